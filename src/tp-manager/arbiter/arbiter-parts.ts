@@ -13,11 +13,11 @@ import type { Inquiries } from "./inquiries.ts";
 export interface ArbiterSettings {
   /** How long a payment may run before the terminal is asked to cancel it. */
   readonly paymentTimeoutMs: number;
-  /** How long the terminal may take to answer in the preparation of a financial command. */
+  /** The time limit for the terminal's answers in the preparation of a financial command. */
   readonly prepareMs: number;
-  /** How long a payment that runs when the connector stops may go on before it is cancelled. */
+  /** How long a running payment may go on after a stop is requested, before it is cancelled. */
   readonly stopPatienceMs: number;
-  /** The time between two probes that together prove what the terminal has stored. */
+  /** The pause between two equal probes, which together prove what the terminal has stored. */
   readonly confirmAfterMs: number;
   /** How long `POST /reset` waits before it answers that the terminal is still restarting. */
   readonly resetLimitMs: number;
@@ -36,36 +36,36 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly clock: Clock;
   readonly log: AlarmLog;
   readonly announce?: Announce | undefined;
-  /** Called when an attempt became charged or reversed, so that the hand-off begins. */
+  /** Called when an attempt became charged or reversed, to begin the hand-off to the supervisor. */
   readonly settled: () => void;
   readonly guard: ArbiterGuard;
   /**
-   * Whether a new version is on probation (docs/updates.md 4.3) and therefore does not use the
-   * terminal. Without this member there is no probation.
+   * The probation of a new version (docs/updates.md 4.3), during which the terminal is not used.
+   * Missing: this version is not on probation.
    */
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
   /** Proves by test writes that written records survive a restart; undefined: no proof is made. */
   readonly proof?: WriteProof | undefined;
-  /** A text that changes with the protocol and its settings (see {@link LearnedFrom.setup}). */
+  /** A text that names the terminal's protocol and its settings (see {@link LearnedFrom.setup}). */
   readonly setup: string;
 }
 
-/** What the classes of this folder share: their parts, their settings and the open questions. */
+/** What all classes of this folder get: parts, settings, and the open questions to the terminal. */
 export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
   readonly inquiries: Inquiries;
 }
 
 /**
  * What the arbiter needs to know about a journal gap: a journal that was lost or restored from a
- * copy does not know all sales (docs/rules/17-loss.md).
+ * copy may lack sales (docs/rules/17-loss.md).
  */
 interface ArbiterGuard {
-  /** Resolves when the supervisor's orders are in the journal; undefined: no import is needed. */
+  /** Resolves when the supervisor's orders are imported into the journal; undefined: not needed. */
   whole(signal: AbortSignal): Promise<void> | undefined;
-  /** Stores an unmatched sale. Returns whether the sale proves that the journal lost data. */
+  /** Stores a sale of no known order. Returns whether it proves that the journal lost data. */
   noteSale(now: Stored): boolean;
   /** Stores the terminal's last transaction, unless the journal already knows this transaction. */
   keepLast(now: Stored): void;
-  /** The open journal gap; undefined when the journal is whole. */
+  /** The open journal gap (the journal may lack payments); undefined when the journal is whole. */
   readonly open: JournalGap | undefined;
 }

@@ -17,22 +17,22 @@ export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
 const CHECK_MS = 5_000;
 /**
  * The time without a payment that must pass before an end of day begins. A kiosk whose goods got
- * stuck asks for the money back within this time, and after an end of day no sale can be reversed.
- * A terminal that is locked until its end of day reverses nothing, so its end of day begins without
+ * stuck requests a reversal within this time, and after an end of day no sale can be reversed. A
+ * terminal that is locked until its end of day reverses nothing, so its end of day begins without
  * this wait (docs/zvt.md 5.3).
  */
 const QUIET_MS = 300_000;
 /** The shortest and the longest pause between two ends of day; each failure doubles the pause. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** How old an end of day has to be so that a demand of the terminal counts as a new demand. */
+/** How old the last end of day must be before the terminal's demand for one counts as new. */
 const RECENT_MS = 6 * 3_600_000;
-/** How many of the newest payments are checked for a recent end: an older one can end last. */
+/** How many of the newest payments are checked: the payment that ended last may be an older one. */
 const PAYMENTS_CHECKED = 50;
 /** The pause before a terminal that did not answer is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** The refusals of an end of day without an alarm: they pass, or another alarm was raised. */
+/** These refusals of an end of day raise no alarm: they pass, or raised another alarm already. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
@@ -60,7 +60,7 @@ export class ClosingKeeper {
     this.#checkSoon(0);
   }
 
-  /** Begins no new end of day. An end of day that runs already has its own lease and finishes. */
+  /** Begins no new end of day any more. An end of day that runs already is not interrupted. */
   close(): void {
     this.#closed = true;
     this.#unsubscribe?.();
@@ -81,14 +81,14 @@ export class ClosingKeeper {
     });
   }
 
-  /** Runs the end of day if it is due. Resolves with the pause (ms) until the next check. */
+  /** Runs the end of day if it is due. Resolves with the pause until the next check, in ms. */
   async #check(): Promise<number | undefined> {
     if (!this.#isDemanded) return undefined;
     const { arbiter, clock, log } = this.#parts;
     try {
       if (!this.#isQuiet()) return CHECK_MS;
       await answerWithin(clock, ASK_LIMIT_MS, (signal) => arbiter.lastAnswer.ask(signal));
-      // Checked again: an operator may have run the end of day, or a payment may have begun since.
+      // The demand is checked again: an end of day may have run, or a payment may have begun since.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return CHECK_MS;
       log.info("the end of day that the terminal demands begins now");

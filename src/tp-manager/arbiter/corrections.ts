@@ -42,16 +42,16 @@ export function applyAnswer(
   }
   return charged;
 }
-/** Returns the reason and the proof that are stored with a charge. */
+/** Returns the reason for a charge and its proof, in the form in which they are stored. */
 export const chargedBy = (proof: Proof) => ({
   because: `charged: ${textOfProof(proof)}`,
   proof: { ...proof, rules: RULES_VERSION },
 });
 
 /**
- * Marks a sale as reversed when the terminal has stored a reversal of the sale for which no command
- * of ours waits: the terminal reversed the sale after it had refused to, or a person reversed it at
- * the terminal's keys (docs/rules/16-fresh.md). If the sale stayed charged, the gateway would
+ * Marks a sale as reversed when the terminal has stored a reversal of the sale that no command of
+ * ours requested: the terminal reversed the sale after it had refused to, or a person reversed it
+ * at the terminal's keys (docs/rules/16-fresh.md). If the sale stayed charged, the gateway would
  * refund the money a second time. Call this only after two probes have shown the reversal. Returns
  * the id of the sale's order; undefined: no sale is certain. Throws when the journal fails.
  */
@@ -66,7 +66,7 @@ export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
   return attempt.request.orderId;
 }
 
-/** Returns the sale that the terminal's stored reversal reversed. Throws when the journal fails. */
+/** Returns the sale whose reversal the terminal has stored. Throws when the journal fails. */
 export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined {
   if (now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
@@ -83,7 +83,7 @@ export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined
   return undefined;
 }
 
-/** Whether a stored reversal reversed this sale; the checks are those before our own reversals. */
+/** Whether a stored reversal reversed this sale, by the checks that precede our own reversals. */
 function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
   now: Stored,
@@ -95,13 +95,13 @@ function isGivenBack(
   }
   if (!givesBack(state.report, reversal)) return false;
   if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
-  // No sale is certain if the journal lost data after it: trace numbers may have restarted.
+  // A sale is not certain if the journal lost data after it: trace numbers may have restarted.
   if (parts.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
   return freshnessOf(sold, now, parts).freshness === "reversed";
 }
 
-/** Raises the alarm that a sale was reversed without us: a person has to find out by whom. */
+/** Raises the alarm that a sale was reversed without our request: a person has to find out why. */
 export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
   const text = `${how}; answered as Reversed from now on, see who gave the money back`;
   writer.log("error", { alarm: "reversed-elsewhere" }, text);
@@ -109,7 +109,7 @@ export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
 
 type LateSale = Omit<Extract<AttemptInput, { input: "found-in-doubt" }>, "input">;
 
-/** Marks an order as charged that was answered as not charged. `how`: how the charge was found. */
+/** Charges an order that was answered as not charged. `how`: how the charge was found. */
 export function chargeLate(
   attempt: Attempt,
   found: LateSale,
@@ -139,7 +139,7 @@ export function putInDoubt(
     `attempt ${attempt.number} of order ${attempt.request.orderId} is unknown now: it had been ` +
     `answered as not charged, and the terminal ${says}: compare, and settle it`;
   writer.log("error", { alarm: PAYMENT_UNKNOWN }, text);
-  // A sale that can belong to either of two attempts in doubt is not a second charge yet.
+  // A sale that may belong to one or the other attempt in doubt is no second charge yet.
   alarmIfTwice(attempt, parts, ["yes"]);
 }
 
@@ -158,7 +158,7 @@ export function alarmIfTwice(
   alarmTwice(attempt, text, parts);
 }
 
-/** Raises the alarm that an order may be charged twice. No state changes. */
+/** Raises the alarm that an order may be charged twice. Changes no state of an attempt. */
 export function alarmTwice(
   { transactionId, request: { orderId } }: Attempt,
   what: string,
@@ -168,7 +168,7 @@ export function alarmTwice(
   log.error({ alarm: "order-charged-twice", orderId, transactionId }, `${what}: ${advice}`);
 }
 
-/** Raises the alarm that an approval is not as requested. `fate`: whether we refused it. */
+/** Raises the alarm that an approval is not as requested. `fate`: if we refused the approval. */
 export function alarmMismatch(
   writer: AttemptWriter,
   { amountMinor }: TransactionReport,

@@ -17,27 +17,27 @@ import type { Recovery } from "./recovery.ts";
 import type { IdentityCheck } from "./terminal-identity.ts";
 import type { Held, TerminalLease } from "./terminal-lease.ts";
 
-/** What the commands that take a lease (the exclusive use of the terminal) need. */
+/** What the commands need that take a lease, which is the exclusive use of the terminal. */
 export interface CommandParts extends ArbiterTools {
   readonly lease: TerminalLease;
   readonly identityCheck: IdentityCheck;
   readonly recovery: Recovery;
-  /** Called with the terminal's last stored transaction, which the next command would hide. */
+  /** Called with the terminal's last stored transaction, which the next command would overwrite. */
   readonly noteStored: (now: Baseline) => void;
-  /** undefined: the terminal is no one-way terminal. */
+  /** Judges results of a one-way terminal; undefined: the terminal answers queries. */
   readonly oneWay: OneWay | undefined;
   readonly reconciler: Reconciler;
 }
 
-/** Callbacks from the arbiter to the payment of one order while that payment has the terminal. */
+/** What the arbiter calls for the payment of one order while this payment has the terminal. */
 interface PaymentWork {
-  /** Writes the write-ahead record of the attempt. The command leaves immediately afterwards. */
+  /** Writes the write-ahead record of the attempt; the command is sent immediately afterwards. */
   begin(baseline: Baseline): Attempt;
   /** Called when a two-phase sale is approved and waits for the decision about the goods. */
   approved(attempt: Attempt): void;
   /** Called when the outcome of the attempt is on disk. Must not throw. */
   ended(attempt: Attempt): void;
-  /** Records that the attempt failed, because no financial command was sent to the terminal. */
+  /** Records that the attempt failed before a financial command was sent to the terminal. */
   refused(why: AppError): Attempt;
 }
 
@@ -101,14 +101,14 @@ export class FinancialCommands {
 
   /**
    * Reverses a sale of an order, or throws at once: the errors of {@link pay}, or NOT_SUPPORTED.
-   * `saleOf` chooses the sale or throws; it is called when the reversal already has the lease.
+   * `saleOf` chooses the sale or throws. It is called when the reversal already has the terminal.
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
     const { log, lease, identityCheck, proof } = this.#parts;
     return lease.use("reversal", orderId, {
       needs: "reverse",
-      // The stored sale is not passed to `noteStored`: a sale of the terminal that no order knows
-      // already makes the reversal unsafe (docs/rules/16-fresh.md).
+      // The stored sale is not passed to `noteStored`: if no order knows the sale, the reversal is
+      // refused as unsafe anyway (docs/rules/16-fresh.md).
       prepare: (preparing) => identityCheck.prepare(preparing),
       run: async (terminal, baseline) => {
         const sale = saleOf(baseline);
@@ -129,9 +129,9 @@ export class FinancialCommands {
   }
 
   /**
-   * Resolves with the outcome of a financial command. An outcome in doubt is handed to recovery; an
-   * outcome that could not be written to the disk rejects as unknown. `ended` is called before the
-   * other steps, because the hand-off that `ended` begins takes time.
+   * Resolves with the outcome of a financial command. Recovery probes the terminal if the outcome
+   * is in doubt. If the outcome could not be written to the disk, rejects with an error that says
+   * so. `ended` is called first, because the hand-off that it begins takes time.
    */
   async #ended(
     begun: Attempt,
@@ -198,7 +198,7 @@ async function runReversal(
 }
 
 /**
- * Writes a report on a reversal. Every report is accepted on the wire, because a refusal could undo
+ * Writes the terminal's report on a reversal. Each report is accepted, because a refusal could undo
  * a reversal that has happened. A report of another sale leaves the reversal in doubt.
  */
 function writeReversal(
@@ -220,7 +220,7 @@ function writeReversal(
   return "accept";
 }
 
-/** Acts on the payment that has the terminal: decides about its goods, or cancels it. */
+/** Acts on the running payment: decides whether its goods came out, or cancels the payment. */
 export class RunningPayment {
   readonly #parts: CommandParts;
 
@@ -228,25 +228,25 @@ export class RunningPayment {
     this.#parts = parts;
   }
 
-  /** Decides about the goods of a sale. undefined: no payment of that order is on the terminal. */
+  /** Records whether a sale's goods came out. undefined: no payment of that order is running. */
   decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
     const { held } = this.#parts.lease;
     if (held?.orderId !== orderId) return undefined;
     return held.run?.decide(decision, "the kiosk said so");
   }
 
-  /** Whether the terminal holds an approved sale of the order that awaits its goods decision. */
+  /** Whether the order's sale is approved and waits for the decision whether the goods came out. */
   awaitsGoods(orderId: string): boolean {
     const { held } = this.#parts.lease;
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
-  /** Asks the terminal to cancel; resolves when it agrees. The payment's answer has the outcome. */
+  /** Asks the terminal to cancel the payment. Resolves when it agrees, not with the outcome. */
   async cancel(): Promise<void> {
     const { lease, terminal, inquiries } = this.#parts;
     const { held } = lease;
     if (!terminal.cancel) {
-      // A payment that runs or begins may still charge its order, whatever a cancel is answered.
+      // Without a cancel command, a payment that runs or begins can still charge its order.
       const charged = held || inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }

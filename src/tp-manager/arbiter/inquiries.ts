@@ -6,15 +6,15 @@ import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
-/** A question that only a probe of the terminal can answer. Throws when the journal fails. */
+/** A question for a probe, which reads the terminal's storage. Throws when the journal fails. */
 export interface Question {
   readonly key: string;
   /**
-   * The order in doubt. null: the question is about an unmatched transaction, and is asked only
-   * when no question about an order waits for the same terminal.
+   * The order in doubt. null: the question is about an unmatched transaction. Such a question is
+   * asked only when no question about an order waits for the same terminal.
    */
   readonly orderId: string | null;
-  /** The fields of log lines that name the order or the transaction of the question. */
+  /** The fields of log lines that name the order or the transaction that the question is about. */
   readonly about: object;
   /** The terminal that has to be probed. The answer of another terminal does not count. */
   readonly identity: TerminalIdentity;
@@ -22,9 +22,9 @@ export interface Question {
   readonly blocks: boolean;
   /** Returns whether the question still needs an answer; an operator may have settled the order. */
   isOpen(): boolean;
-  /** Returns what `probe` proves about the question. `earlier`: the previous probe, if any. */
+  /** Returns the verdict that `probe` allows. `earlier`: the previous probe, if any. */
   judge(probe: Probe, earlier: EarlierProbe | null): Verdict;
-  /** Writes the question's conclusion. `probe` is null when the terminal was never asked. */
+  /** Writes how the question was concluded. `probe` is null when the terminal was never asked. */
   conclude(conclusion: Conclusion, probe: Probe | null): void;
   /** Stores a probe of the terminal that proves nothing about the question yet. */
   note(verdict: Verdict, probe: Probe): void;
@@ -34,13 +34,13 @@ interface InquiryParts {
   readonly clock: Clock;
   readonly log: AlarmLog;
   readonly terminal: Terminal;
-  /** Resolves when a probe disturbs no work and the journal can judge the terminal's answer. */
+  /** Resolves when no work uses the terminal and the journal can judge the terminal's answer. */
   readonly readyToProbe: (signal: AbortSignal) => Promise<void>;
   /** The accepted terminal; undefined until a terminal has been accepted. */
   readonly accepted: () => TerminalIdentity | undefined;
-  /** Called with each answer of the terminal, after the questions have been judged by it. */
+  /** Called with each answer of the terminal, after it has been used for the questions. */
   readonly probed: (probe: Probe) => void;
-  /** Called when {@link Inquiries.isAsking}, which can block commands, may have changed. */
+  /** Called when {@link Inquiries.isAsking}, which can block commands, may have another value. */
   readonly asking: () => void;
 }
 
@@ -57,7 +57,7 @@ interface Open {
   retryMs: number;
   /** Whether the terminal left the last probe for this question unanswered. */
   unanswered: boolean;
-  /** The number of probes that showed something else than the probe before them. */
+  /** The number of probes with another result than the previous probe for this question. */
   probes: number;
   because: string;
   earlier: EarlierProbe | null;
@@ -66,8 +66,8 @@ interface Open {
 /**
  * Asks the terminal about everything that only the terminal can clear up, with one probe for all
  * questions that are due (docs/rules/15-not-yet.md). A terminal that is disconnected, busy, locked,
- * out of order or replaced has not answered: the questions wait and are asked again when its state
- * changes, and at growing pauses. Between two probes only questions with `blocks` delay commands.
+ * out of order or replaced has not answered: the questions are asked again when its state changes,
+ * and after growing pauses. Between two probes, only questions with `blocks` delay commands.
  */
 export class Inquiries {
   readonly #parts: InquiryParts;
@@ -75,13 +75,13 @@ export class Inquiries {
   readonly #abort = new AbortController();
   readonly #unsubscribe: () => void;
   /**
-   * Whether {@link #run} is active. The promise of a run cannot show this, because a run without
+   * Whether {@link #run} is active. The promise of the run cannot show this: a run without
    * questions ends before its promise is stored.
    */
   #isRunning = false;
   #runner: Promise<void> | undefined;
   #wake: (() => void) | undefined;
-  /** The terminal's state when it last gave no answer; a new state is a reason to ask again. */
+  /** The terminal's state when it last answered no probe; a new state is a reason to ask again. */
   #vainState = "";
   #isLockedOut = false;
 
@@ -90,12 +90,12 @@ export class Inquiries {
     this.#unsubscribe = parts.terminal.subscribe(() => this.#stateChanged());
   }
 
-  /** Whether a question about the connected terminal is open. */
+  /** Whether the connected terminal still has to answer a question about something in doubt. */
   get isAsking(): boolean {
     return [...this.#open.values()].some((open) => !this.#isElsewhere(open));
   }
 
-  /** The order whose question has to be concluded before any financial command may be sent. */
+  /** The order in doubt because of which no financial command may be sent now. */
   get blockedBy(): string | undefined {
     return this.#blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
   }
@@ -172,7 +172,7 @@ export class Inquiries {
     return this.#parts.clock.monotonicMs();
   }
 
-  /** The questions about the connected terminal for which financial commands wait. */
+  /** The open questions about the connected terminal because of which financial commands wait. */
   get #blocking(): Question[] {
     const here = [...this.#open.values()].filter((open) => !this.#isElsewhere(open));
     return here.map(({ question }) => question).filter(({ blocks }) => blocks);
@@ -203,7 +203,7 @@ export class Inquiries {
         else if (due.length === 0 && this.#open.size > 0) await this.#pause();
       }
     } catch (error) {
-      // Only a stop of the connector ends a run early; any other error is a fault of the program.
+      // Only a stop of the connector ends the probing early; any other error is a program's fault.
       if (!this.#abort.signal.aborted) throw error;
     } finally {
       this.#isRunning = false;
@@ -227,7 +227,7 @@ export class Inquiries {
     }
   }
 
-  /** The open questions that may be asked now; questions about orders come first. */
+  /** The open questions that can be asked now; questions about orders come first. */
   get #askable(): Open[] {
     const all = [...this.#open.values()];
     const ofOrders = all.map(({ question }) => question).filter(({ orderId }) => orderId !== null);
@@ -241,7 +241,7 @@ export class Inquiries {
     return this.#askable.filter(({ dueAtMs }) => dueAtMs <= this.#nowMs);
   }
 
-  /** Whether the question is about another terminal than the connected one. */
+  /** Whether the question has to be answered by another terminal than the connected one. */
   #isElsewhere({ question }: Open): boolean {
     return !sameTerminal(question.identity, this.#parts.terminal.state.identity);
   }
@@ -272,7 +272,7 @@ export class Inquiries {
 
   #process(open: Open, probe: Probe): void {
     const { question } = open;
-    // Checked after the probe, because an operator may have settled the order meanwhile.
+    // Checked again after the probe: an operator may have settled the order meanwhile.
     if (!question.isOpen()) {
       this.#end(open);
       return;
@@ -331,7 +331,7 @@ export class Inquiries {
     }
   }
 
-  /** Waits until the next question is due, or until another event wakes the run. */
+  /** Waits until the next question is due, or until `#wake` is called, as for a new question. */
   async #pause(): Promise<void> {
     const { clock } = this.#parts;
     const waiting = this.#askable;
@@ -355,8 +355,8 @@ const givenUp = ({ orderId }: Question, because: string): Conclusion => ({
 });
 
 /**
- * Returns since when (monotonic ms) consecutive probes have shown the same transaction as this
- * probe; undefined when the previous probe showed another one.
+ * Returns since when (monotonic ms) consecutive probes have shown the same transaction as this one;
+ * undefined when the previous probe showed another transaction.
  */
 const unchangedSinceMs = ({ earlier }: Open, { last }: Probe): number | undefined =>
   earlier !== null && isUnchanged(earlier.last, last) ? earlier.sinceMs : undefined;

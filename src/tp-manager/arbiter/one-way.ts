@@ -53,7 +53,7 @@ export class OneWay {
     return learned.of({ setup, identity: terminal.state.identity });
   }
 
-  /** Whether a result that arrived during the payment `running` belongs to that payment. */
+  /** Whether a result that came during the payment `running` is the result of this payment. */
   isOf(running: Attempt, { report, ...rest }: OneWayResult): boolean {
     const result = { ...rest, report: this.withContradictions(report) };
     const answer = resultInPayment(result, running, this.#parts, this.#line);
@@ -67,7 +67,7 @@ export class OneWay {
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /** Returns the report, with what in it contradicts the request or an earlier result. */
+  /** Returns the report with its contradictions to the request or to an earlier result. */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
     return contradicting(report, this.learned, before);
@@ -94,7 +94,7 @@ export class OneWay {
   }
 
   /**
-   * Notes that a person has settled an order by a result which had decided nothing: no further
+   * Notes that an operator has settled an order by a result that had decided nothing: no further
    * result of the order is awaited, and this terminal's results need not carry our reference or
    * register number from now on.
    */
@@ -120,8 +120,8 @@ export class OneWay {
   }
 
   /**
-   * The attempts in doubt whose amount is not for sale now, because a result of that amount could
-   * belong to any of them or to the new sale; the newest first.
+   * The attempts in doubt for whose amount no new sale begins, because a result of this amount
+   * could belong to any of these attempts or to the new sale. The newest comes first.
    */
   get ambiguousOrders(): readonly Attempt[] {
     const { namesNoPayment = false, sharesLine = false } = this.#parts.terminal.capabilities;
@@ -129,7 +129,7 @@ export class OneWay {
     return ambiguousWith(this.#parts, { ...this.#line, namesNothing: namesNoPayment });
   }
 
-  /** Handles a late result. Returns whether it is on disk; does not throw if the journal fails. */
+  /** Handles a late result. Returns whether the result is on disk, false if the journal fails. */
   take({ report: received, ...rest }: OneWayResult): boolean {
     const { log } = this.#parts;
     try {
@@ -162,7 +162,7 @@ export class OneWay {
   endStored(attempt: Attempt): Attempt {
     const { state, baseline } = attempt;
     const { cannotRefuse } = this.#parts.terminal.capabilities;
-    // An attempt at a terminal with an identity or a storage is of another protocol: left alone.
+    // A terminal with an identity or a storage has another protocol, so its attempt is not touched.
     const { identity = {}, last } = baseline ?? {};
     const isOfIts = last?.kind === "not-told" && Object.values(identity).every((name) => !name);
     if (!cannotRefuse || !isOfIts || !isInDoubt(state) || "sale" in state) return attempt;
@@ -198,8 +198,8 @@ export class OneWay {
   }
 
   /**
-   * Returns the attempt that decides the order's status after `end` was written, because a late
-   * result that waited for this write may have changed the order. Throws STORAGE_FAILED.
+   * Returns the attempt that decides the order's status after `end` was written: a late result that
+   * waited for this write may have changed the order. Throws STORAGE_FAILED.
    */
   decisiveAfter(end: Attempt): Attempt {
     const { terminal, attempts } = this.#parts;
@@ -214,7 +214,7 @@ export class OneWay {
    */
   #follow(attempt: Attempt, received: TransactionReport, because: string): boolean {
     const { state, request, transactionId } = attempt;
-    // A result that carries its attempt's reference may lack the amount and the currency.
+    // A result that carries its attempt's reference can lack the amount and the currency.
     const report = {
       ...received,
       amountMinor: received.amountMinor ?? request.amountMinor,
@@ -263,14 +263,14 @@ export class OneWay {
     settled();
   }
 
-  /** Notes the result by which an operator settled the order; no other result is awaited. */
+  /** Notes a result that agrees with an operator's settlement; the order awaits no other result. */
   #noteSettledResult(transactionId: string, report: TransactionReport): void {
     const { attempts, clock } = this.#parts;
     const note = { atMs: clock.now(), kind: SETTLED_RESULT, detail: { report } } as const;
     attempts.addEvent(transactionId, note);
   }
 
-  /** Makes the order unknown until a person settles it or an approval with its reference comes. */
+  /** Makes the order unknown until a person settles it, or an approval with its reference comes. */
   #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
     const found = { report, judgement: "disagrees", because } as const;
     putInDoubt(attempt, found, "reports a sale that is its own or another's", this.#parts);

@@ -37,11 +37,11 @@ type RunParts = ArbiterTools & { readonly oneWay: OneWay | undefined };
 export class PaymentRun {
   readonly #parts: RunParts;
   readonly writer: AttemptWriter;
-  /** Resolves when a two-phase sale is approved and waits for the decision about the goods. */
+  /** Resolves when the terminal approved a two-phase sale, which waits for the goods decision. */
   readonly approved = Promise.withResolvers<Attempt>();
   #timer: Timer | undefined;
   #cancelAsked = false;
-  /** Whether the terminal has ended the payment, so that no decision can reach it. */
+  /** Whether the terminal has ended the payment, so that a goods decision comes too late. */
   #isOver = false;
 
   constructor(attempt: Attempt, parts: RunParts) {
@@ -89,7 +89,7 @@ export class PaymentRun {
       );
       const ended = writeEnd(this.writer, end, matcher.assumptions, this.#cancelAsked);
       if (this.#cancelAsked && isCharged(ended.state)) {
-        // The approval counts despite the cancel, so an operator must know (docs/design.md 5.13).
+        // The approval counts despite our cancel, so an operator must know (docs/design.md 5.13).
         const detail = { alarm: "approved-after-cancel" } as const;
         this.writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }
@@ -141,9 +141,9 @@ export class PaymentRun {
   }
 
   /**
-   * Records the one decision about the goods of an approved sale, first on disk and then at the
-   * terminal. Returns "taken"; "decided" when the same decision was recorded before; "other" when a
-   * different decision was recorded, or when the sale waits for no decision.
+   * Records whether the goods of an approved sale came out, first on disk and then at the terminal.
+   * Returns "taken"; "decided" when the same decision was recorded before; "other" when another
+   * decision was recorded, or when the sale waits for no decision.
    */
   decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
     const { state } = this.writer.attempt;
@@ -157,11 +157,11 @@ export class PaymentRun {
     return "taken";
   }
 
-  /** Until when the payment waits for a decision about the goods, in epoch milliseconds. */
+  /** When the payment's wait for a decision about the goods ends, in epoch milliseconds. */
   get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
-    // The terminal waits for the goods only while its last report agrees with the request.
+    // The terminal waits for the goods decision only if its last report agrees with the request.
     return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
   }
 
@@ -175,13 +175,13 @@ export class PaymentRun {
     const goods = isPaying(state) ? state.goods : null;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
     if (first && report.good) {
-      // Whether the numbers show another sale than the first report (docs/rules/20-second-sale.md).
+      // Whether a number shows another sale than the first report (docs/rules/20-second-sale.md).
       const isNamed = namesAnotherSale(first, report);
-      // Whether the report may be another sale although no number shows this. After a goods
+      // Whether the report can be another sale although no number shows this. After a goods
       // decision the terminal sends a second report of the same sale, which may lack numbers too.
       const isTimed = !goods?.decision && mayBeAnotherSale(first, report);
       if (isNamed || isTimed) this.#alarmSecondSale(report);
-      // After the goods decision, a refusal of the report could undo what was decided.
+      // After the goods decision, our refusal of a report could undo what was decided.
       if (isNamed && !goods?.decision) {
         this.writer.advance({ input: "second-sale", report });
         return "refuse";
@@ -234,7 +234,7 @@ export class PaymentRun {
       this.decide({ goods: "not-issued" }, "the kiosk did not say in time whether goods came out");
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      // Without a decision the terminal reverses the sale by itself later (docs/zvt.md 8.2).
+      // If no decision reaches the terminal, it reverses the sale by itself (docs/zvt.md 8.2).
       const detail = { err: error, alarm: "journal" } as const;
       const text = "could not write to the journal that the time for the goods is over";
       this.writer.log("error", detail, text);
@@ -242,7 +242,7 @@ export class PaymentRun {
   }
 }
 
-/** Returns the callbacks of a driver that are the same for every financial command. */
+/** Returns the callbacks for the driver that are the same for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
     acknowledged: () => writer.heard({ input: "acknowledged" }),
@@ -261,7 +261,7 @@ export function writeEnd(
   return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
-/** Returns the reported end, or "lost" if the end rests on an assumption that is switched off. */
+/** Returns the reported end, but "lost" if the end rests on an assumption that does not hold. */
 function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumptions): PaymentEnd {
   if (end.end !== "completed" && end.end !== "aborted") return end;
   const report = "last" in state ? state.last?.report : undefined;

@@ -39,19 +39,19 @@ export class Reconciler {
     this.#parts = parts;
   }
 
-  /** At start, compares the ends of day that an earlier process has not compared. */
+  /** At start, compares the ends of day that a previous process has not compared. */
   begin(): void {
     this.#safely(() => {
       for (const id of this.#parts.reconciliations.uncompared()) this.#compare(id);
     });
   }
 
-  /** Compares an end of day with the journal; returns undefined if no comparison was possible. */
+  /** Compares an end of day with the journal. Returns undefined if no comparison was possible. */
   closed(closingId: number): Reconciliation | undefined {
     return this.#safely(() => this.#compare(closingId));
   }
 
-  /** Checks whether a receipt number is missing between the charged sale and the sale before. */
+  /** Checks whether receipt numbers are missing between a charged sale and the previous sale. */
   sold({ transactionId, state }: Attempt): void {
     const { terminalShared, reconciliations } = this.#parts;
     if (!isCharged(state) || terminalShared) return;
@@ -157,7 +157,7 @@ function cardSums(entries: readonly LedgerEntry[]) {
   }));
 }
 
-/** Returns the ids for the fields of an alarm about one order; no ids for several orders. */
+/** Returns the ids for an alarm about one order; no ids if the alarm is about several orders. */
 function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transactionId?: string } {
   const [only, ...others] = suspects;
   if (!only || others.length > 0) return {};

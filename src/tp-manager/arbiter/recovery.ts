@@ -14,10 +14,10 @@ import { alarmTwice, chargedBy } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
 
-/** The kind of event for a run of probes that ended without proof (docs/rules/05-evidence.md). */
+/** The kind of the event which says that probes gave no proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
-/** The kinds of events which show that the terminal itself had ended its command. */
+/** The kinds of events which show that the terminal itself reported the end of its command. */
 const heardEnds = ["end-completed", "end-aborted"];
 
 type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay | undefined };
@@ -35,9 +35,9 @@ export class Recovery {
   }
 
   /**
-   * At start, puts in doubt the attempts that an earlier process left running, because their
-   * outcome was not received; ends the attempts whose stored result is the outcome; and probes the
-   * terminal for every attempt in doubt.
+   * At start, puts in doubt the attempts that an earlier process left running, as their outcome was
+   * not received. Ends the attempts whose stored result gives the outcome. Probes the terminal for
+   * every attempt in doubt.
    */
   begin(): void {
     const { attempts, oneWay } = this.#parts;
@@ -48,7 +48,7 @@ export class Recovery {
     }
   }
 
-  /** Probes the terminal for one attempt in doubt. Resolves as {@link Inquiries.ask} does. */
+  /** Probes the terminal for one attempt in doubt. Resolves when its question is concluded. */
   recover(transactionId: string): Promise<void> {
     const { attempts, inquiries } = this.#parts;
     const attempt = attempts.read(transactionId);
@@ -64,7 +64,7 @@ export class Recovery {
 
   /**
    * Whether recovery has already ended without proof since the attempt's last reversal began. A
-   * recovery before the reversal was about the sale and does not count.
+   * recovery before the reversal does not count, because it was about the sale.
    */
   #wasUnsettled(transactionId: string): boolean {
     const events = this.#parts.attempts.events(transactionId);
@@ -82,7 +82,7 @@ export class Recovery {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /** Settles attempts in doubt by the transaction that a later command found. Sends nothing. */
+  /** Settles attempts in doubt, without a probe, by what a later command found stored. */
   learn(): void {
     const { attempts, inquiries, matcher, log } = this.#parts;
     try {
@@ -99,7 +99,7 @@ export class Recovery {
     }
   }
 
-  /** Stores an end of day as evidence with each order about which the terminal is asked. */
+  /** Stores an end of day as evidence for each order about which the terminal is being asked. */
   closed(end: TelecollectionEnd): void {
     const { inquiries, log } = this.#parts;
     for (const { key, orderId } of inquiries.questions) {
@@ -158,8 +158,8 @@ export class Recovery {
   }
 
   /**
-   * Returns how long it has been unknown what the terminal did, in milliseconds of the wall clock,
-   * because an earlier process had another monotonic clock.
+   * Returns for how long it has not been known what the terminal did, in milliseconds of the wall
+   * clock, because an earlier process had another monotonic clock.
    */
   #unseenMs({ transactionId, startedAtMs }: Attempt): number {
     const events = this.#parts.attempts.events(transactionId);
@@ -232,7 +232,7 @@ export class Recovery {
     }
   }
 
-  /** Whether an earlier probe showed another sale, overwritten since, that can be the order's. */
+  /** Whether an earlier probe showed another sale, overwritten since, that can be this order's. */
   #hadAnotherStored({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
     const { matcher, attempts } = this.#parts;
     return attempts.events(transactionId).some(({ kind, detail }) => {
@@ -246,7 +246,7 @@ export class Recovery {
     });
   }
 
-  /** Returns why the terminal's record is the attempt's. Call it before the verdict is written. */
+  /** Returns the proof that the record is the attempt's. Call it before the verdict is written. */
   #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
     const identity = baseline?.identity ?? anyTerminal;
     const answer = this.#parts.matcher.whose(report, "probe", identity);

@@ -21,7 +21,7 @@ import {
 import { Unmatched } from "./unmatched.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** The members of {@link TerminalLease} for other folders; none sends anything to the terminal. */
+/** The members of {@link TerminalLease} that other folders get; none reaches the terminal. */
 const ofLease = [
   "current",
   "closed",
@@ -46,17 +46,17 @@ export class TerminalArbiter {
     readonly unmatched: Unmatched;
   };
   readonly terminal: TerminalFacts;
-  /** The lease: which work has the exclusive use of the terminal now. */
+  /** Shows which work has the exclusive use of the terminal now. */
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
-  /** The open questions that only a probe of the terminal can answer. */
+  /** The open questions that only a probe of the terminal's storage can answer. */
   readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;
-  /** Whether the connected terminal is the accepted terminal (docs/rules/12-terminal.md). */
+  /** Checks whether the connected terminal is the accepted one (docs/rules/12-terminal.md). */
   readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
-  /** The terminal's last status. Asking for the status takes no lease. */
+  /** The terminal's last status, for people. Asking for the status needs no lease. */
   readonly lastAnswer: Pick<LastAnswer, "ask" | "kept">;
   /**
    * What a one-way terminal has shown, and the orders with which its results could be confused;
-   * undefined: the terminal is no one-way terminal.
+   * undefined: the terminal is not a one-way terminal.
    */
   readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned"> | undefined;
   readonly recovery: Pick<Recovery, "recover">;
@@ -105,7 +105,7 @@ export class TerminalArbiter {
     this.upkeep = new Upkeep(used);
   }
 
-  /** Puts in doubt the attempts that an earlier process left running, and begins to probe. */
+  /** Puts in doubt the attempts that an earlier process left running, and probes the terminal. */
   start(): void {
     const { probation, terminal, reconciler, recovery, unmatched, oneWay } = this.#parts;
     terminal.subscribe((event) => {
@@ -151,7 +151,7 @@ export class TerminalArbiter {
     const { terminal, lease, inquiries, identityCheck, guard, proof, lastAnswer } = this.#parts;
     const { state } = terminal;
     const isRunning = lease.current !== undefined;
-    // While a command runs, no test write is made, so that the terminal need not wait for the disk.
+    // While a command runs, no test write is made: the terminal would have to wait for the disk.
     const isHeld = isRunning || state.busy;
     return [
       closedBy(lease),
@@ -182,14 +182,14 @@ export class TerminalArbiter {
     return oneWay?.decisiveAfter(settled) ?? settled;
   }
 
-  /** Forbids the driver to change the terminal's storage while a question about it is open. */
+  /** Forbids the driver to change the terminal's storage while a probe still has to read it. */
   #keepEvidence(): void {
     const { terminal, probation, inquiries } = this.#parts;
     terminal.keepEvidence?.(inquiries.isAsking || probation?.isOn === true);
   }
 }
 
-/** Returns why the terminal would refuse a payment, as last known; a payment asks again. */
+/** Returns why the terminal would refuse a payment by its last known state, without asking it. */
 function terminalReason(
   { link, linkProblem, status }: TerminalState,
   isRunning: boolean,
@@ -219,7 +219,7 @@ function changedReason(check: IdentityCheck): NotReadyReason | undefined {
   return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
 }
 
-/** Returns why a new order cannot be paid while the supervisor's orders are being imported. */
+/** Returns why no new order can be paid while the supervisor's orders are being imported. */
 function gapReason(gap: ArbiterParts["guard"]["open"]): NotReadyReason | undefined {
   if (!gap || gap.isImported) return undefined;
   const says = `${gap.because}: the supervisor's orders are being imported`;

@@ -12,9 +12,9 @@ import {
 import type { ArbiterParts, ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalLease } from "./terminal-lease.ts";
 
-/** How long the terminal's last status is used again before the terminal is asked anew. */
+/** How long the terminal's last status is reused before the terminal is asked again. */
 const STATUS_KEPT_MS = 2_000;
-/** How long a terminal that did not answer counts as silent; it is asked again only on request. */
+/** How long a terminal that did not answer is asked for its status only on request. */
 const SILENCE_KEPT_MS = 60_000;
 
 /**
@@ -39,7 +39,7 @@ export class IdentityCheck {
     return identity;
   }
 
-  /** The accepted and the connected terminal, if they differ. Throws STORAGE_FAILED. */
+  /** The accepted and the connected terminal if these are two terminals. Throws STORAGE_FAILED. */
   get replaced() {
     const { link, identity: found } = this.#parts.terminal.state;
     const accepted = link === "connected" ? this.#accepted : undefined;
@@ -88,7 +88,7 @@ export class IdentityCheck {
     storage(() => terminalLog.acceptTerminal(identity, clock.now()), "no");
   }
 
-  /** Returns the accepted terminal, if any. Throws TERMINAL_CHANGED if `found` is another. */
+  /** Returns the accepted terminal, if any. Throws TERMINAL_CHANGED if `found` is another one. */
   #assertAccepted(found: TerminalIdentity): TerminalIdentity | undefined {
     const accepted = this.#accepted;
     if (!accepted || sameTerminal(accepted, found)) return accepted;
@@ -127,21 +127,21 @@ export class LastAnswer {
     });
   }
 
-  /** Asks for the terminal's status, returned with its time. Throws {@link TerminalUnavailable}. */
+  /** Resolves with the terminal's status and its time. Throws {@link TerminalUnavailable}. */
   async ask(signal: AbortSignal) {
     const { terminal, clock, lease } = this.#parts;
     this.#status = undefined;
     const { begun } = lease;
     const status = await this.heard(terminal.check(signal));
     const dated = { status, atMs: clock.now() };
-    // If a lease began meanwhile, the answer is already outdated and is not stored.
+    // If a command began meanwhile, the status is outdated already and is not stored.
     if (begun === lease.begun) {
       this.#status = { ...dated, monotonicMs: clock.monotonicMs(), leases: begun };
     }
     return dated;
   }
 
-  /** The last status, while it is recent and no lease began since; the terminal is not asked. */
+  /** The last status if it is recent and no command began since; the terminal is not asked. */
   get kept() {
     const last = this.#status;
     const isKept = last?.leases === this.#parts.lease.begun && this.#isWithin(STATUS_KEPT_MS, last);
@@ -154,7 +154,7 @@ export class LastAnswer {
     return kept && this.#isWithin(SILENCE_KEPT_MS, kept) ? kept.why : undefined;
   }
 
-  /** Waits for the answer `asked`, and records whether the terminal has answered. */
+  /** Waits for the terminal's answer `asked`, and records whether the terminal has answered. */
   async heard<T>(asked: Promise<T>): Promise<T> {
     try {
       const answer = await asked;

@@ -6,19 +6,19 @@ import type { ArbiterParts } from "./arbiter-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
-/** The work that has the exclusive use of the terminal now. */
+/** A lease: the exclusive use of the terminal for one piece of work. */
 interface Lease {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
   /** The order that the work is about; undefined for a reset and for an end of day. */
   readonly orderId: string | undefined;
-  /** Aborts the preparation of the work; the reason of the abort becomes the work's error. */
+  /** Aborts the preparation of the work. The reason of the abort is the error of the work. */
   readonly preparing: AbortController;
-  /** The payment on the wire; undefined before its write-ahead record, and for other work. */
+  /** The payment on the wire; undefined for other work, and before the write-ahead record. */
   run: PaymentRun | undefined;
   readonly ended: Promise<unknown>;
 }
 
-/** A terminal whose protocol has the command that a piece of work needs. */
+/** A terminal whose protocol has the command `Needs`. */
 export type Held<Needs extends keyof HeldTerminal> = HeldTerminal &
   Required<Pick<HeldTerminal, Needs>>;
 
@@ -32,22 +32,22 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
    * the check and the command; the work must send its command without waiting first.
    */
   run(terminal: Held<Needs>, ready: Ready, lease: Lease): Promise<Result>;
-  /** Returns the result of refused work; without this member, `use` rejects with `why`. */
+  /** Returns the result of work that was refused; without this member, `use` rejects with `why`. */
   refused?(why: AppError): Result;
 }
 
 /**
- * Gives the terminal to one piece of work at a time, prepared, and only when no attempt is in doubt
- * before and after the preparation (docs/rules/05-evidence.md). There is no other way to the wire.
- * A lease lasts until its work has ended on the wire, even when no caller waits for the work.
+ * Gives the terminal to one piece of work at a time, after a preparation, and only when no attempt
+ * is in doubt before and after it (docs/rules/05-evidence.md). There is no other way to send a
+ * command. A lease lasts until its work has ended on the wire, even if no caller waits for it.
  */
 export class TerminalLease {
   readonly #terminal: HeldTerminal;
   readonly #inquiries: Inquiries;
   readonly #facts: ArbiterParts;
-  /** The number of leases that were given since the start; only this class changes it. */
+  /** How many times work got the terminal since the start; only this class changes the number. */
   begun = 0;
-  /** The present lease, for the arbiter's own classes; only this class changes it. */
+  /** The lease that lasts now, for the arbiter's own classes; only this class changes it. */
   held: Lease | undefined;
   /** Whether all new work is refused, because the connector stops; only this class changes it. */
   closed = false;
@@ -58,24 +58,24 @@ export class TerminalLease {
     this.#facts = facts;
   }
 
-  /** The work that has the terminal. `goodsUntilMs`: when its wait for a goods decision ends. */
+  /** The work that has the terminal. `goodsUntilMs`: until when it waits for a goods decision. */
   get current() {
     if (!this.held) return undefined;
     const { what, orderId, run } = this.held;
     return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
   }
 
-  /** Whether a new version is on probation and so gives no lease (docs/updates.md 4.3). */
+  /** Whether a new version is on probation and may not use the terminal (docs/updates.md 4.3). */
   get updating(): boolean {
     return this.#facts.probation?.isOn === true;
   }
 
-  /** Refuses every lease from now on with 503 `STOPPING`. */
+  /** Refuses every new use of the terminal from now on with 503 `STOPPING`. */
   close(): void {
     this.closed = true;
   }
 
-  /** Throws STOPPING, UPDATING or TERMINAL_BUSY when no lease can be given. */
+  /** Throws STOPPING, UPDATING or TERMINAL_BUSY when the terminal cannot be used now. */
   assertFree(): void {
     const closed = closedBy(this);
     if (closed) throw refusalBy(closed);
@@ -98,14 +98,14 @@ export class TerminalLease {
     if (fault) throw refusalBy(fault);
   }
 
-  /** Returns the error for a command that the protocol does not have (docs/rules/25-one-way.md). */
+  /** Returns the error if the protocol lacks the command `needs` (docs/rules/25-one-way.md). */
   lackOf(needs: keyof HeldTerminal): AppError | undefined {
     return isAble(this.#terminal, needs) ? undefined : lackOf(needs);
   }
 
   /**
    * Gives `work` the terminal, or throws at once: NOT_SUPPORTED, TERMINAL_IN_DOUBT, STOPPING,
-   * UPDATING or TERMINAL_BUSY. Resolves when the lease has ended.
+   * UPDATING or TERMINAL_BUSY. Resolves with the result when the work has ended.
    */
   use<Needs extends keyof HeldTerminal, Ready, Result>(
     what: Lease["what"],
@@ -136,9 +136,9 @@ export class TerminalLease {
     let ready: Ready;
     try {
       ready = await work.prepare(lease.preparing);
-      // Ends the work if a cancel came after the terminal's last answer in the preparation.
+      // Ends the work if the kiosk cancelled after the terminal's last answer in the preparation.
       lease.preparing.signal.throwIfAborted();
-      // Checked again, because the command would hide a result that came in the preparation.
+      // Checked again: the command would hide a result that came during the preparation.
       this.#assertMayDo(lease.what);
     } catch (error) {
       const why = failureOf(error);
@@ -173,7 +173,7 @@ export interface NotReadyReason {
   readonly charged?: Charged;
 }
 
-/** Returns why no work gets a lease; undefined when leases are given. */
+/** Returns why no work may use the terminal; undefined when work may use it. */
 export function closedBy(
   lease: Pick<TerminalLease, "closed" | "updating">,
 ): NotReadyReason | undefined {
@@ -182,7 +182,7 @@ export function closedBy(
   return undefined;
 }
 
-/** Returns why the terminal has to be probed before other work (docs/rules/05-evidence.md). */
+/** Returns why work has to wait until the terminal was probed (docs/rules/05-evidence.md). */
 export function inquiryReason({
   blockedBy,
   unmatchedAsked,
@@ -197,7 +197,7 @@ export function inquiryReason({
   return { code, says: "the terminal has an unmatched transaction and is asked", message };
 }
 
-/** Returns why a new payment could not be written to the disk now (docs/design.md 1.3). */
+/** Returns why no record of a new payment can be written to the disk (docs/design.md 1.3). */
 export function unwritableBy(fault: WriteProof["known"]): NotReadyReason | undefined {
   return fault && { code: "STORAGE_FAILED", says: fault.says, charged: "no" };
 }

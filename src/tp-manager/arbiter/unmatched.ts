@@ -59,7 +59,7 @@ export class Unmatched {
     const detail = { ...alarmOf(report, answer), good, resultCode };
     const text = "the terminal reported a result although no payment runs; refused";
     log.error(detail, text + aboutWhom(answer));
-    // A result that the terminal itself reports as failed charged nobody, so nothing is asked.
+    // A result that the terminal itself reports as failed charged nobody, so no probe is needed.
     if (good || resultCode === null) this.#ask(row);
   }
 
@@ -76,8 +76,8 @@ export class Unmatched {
 
   /**
    * Uses a probe made for another question: if an order that was answered as not charged is a
-   * candidate for the stored sale, the order becomes unknown; if it is nearly a candidate, the
-   * alarm names the order. Throws only for a fault of the program.
+   * candidate for the stored sale, the order becomes unknown; if all but one fact agree, the alarm
+   * names the order. Throws only for a fault of the program.
    */
   probed(probe: Probe): void {
     for (const each of probesIn(probe)) this.#noteStored(each, concernsNotCharged);
@@ -90,7 +90,7 @@ export class Unmatched {
       const { report } = now.last;
       if (this.#isOpen(report) || this.#wasAsked(report)) return false;
       matcher.learn(now);
-      // The terminal is asked, as it may still undo a stored reversal (docs/rules/16-fresh.md).
+      // The terminal is probed, because it may undo a stored reversal (docs/rules/16-fresh.md).
       if (givenBack(now, this.#parts)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
       if (!answer || !concerns(answer)) return false;
@@ -115,16 +115,16 @@ export class Unmatched {
     }
   }
 
-  /** Asks the terminal about the transaction before the next sale. false: it was already asked. */
+  /** Asks the terminal about the transaction before the next sale. false: was asked already. */
   #hold(now: Stored, report: TransactionReport, answer: Answer | null): boolean {
     const { guard, log, matcher } = this.#parts;
     const { identity } = now;
     const isOfNoOrder = answer !== null && !matcher.explains(report, identity);
     const row = this.#keep(report, identity, isOfNoOrder);
     if (row === "repeated") return false;
-    // The question is asked first, so that the terminal is probed even if a later step fails.
+    // The question is opened first, so that the terminal is probed even if a later step fails.
     this.#ask(row);
-    // The payment is refused before the journal's guard checks the sale, so the guard gets it here.
+    // The refused payment does not reach the journal's guard, so the guard gets the sale here.
     if (answer) guard.noteSale(now);
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
     const text = `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`;
@@ -132,7 +132,7 @@ export class Unmatched {
     return true;
   }
 
-  /** Stores a transaction that no further probe can explain, and raises its alarm once. */
+  /** Stores a transaction that a further probe could not explain, and raises its alarm once. */
   #note({ identity }: Stored, report: TransactionReport, answer: Answer): void {
     const { terminalLog, clock, log, matcher } = this.#parts;
     // At a shared terminal, sales that belong to the other till raise no alarm.
@@ -152,8 +152,8 @@ export class Unmatched {
   }
 
   /**
-   * Whether the terminal need not be asked again about this same report, so that sales go on: the
-   * terminal was asked about it last and no command that could store a sale was sent since, or
+   * Whether the terminal need not be asked about this same report once more, so that sales go on:
+   * the terminal was asked about it last and got no command since that could store a sale, or
    * nothing in the report distinguishes it from other reports.
    */
   #wasAsked(report: TransactionReport): boolean {
@@ -194,7 +194,7 @@ export class Unmatched {
     return this.#read((): Answer | null => this.#parts.matcher.whoseUnmatched(row), null);
   }
 
-  /** Stores an unmatched transaction. The returned row has the id null if the journal failed. */
+  /** Stores an unmatched transaction. Returns its row, with the id null if the journal failed. */
   #keep(
     report: TransactionReport,
     identity: TerminalIdentity,
@@ -202,7 +202,7 @@ export class Unmatched {
   ): UnmatchedRow | "repeated" {
     const { terminalLog, clock, log, matcher } = this.#parts;
     const unmatched = { atMs: clock.now(), report, identity, isOfNoOrder };
-    // If the journal fails, only the rows in memory show that the same report came before.
+    // If the journal fails, only the rows in memory can show that the same report came before.
     if (this.#isOpen(report, ({ id }) => id === null)) return "repeated";
     try {
       const isSame = (newest: UnmatchedRow): boolean => matcher.isAgain(newest, unmatched);
@@ -261,7 +261,7 @@ export class Unmatched {
     };
   }
 
-  /** Returns the finding about a transaction, and corrects the order of a sale stored late. */
+  /** Returns the finding about a transaction. Corrects the order of a sale that was stored late. */
   #finding(conclusion: Conclusion, row: UnmatchedRow, probe: Probe | null): Concluded {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !probe) {
@@ -308,8 +308,8 @@ function probesIn<T extends Pick<Probe, "last">>(probe: T): T[] {
 }
 
 /**
- * Returns the probe as if the report were the terminal's last transaction, if the terminal's answer
- * contains the report; otherwise the probe itself.
+ * Returns the probe with the report as the terminal's last transaction, if the terminal's answer
+ * contains the report; otherwise returns the probe unchanged.
  */
 function probeWith<T extends Pick<Probe, "last">>(report: TransactionReport, probe: T): T {
   const isIt = ({ last }: T): boolean =>
@@ -332,7 +332,7 @@ function foundIn({ verdict, because }: Verdict): Concluded {
   return { finding: unmatchedFindings.find((each) => each === named) ?? "unclear", because };
 }
 
-/** Returns the finding, but "unclear" for what may be a reversal: some are stored like sales. */
+/** Returns the finding; "unclear" for a possible reversal, as some are stored like sales. */
 function unlessReversal(found: Concluded, answer: Answer): Concluded {
   const reversal = candidatesIn(answer).find(({ as }) => as === "reversal");
   if (!reversal) return found;
@@ -348,7 +348,7 @@ const formerNames = {
   unclear: "sale-without-order-unclear",
 } as const;
 
-/** Returns the fields of the alarm about an unmatched transaction, when found and when judged. */
+/** Returns the alarm's fields about an unmatched transaction, when found and after a verdict. */
 export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,

@@ -67,12 +67,12 @@ interface Head {
   readonly atMs: number;
 }
 
-/** Returns the event that an input becomes, in the current version of the event format. */
+/** Returns the event that is stored for an input, in the current version of the event format. */
 export function eventAt<I extends Written>(atMs: number, input: I) {
   return { v: VERSION, atMs, ...input } as const;
 }
 
-/** Returns the state after `events`. `first`: the state before them; null: not in the journal. */
+/** Returns the state after `events`. `first`: the state before `events`; null: no state yet. */
 export function fold(
   events: readonly AttemptEvent[],
   first: AttemptState | null = begun,
@@ -97,7 +97,7 @@ function imported(state: AttemptState | null, { transaction, reversed }: Importe
 
 const grounds = ["because", "observation", "proof"] as const;
 
-/** For each input: the kind under which the event is stored, and its members stored in `detail`. */
+/** For each input: the kind under which its event is stored, and its members in `detail`. */
 const forms: {
   readonly [I in Written["input"]]: readonly [
     kind: string,
@@ -154,7 +154,7 @@ export function stepOf(
   return { atMs, kind, detail, input };
 }
 
-/** Returns the members of `detail` that follow from the event's other members or the state. */
+/** Returns the members of `detail` that can be computed from the other members or the state. */
 function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   switch (event.input) {
     case "hold":
@@ -179,14 +179,14 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   }
 }
 
-/** The attempt of a stored event. Its present state `final` has what old versions left out. */
+/** The attempt of a stored event; its present state `final` has what old versions did not store. */
 interface StepOwner {
   readonly request: PaymentRequest;
   readonly final: AttemptState;
   readonly handedOff: () => Transaction | null;
 }
 
-/** Returns the event that a stored step holds; undefined when a newer version wrote the step. */
+/** Returns the event in a stored step; undefined when a newer version of the program wrote it. */
 export function eventOf(step: AttemptStep, owner: StepOwner): AttemptEvent | undefined {
   const { atMs, kind, detail } = step;
   const input = inputs.get(kind);
@@ -197,7 +197,7 @@ export function eventOf(step: AttemptStep, owner: StepOwner): AttemptEvent | und
   return { ...payload, ...end, v: VERSION, atMs, input } as AttemptEvent;
 }
 
-/** Returns the members of an event that programs did not store before events had a version. */
+/** Returns the members of an event that older programs, whose events had no version, left out. */
 function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
   const { final, request } = owner;
   const finalReport = lastReportOf(final) ?? bareReport(request.currency, request.amountMinor);
@@ -214,7 +214,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
       return { report: (detail["observation"] as Observation)?.last?.report ?? finalReport };
     }
     case REVERSAL_BEGINS: {
-      // The baseline is in the state only while the reversal has no outcome; later it is unknown.
+      // Only a reversal without an outcome has its baseline in the state; later it is unknown.
       const kept = "sale" in final && "baseline" in final ? final.baseline : nothingKnown;
       return { baseline: detail["baseline"] ?? kept };
     }
@@ -232,7 +232,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
   }
 }
 
-/** The baseline that stands for one that was not stored: nothing is known of the terminal. */
+/** Stands for a baseline that was not stored: nothing is known of the terminal. */
 export const nothingKnown = {
   identity: anyTerminal,
   last: { kind: "none" },

@@ -15,19 +15,19 @@ export type AttemptInput = {
 }[keyof Inputs];
 
 interface Inputs {
-  /** A report of the terminal. `because`: why the report counts as that of another payment. */
+  /** A report of the terminal. `because`: why the report counts as another payment's report. */
   report: Reported & { judgement: Judgement; because?: string };
-  /** A good report that approves a two-phase sale, which then waits for the goods decision. */
+  /** A good report that approves a two-phase sale; the sale then waits for the goods decision. */
   hold: Reported & { decideByMs: number };
   decide: { decision: GoodsDecision; why: string };
   acknowledged: object;
-  /** A good report of a second sale in the same payment, which we refuse on the wire. */
+  /** A good report of a second sale in the same payment; we refuse this report. */
   "second-sale": Reported;
-  /** The end of the command. `cancelled`: we had asked to cancel, which an approval may cross. */
+  /** The command's end. `cancelled`: we had asked to cancel; an approval can cross this request. */
   end: { end: PaymentEnd; cancelled?: boolean };
   /**
    * The process that ran the attempt has ended, as the next start finds out. `unwritten`: the last
-   * event that the process received may not be on disk (docs/design.md 1.3).
+   * event that the process received may be missing on the disk (docs/design.md 1.3).
    */
   interrupted: { unwritten?: boolean };
   reverse: { baseline: Baseline };
@@ -44,18 +44,18 @@ interface Inputs {
   "proved-not-charged": Grounds;
   "proved-reversed": Reported & Grounds;
   "proved-not-reversed": Grounds;
-  /** The terminal has stored a sale that it reported after it had ended this payment. */
+  /** The terminal has stored a sale that it reported after it had reported the payment's end. */
   "found-charged": Reported & Grounds;
   /**
-   * The terminal has stored a late sale that may also belong to another order. Without `judgement`
-   * the report agrees with the request.
+   * The terminal has stored a sale that it reported late and that may be another order's. Without
+   * `judgement`, the report agrees with the request.
    */
   "found-in-doubt": Reported & Grounds & { judgement?: Judgement };
-  /** The terminal has stored the reversal of a charged sale, and no command of ours awaits it. */
+  /** The terminal has stored a reversal of a charged sale, which we did not request. */
   "found-reversed": Reported & Grounds;
   /**
    * A one-way terminal reported the result after the payment had ended (docs/rules/25-one-way.md).
-   * `wasStored`: the result was on disk already, without an outcome.
+   * `wasStored`: the result was already on disk, but no outcome.
    */
   "late-result": Reported & Grounds & { judgement: Judgement; wasStored?: true };
 }
@@ -69,7 +69,7 @@ interface Grounds {
   readonly because: string;
   /** The facts of the proof. `rules` is the version of the matching rules that gave the verdict. */
   readonly proof?: Proof & { readonly rules: number };
-  /** The probe of the terminal; null when the verdict needed no probe. */
+  /** The probe (a reading of the terminal's storage); null when the verdict needed no probe. */
   readonly observation?: (Stored & { readonly atMs: number }) | null;
 }
 

@@ -17,7 +17,7 @@ import {
 } from "./payment.ts";
 import { alarmReturnedTwice, isReturnedTwice, phaseTable } from "./phase-table.ts";
 
-/** The longest time from the receipt of an event on the wire until it is on disk. */
+/** The longest time from when an event is received on the wire until it is on disk. */
 const HEARD_WITHIN_MS = 1_000;
 
 interface WriterParts {
@@ -38,7 +38,7 @@ export class AttemptWriter {
    * of one command share this list.
    */
   readonly unwritten: WrittenEvent[];
-  /** The attempt as last written; only this class changes it. */
+  /** The attempt as it was last written; only this class changes the member. */
   attempt: Attempt;
   #timer: Timer | undefined;
 
@@ -59,8 +59,8 @@ export class AttemptWriter {
 
   /**
    * Keeps an event from the wire in memory until the next write, for at most `HEARD_WITHIN_MS`
-   * (docs/design.md 1.3). Recovery in this process gets the event, because it could otherwise
-   * disprove a charge. Recovery after a crash assumes that such an event may have been lost
+   * (docs/design.md 1.3). Recovery in this process gets the event, because it could otherwise take
+   * a charge for disproved. Recovery after a crash assumes that such an event may have been lost
    * (docs/rules/02-proof.md).
    */
   heard(input: AttemptInput): void {
@@ -78,7 +78,7 @@ export class AttemptWriter {
     this.#timer ??= clock.startTimer("heard on the wire", HEARD_WITHIN_MS, () => this.settle());
   }
 
-  /** Writes the events received by {@link heard} to the disk; if it fails, the next write does. */
+  /** Writes the events of {@link heard} to the disk; if this fails, the next write does. */
   settle(): void {
     this.#timer?.clear();
     this.#timer = undefined;
@@ -107,7 +107,7 @@ export class AttemptWriter {
       ticket,
       handOff:
         isCharged(state) && !wasSold ? transactionOf(this.attempt, state, approvedAtMs) : undefined,
-      // The sale no longer counts: it was reversed, or an operator corrected an earlier finding.
+      // The sale does not count any more: it was reversed, or an operator corrected a finding.
       withdraw: wasSold && phaseTable[state.phase].charged === "no",
     });
     this.unwritten.length = 0;
@@ -117,7 +117,7 @@ export class AttemptWriter {
     return this.attempt;
   }
 
-  /** Writes a note, which changes no state. A failed write is only logged and stops nothing. */
+  /** Writes a note, which changes no state. If the write fails, it is only logged. */
   note(kind: NoteKind, detail: Detail): void {
     try {
       const atMs = this.#parts.clock.now();
@@ -128,7 +128,7 @@ export class AttemptWriter {
     }
   }
 
-  /** Announces the prompt that the customer sees now. Prompts are not stored. */
+  /** Announces the terminal's present prompt to the customer. Prompts are not stored. */
   prompted(prompt: Prompt): void {
     const { transactionId, request } = this.attempt;
     const { orderId } = request;
@@ -143,7 +143,7 @@ export class AttemptWriter {
   }
 }
 
-/** Returns the transaction that a charged attempt hands off to the supervisor. */
+/** Returns the charged attempt's transaction, as it is handed off to the supervisor. */
 function transactionOf(
   { transactionId, request }: Attempt,
   { report, by }: ChargedState,

@@ -41,16 +41,16 @@ interface AuditedAttempt {
   readonly state: AttemptState;
   /** Whether the attempt has a write-ahead record, so that its command may have been sent. */
   readonly wasBegun: boolean;
-  /** The amount that was handed off, in minor units; null when the attempt was not handed off. */
+  /** The amount handed off to the supervisor, in minor units; null: nothing was handed off. */
   readonly handedMinor: number | null;
-  /** Whether the supervisor knows, or will know, that the transaction must not be sent. */
+  /** Whether the supervisor knows, or will know, that this transaction must not be sent. */
   readonly isWithdrawn: boolean;
-  /** Returns the transaction handed off or imported. Called only if an event needs it. */
+  /** Returns the transaction handed off or imported. Called only if an event's check needs it. */
   readonly handedOff: () => Transaction | null;
   readonly steps: readonly AttemptStep[];
 }
 
-/** Returns the faults of one attempt. `unknown`: kinds of events that this version cannot check. */
+/** Returns the faults of one attempt; `unknown` has the kinds of events that it cannot check. */
 export function auditAttempt(attempt: AuditedAttempt) {
   const faults: AuditFault[] = [];
   const report: Report = (rule, says) => faults.push(faultOf(rule, attempt, says));
@@ -65,15 +65,15 @@ export function auditAttempt(attempt: AuditedAttempt) {
 /** Reports a fault. Without `says`, the rule's own sentence describes the fault. */
 type Report = (rule: AuditRule, says?: string) => void;
 
-/** What the events of an attempt prove about the money. */
+/** What the events of an attempt prove about whether money moved. */
 interface Evidence {
-  /** Whether the last report was good and agreed with the request. */
+  /** Whether the terminal's last report was good and agreed with the request. */
   hasAgreed: boolean;
-  /** Whether our ACK of an agreeing report provably arrived and the goods were not withheld. */
+  /** Whether our ACK of an agreeing report provably arrived and no decision withheld the goods. */
   wasCommitted: boolean;
-  /** Whether the terminal completed the command after an agreeing report. */
+  /** Whether the terminal reported the command's completion after an agreeing report. */
   hadGoodEnd: boolean;
-  /** What recovery last proved or an operator last settled; null when neither happened. */
+  /** What recovery last proved or an operator last settled; null when neither has happened. */
   proved: "charged" | "not-charged" | "reversed" | "not-reversed" | null;
   /** Whether the sale was imported from the supervisor, which only has sales that were charged. */
   wasImported: boolean;
@@ -116,7 +116,7 @@ function replay(attempt: AuditedAttempt, report: Report) {
   return { evidence, unknown };
 }
 
-/** Returns the state after `event`; undefined when the state machines do not allow the event. */
+/** Returns the state after `event`; undefined if the state machines do not allow the event. */
 function advanced(
   state: AttemptState | null,
   event: AttemptEvent,
@@ -131,7 +131,7 @@ function advanced(
   }
 }
 
-/** Returns the state in doubt in which an older version may have left this attempt instead. */
+/** Returns the state in doubt that an older version may have chosen instead of this state. */
 function inDoubtInstead(state: AttemptState): AttemptState {
   const sale = saleOf(state);
   const why = "an older version doubted it";
@@ -143,13 +143,13 @@ function inDoubtInstead(state: AttemptState): AttemptState {
 /** Returns how the stored state differs from the fold of the events; undefined: not at all. */
 function otherState(state: AttemptState | null, final: AttemptState): string | undefined {
   const folded = JSON.stringify(state);
-  // Two states whose JSON texts differ may be equal: the order of members does not matter.
+  // Two states whose JSON texts differ can be equal: the order of their members does not matter.
   if (folded === JSON.stringify(final)) return undefined;
   if (isDeepStrictEqual(JSON.parse(folded), final)) return undefined;
   return `the steps lead to another ${state?.phase} than the journal's ${final.phase}`;
 }
 
-/** Like {@link otherState}, but compares only phase and sale, as older versions stored less. */
+/** Like {@link otherState}, but compares phase and sale only: older versions stored less. */
 function otherEnd(
   state: AttemptState | null,
   final: AttemptState,
@@ -265,10 +265,10 @@ function checkHandOff(attempt: AuditedAttempt, report: Report): void {
   }
 }
 
-/** What the checks of several attempts (of one order, or with one receipt number) need of each. */
+/** What checks across several attempts (of one order, or one receipt number) need of each one. */
 export type AuditedSale = Pick<AuditedAttempt, "orderId" | "transactionId" | "state">;
 
-/** Returns the faults that only several attempts of one order together show. */
+/** Returns the faults that show only in several attempts of one order together. */
 export function auditOrder(attempts: readonly AuditedSale[]): AuditFault[] {
   const [, ...others] = attempts.filter(({ state }) => saleOf(state) !== undefined);
   return others.map((attempt) => faultOf("charged-twice", attempt));

@@ -66,7 +66,7 @@ const keptEvents = {
   "fleet-request": z.object({ message: z.string(), request: z.string().nullable() }),
 };
 
-/** The events of `GET /events` that are not stored, so that no program acts on an old prompt. */
+/** The events of `GET /events` that are not stored, because a repeated old prompt would mislead. */
 const passingEvents = {
   prompt: z.object({
     orderId: z.string(),
@@ -106,7 +106,7 @@ export type KeptEvent = {
   };
 }[KeptName];
 
-/** An event that goes to the clients connected now and is not stored. */
+/** An event of `GET /events` that goes to the connected clients only and is not stored. */
 export type PassingEvent = {
   [N in keyof typeof passingEvents]: { readonly name: N; readonly data: EventData<N> };
 }[keyof typeof passingEvents];

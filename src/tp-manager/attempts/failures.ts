@@ -16,7 +16,7 @@ export const unavailableCodes: Record<UnavailableReason, ErrorCode> = {
   closed: "STOPPING",
 };
 
-/** Returns the error to answer when work could not begin; undefined: a fault of the program. */
+/** Returns the error to answer if work could not begin; undefined: the program has a fault. */
 export function failureOf(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   if (error instanceof TerminalUnavailable) {
@@ -26,7 +26,7 @@ export function failureOf(error: unknown): AppError | undefined {
   return undefined;
 }
 
-/** Returns the error for a request with a fault in one field. `text`: the message of the error. */
+/** Returns the error for a request with a fault in one field. `text`: the error's message. */
 export function invalid(
   field: string,
   message: string,

@@ -9,11 +9,11 @@ export const unmatchedFindings = [
   "held",
   /** The terminal's last transaction is the reversal of this transaction. */
   "reversed",
-  /** The terminal now has another last transaction, with no sale or end of day since this one. */
+  /** The terminal shows another last transaction, but no sale or end of day came in between. */
   "gone",
-  /** The transaction is the sale of a known order. */
+  /** The transaction proved to be the sale of a known order. */
   "known",
-  /** The terminal gives no answer, or a later sale or end of day hides the transaction. */
+  /** The terminal does not answer, or a later sale or end of day hides the transaction. */
   "unclear",
 ] as const;
 export type UnmatchedFinding = (typeof unmatchedFindings)[number];
@@ -34,7 +34,7 @@ export interface UnmatchedRow {
 }
 
 export interface SettledUnmatched extends UnmatchedRow {
-  /** "open": the terminal is being asked. "not-good": the terminal itself reported it as failed. */
+  /** "open": the terminal is being asked. "not-good": the terminal reported that it had failed. */
   readonly finding: UnmatchedFinding | "open" | "not-good";
   readonly because: string;
   readonly endedAtMs: number | null;

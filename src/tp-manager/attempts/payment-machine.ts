@@ -137,13 +137,13 @@ function lateResult(
   if (judgement === "not-good" && !wasGood) {
     return { phase: "not-charged", outcome: notCharged(report.reason, report) };
   }
-  // A bad report never replaces a good one, and a repeated report does not undo a contradiction.
+  // A failure never replaces a good report, and a repeated report does not undo a contradiction.
   if (wasGood && !report.good) return state;
   const kept = isContradicted ? "disagrees" : judgement;
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
-/** Returns the value of the issued goods if the terminal charged another amount than this value. */
+/** Returns the value of the issued goods if the terminal charged another amount. */
 function beyond(
   { goods }: InDoubtState,
   { report }: { readonly report: TransactionReport },
@@ -154,7 +154,7 @@ function beyond(
   return report.amountMinor === goodsMinor ? {} : { goodsMinor };
 }
 
-/** Replaces an operator's finding by its opposite, which is allowed once. */
+/** Replaces an operator's finding by the opposite finding, which is allowed only once. */
 function corrected(state: ChargedState | NotChargedState, input: AttemptInput): AttemptState {
   const { settled } = state;
   const isOpposite = input.input === "settled" && input.outcome !== state.phase;
@@ -199,7 +199,7 @@ function inDoubt(
   return { phase: "in-doubt", why: whyInDoubt(...why), ...kept, ...(heard ? { heard } : {}) };
 }
 
-/** Returns the attempt in doubt. `unwritten`: our ACK of a good report may have gone unrecorded. */
+/** Returns the attempt in doubt. `unwritten`: our ACK of a good report may be missing on disk. */
 function interrupted(state: SentState, unwritten: boolean): InDoubtState {
   const after = inDoubt(state, ["interrupted"]);
   const { last, goods } = state;
@@ -238,9 +238,9 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
 }
 
 /**
- * Keeps a cancelled payment in doubt until the terminal was probed once, because an approval may
- * cross our cancel on the wire (docs/rules/22-heard-end.md). In a two-phase sale that was
- * approved, nothing is left to approve.
+ * Keeps a cancelled payment in doubt until the terminal was probed once, because an approval can
+ * cross our cancel on the wire (docs/rules/22-heard-end.md). A two-phase sale that was already
+ * approved cannot be approved once more.
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
@@ -263,7 +263,7 @@ function completed(state: SentState): AttemptState {
     case "not-good":
       return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
     case "disagrees": {
-      // A last report that is not good gives the outcome, which counts if a probe confirms it.
+      // A last report of a failure gives the outcome, which counts only if a probe confirms it.
       const bad = !last.report.good && last.report.resultCode !== null;
       const heard = bad ? notCharged(last.report.reason, last.report) : undefined;
       return inDoubt(state, ["disagreement"], heard);
@@ -273,7 +273,7 @@ function completed(state: SentState): AttemptState {
   }
 }
 
-/** Whether only a part of the goods came out and the terminal reported exactly that amount. */
+/** Whether only a part of the goods came out, and the terminal reported exactly its value. */
 function isPart({ decision }: Goods, { report }: JudgedReport): boolean {
   return decision?.goods === "partly-issued" && report.amountMinor === decision.amountMinor;
 }
@@ -290,11 +290,11 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
       return { phase: "not-charged", outcome: withheldOr(goods, reason, last.report) };
     }
     case "agrees": {
-      // After our "no goods", an abort means a reversal, even an unreported one (docs/zvt.md 8.1).
+      // After our "no goods", an abort means a reversal, even if unreported (docs/zvt.md 8.1).
       if (goods?.decision?.goods === "not-issued") {
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
-      // After an approval, an abort may mean that the terminal is reversing the sale
+      // After an approval, an abort may mean that the terminal reverses the sale
       // (docs/rules/02-proof.md).
       return inDoubt(state, ["refused-after-approval", `${end.code}: ${end.text}`], heard);
     }
@@ -304,10 +304,10 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
   }
 }
 
-/** The members of the terminal's answer that explain why nothing was charged. */
+/** The members of the terminal's answer that explain why the card was not charged. */
 type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
 
-/** Returns the outcome: "cancelled" when no goods came out, else the one for `reason`. */
+/** Returns the outcome: "cancelled" when no goods came out, else the outcome for `reason`. */
 function withheldOr(goods: Goods | null, reason: AbortReason | null, said: Said): NotCharged {
   if (!isWithheld(goods)) return notCharged(reason, said);
   const message = goods?.decision
@@ -326,7 +326,7 @@ function notCharged(
 
 const abortTable: Readonly<Record<AbortReason, readonly [NotCharged["status"], ErrorCode]>> = {
   declined: ["declined", "PAYMENT_DECLINED"],
-  // Some terminals give this reason for a sale that they take for a repetition (docs/zvt.md 12.2).
+  // Some terminals give this reason for a sale that seems repeated to them (docs/zvt.md 12.2).
   "already-reversed": ["declined", "PAYMENT_DECLINED"],
   cancelled: ["cancelled", "PAYMENT_CANCELLED"],
   "customer-timeout": ["cancelled", "CUSTOMER_TIMEOUT"],
@@ -343,7 +343,7 @@ function outcome(
   return { status, error, message, terminalCode };
 }
 
-/** Judges whether a report is good and agrees with an order (docs/rules/04-approval.md). */
+/** Judges whether a report is good and agrees with the request (docs/rules/04-approval.md). */
 export function judgeReport(
   order: { readonly amountMinor: number; readonly currencyNumeric: string },
   report: TransactionReport,

@@ -14,11 +14,11 @@ import inDoubtTexts from "./in-doubt-en.json" with { type: "json" };
 /** A payment request whose members have been checked. */
 export interface PaymentRequest {
   readonly orderId: string;
-  /** Whether the connector made the order id because the request had none. */
+  /** Whether the connector made the order id because the kiosk sent none. */
   readonly generatedId: boolean;
   readonly amountMinor: number;
   readonly currency: Currency;
-  /** Members that the answer repeats unchanged; a member that the kiosk did not send is missing. */
+  /** Members that the answer repeats; those that the kiosk did not send are missing. */
   readonly echo: Echo;
   /** Basket lines for the gateway; empty unless the basket is whole and adds up to the amount. */
   readonly cart: readonly CartLine[];
@@ -42,7 +42,7 @@ export interface NotCharged {
   readonly error: ErrorCode;
   /** The reason as a text for people, usually in the terminal's words. */
   readonly message: string;
-  /** The terminal's own result code; null when the terminal gave none. */
+  /** The result code that the terminal reported; null when the terminal reported none. */
   readonly terminalCode: string | null;
   readonly advice?: DeclineAdvice;
 }
@@ -53,7 +53,7 @@ export type Judgement =
   | "agrees"
   /** The terminal reports that the payment failed. */
   | "not-good"
-  /** The report is good but of another amount or currency, so we refuse it on the wire. */
+  /** The report is good but has another amount or currency, so we answer it with a refusal. */
   | "disagrees"
   | "no-result";
 
@@ -64,12 +64,12 @@ export interface JudgedReport {
   readonly acknowledged: boolean;
 }
 
-/** A two-phase sale that the terminal approved, with its goods decision (docs/design.md 5.12). */
+/** The goods of a two-phase sale that the terminal approved (docs/design.md 5.12). */
 export interface Goods {
   readonly approved: TransactionReport;
   /** The time, in epoch milliseconds, after which the goods count as not issued. */
   readonly decideByMs: number;
-  /** The decision about the goods, stored before it is sent, then unchanged. null: not made yet. */
+  /** Whether the goods came out, stored before it is sent and then final. null: not decided. */
   readonly decision: GoodsDecision | null;
 }
 
@@ -79,42 +79,42 @@ interface Sale {
   readonly by: ChargedBy;
   /** The value of the issued goods in minor units, if the terminal charged another amount. */
   readonly goodsMinor?: number;
-  /** Present when an operator settled the payment (an operator may settle its reversal as well). */
+  /** Present when an operator settled the payment; its reversal may be settled separately. */
   readonly settled?: Settlement;
-  /** Set when the sale was found after an answer of "not charged" (docs/rules/19-late.md). */
+  /** Set when the sale was found after the answer "not charged" (docs/rules/19-late.md). */
   readonly late?: true;
 }
 
 export interface SentState extends Contradictions {
   readonly phase: "sent";
   readonly last: JudgedReport | null;
-  /** The approved goods of a two-phase sale and the decision about them; null in other sales. */
+  /** The goods of a two-phase sale, with the decision about them; null in any other sale. */
   readonly goods: Goods | null;
 }
 
-/** Earlier reports of the command. Each is missing unless it contradicts another report. */
+/** Earlier reports of the command, each only present if it contradicts another report. */
 interface Contradictions {
-  /** A good report that was followed by a report that is not good. */
+  /** A good report, if the terminal has sent a report of a failure after it. */
   readonly earlier?: JudgedReport;
-  /** A second sale within the payment, refused on the wire (docs/rules/20-second-sale.md). */
+  /** A second sale that was reported in the payment and refused (docs/rules/20-second-sale.md). */
   readonly second?: TransactionReport;
-  /** Our ACK of an earlier good report has arrived (elsewhere `earlierAckArrived`). */
+  /** Our ACK of an earlier good report has arrived (`earlierAckArrived` in matching/facts.ts). */
   readonly tookBefore?: true;
 }
 
 export type ChargedState = Sale & { readonly phase: "charged" };
 
-/** The state that an operator's settlement replaced, for a correction (docs/rules/24-amount.md). */
+/** The state before an operator settled it, needed for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
-  /** Whether the operator's one permitted correction was already made. */
+  /** Whether the operator has already made the one correction that is allowed. */
   readonly corrected: boolean;
 }
 
 export interface NotChargedState {
   readonly phase: "not-charged";
   readonly outcome: NotCharged;
-  /** Present when an operator settled the attempt. */
+  /** Present when an operator found, and settled, that nothing was charged. */
   readonly settled?: Settlement;
 }
 
@@ -122,13 +122,13 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /** The reported outcome; it counts if a probe confirms it (docs/rules/22-heard-end.md). */
+  /** The reported outcome, which a probe has to confirm first (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** The outcome that was answered before the terminal showed a sale (elsewhere named `held`). */
+  /** The outcome answered before the terminal showed a sale (`held` in matching/facts.ts). */
   readonly told?: NotCharged;
-  /** Our ACK of a report may have arrived without a record (elsewhere `ackMayHaveArrived`). */
+  /** Our ACK of a report may have arrived unrecorded (`ackMayHaveArrived` in matching/facts.ts). */
   readonly perhapsTaken?: true;
-  /** Approved goods of a two-phase sale and the decision. Missing in attempts of older versions. */
+  /** The goods of an approved two-phase sale with their decision. Missing in older attempts. */
   readonly goods?: Goods | null;
 }
 
@@ -144,7 +144,7 @@ export type ReversingState = Reversal & { readonly phase: "reversing" };
 export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
   readonly why: string;
-  /** Set when the terminal reported that the sale was not reversed. */
+  /** Set when the terminal reported that it did not reverse the sale. */
   readonly heardBad?: true;
 }
 
@@ -181,7 +181,7 @@ export type ChargedBy = "payment" | "recovery" | "operator";
 /** How much longer than the kiosk's own time the terminal waits for the report about the goods. */
 const GOODS_MARGIN_SECONDS = 15;
 
-/** Returns how long the terminal waits for the goods decision; undefined: no two-phase sale. */
+/** Returns how long the terminal waits for the goods decision; undefined: not a two-phase sale. */
 export function goodsWindowSeconds({ delivery }: PaymentRequest): number | undefined {
   return delivery ? delivery.withinSeconds + GOODS_MARGIN_SECONDS : undefined;
 }
@@ -200,15 +200,15 @@ export interface Attempt {
   readonly ticket: string;
   /** What the gateway or the bank paid back, in minor units, at the request of any system. */
   readonly returnedMinor: number;
-  /** Whether any money was paid back, even of only one of several copies at the gateway. */
+  /** Whether any money was paid back, even of only one copy if the gateway has the order twice. */
   readonly returnedSome: boolean;
   /** The return at the gateway whose outcome is not known; no other return may begin meanwhile. */
   readonly openReturn: OpenReturn | null;
-  /** Set when an end of day or a receipt number contradicts what the kiosk was answered. */
+  /** Set when an end of day or a receipt number contradicts the answer that the kiosk got. */
   readonly suspicion?: Suspicion | null;
 }
 
-/** A sign that the answer is wrong, from totals or receipt numbers (docs/rules/18-totals.md). */
+/** A sign of a wrong answer, from totals or from receipt numbers (docs/rules/18-totals.md). */
 export interface Suspicion {
   /** What the terminal may have done, or that a receipt number after the attempt is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
@@ -243,11 +243,11 @@ export interface AttemptStep {
   readonly atMs: number;
   readonly kind: string;
   readonly detail: Detail;
-  /** The event's members that `detail` lacks. Missing in notes and in events of older versions. */
+  /** The members of the event that are not in `detail`. Missing in notes and in older events. */
   readonly input?: Detail;
 }
 
-/** Whether the journal has a two-phase sale as approved, without a decision or outcome yet. */
+/** Whether a two-phase sale is approved in the journal, without a decision or outcome yet. */
 export function isApproved(state: AttemptState): boolean {
   return state.phase === "sent" && state.goods?.decision === null;
 }
@@ -259,7 +259,7 @@ export function notCharged(outcome: NotCharged): NotChargedState {
   return { phase: "not-charged", outcome };
 }
 
-/** Returns for the next state whether our ACK of an earlier good report has arrived. */
+/** Returns, for the next state of an attempt, whether our ACK of an earlier good report arrived. */
 export function earlierAckOf(
   state: Pick<SentState, "last" | "tookBefore">,
 ): Pick<SentState, "tookBefore"> {
@@ -284,7 +284,7 @@ export function nextReport(
   return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
 
-/** Returns a function that tests whether a state is of this phase. */
+/** Returns a function that tests whether an attempt's state is of the given phase. */
 const isIn =
   <P extends AttemptPhase>(phase: P) =>
   (state: AttemptState): state is Extract<AttemptState, { readonly phase: P }> =>
@@ -296,7 +296,7 @@ export const isCharged = isIn("charged");
 export const isNotCharged = isIn("not-charged");
 export const isReversed = isIn("reversed");
 
-/** Returns the sale that was charged, whether or not it was paid back. */
+/** Returns the sale of an attempt that was charged, even if the money was paid back since. */
 export function saleOf(state: AttemptState): Sale | undefined {
   return isCharged(state) ? state : "sale" in state ? state.sale : undefined;
 }
@@ -316,12 +316,12 @@ export function currencyNumericOf({
   return currencyNumeric ?? "978";
 }
 
-/** Returns the terminal's last report of an attempt that moved money: a sale's or a reversal's. */
+/** Returns the last report of an attempt that moved money: of its sale or of its reversal. */
 export function endReportOf(state: AttemptState): TransactionReport | undefined {
   return "report" in state ? state.report : undefined;
 }
 
-/** Like {@link endReportOf}; while a reversal has no outcome, returns the report of the sale. */
+/** Like {@link endReportOf}, but the sale's report as long as a reversal has no outcome. */
 export function lastReportOf(state: AttemptState): TransactionReport | undefined {
   return endReportOf(state) ?? saleOf(state)?.report;
 }
@@ -329,7 +329,7 @@ export function lastReportOf(state: AttemptState): TransactionReport | undefined
 /** The kind of the event that is the write-ahead record of a reversal. */
 export const REVERSAL_BEGINS = "reversal-begins";
 
-/** Returns when the newest reversal of an attempt began; undefined when no reversal began. */
+/** Returns when the newest reversal of an attempt began, in epoch ms; undefined: none began. */
 export const reversalBeganAtMs = (events: readonly AttemptStep[]): number | undefined =>
   events.findLast(({ kind }) => kind === REVERSAL_BEGINS)?.atMs;
 
@@ -342,7 +342,7 @@ export const isNeverSent = (events: ReadonlyArray<Pick<AttemptStep, "kind">>): b
 /** The kinds of events whose detail holds a report of the terminal. */
 export const reportSteps = ["report", "approved", "reversal-report"] as const;
 
-/** Returns a good report with an amount only; without a receipt number it is never reversed. */
+/** Returns a good report with an amount only; without a receipt number it cannot be reversed. */
 export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
   const { numeric: currencyNumeric } = currency;
   const receipt = bareReceipt(currency);

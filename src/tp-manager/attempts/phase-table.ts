@@ -36,31 +36,31 @@ export type Settled = "charged" | "not-charged" | "reversed";
 
 /** The facts about an order whose newest attempt is in a phase (docs/design.md 1.4). */
 interface PhaseRow {
-  /** Whether the money of the order moved, as far as is known. */
+  /** Whether money moved for the order, as far as is known. */
   readonly charged: Charged;
   /** The status in answers. "as ended": Declined, Cancelled or Failed, by the attempt's outcome. */
   readonly status: PaymentStatus | "as ended";
-  /** What a repeated order gets: a new attempt, the stored answer, a probe first, or this error. */
+  /** What a repeated order gets: a new attempt, its stored answer, first a probe, or this error. */
   readonly repeat: "begin" | "answer" | "ask" | ErrorCode;
-  /** What a call for a reversal at the terminal gets: a reversal, stored answer, or this error. */
+  /** What a reversal call gets: a reversal at the terminal, the stored answer, or this error. */
   readonly reversal: "begin" | "answer" | ErrorCode;
-  /** What a confirm, cancel or refund at the gateway gets: it begins, or this error code. */
+  /** What a confirm, cancel or refund call gets: the operation at the gateway, or this error. */
   readonly gateway: "begin" | ErrorCode;
-  /** The findings by which an operator can settle the attempt. */
+  /** The findings with which an operator can settle an attempt in this phase. */
   readonly settle: readonly Settled[];
   /**
-   * Why an attempt has not ended: a command may be running, or, in doubt, only the terminal or an
-   * operator knows about the money. The attempt is probed after a restart. null: it has ended.
+   * Why an attempt has not ended. "running": a command may be running. "doubt": only the terminal
+   * or an operator knows whether money moved, so it is probed after a restart. null: it has ended.
    */
   readonly open: "running" | "doubt" | null;
   /**
    * What the supervisor must know before the order may be archived. "nothing": the terminal never
-   * had a sale of the order, and cannot have one.
+   * had a sale of the order, and can have none.
    */
   readonly archive: "nothing" | "delivery" | "withdrawal" | "never";
 }
 
-/** The columns of an attempt whose command may be running at the terminal. */
+/** The columns of the phases in which a command may be running at the terminal. */
 const running = {
   charged: "unknown",
   status: "Unknown",
@@ -71,7 +71,7 @@ const running = {
   open: "running",
   archive: "never",
 } as const;
-/** The columns of a phase in which the attempt has ended: no operator settles the attempt. */
+/** The columns of a phase in which the attempt has ended, so that no operator settles it. */
 const ended = { settle: [], open: null } as const;
 
 /**
@@ -112,7 +112,7 @@ export const phaseTable = {
   },
 } as const satisfies Record<AttemptPhase, PhaseRow>;
 
-/** Replacements for columns of {@link phaseTable}, for attempts that need more than the phase. */
+/** Rows that replace columns of {@link phaseTable} where the phase alone does not decide. */
 export const variantTable = {
   /** A two-phase sale that waits for the decision about its goods. */
   approved: { of: "sent", status: "Approved" },
@@ -123,7 +123,7 @@ export const variantTable = {
     gateway: "GATEWAY_OPERATION_OPEN",
     archive: "never",
   },
-  /** An operator's finding, which a second finding may still correct once. */
+  /** An operator's finding, which the operator may correct once by a second finding. */
   "settled charged": { of: "charged", settle: ["not-charged"] },
   "settled not-charged": { of: "not-charged", settle: ["charged"] },
   "part-returned": { of: "charged", reversal: "REVERSAL_REFUSED" },
@@ -155,7 +155,7 @@ function variantOf(attempt: Attempt): keyof typeof variantTable | undefined {
   return isCharged(state) ? "settled charged" : "settled not-charged";
 }
 
-/** Whether the money of an attempt moved, as far as is known. */
+/** Whether money moved in an attempt, as far as is known. */
 export function chargedOf(attempt: Attempt): Charged {
   return rowOf(attempt).charged;
 }
@@ -175,7 +175,7 @@ export function isRunning(state: AttemptState): state is SentState | ReversingSt
   return phaseTable[state.phase].open === "running";
 }
 
-/** Whether only the terminal or an operator knows if the money moved. */
+/** Whether only the terminal or an operator can find out if money moved in the attempt. */
 export function isInDoubt(state: AttemptState): state is InDoubtState | ReversalInDoubtState {
   return phaseTable[state.phase].open === "doubt";
 }
@@ -186,7 +186,7 @@ export function phasesWith(has: (row: PhaseRow) => boolean): AttemptPhase[] {
   return phases.filter((phase) => has(phaseTable[phase]));
 }
 
-/** Returns an attempt's event for `GET /events`, which changes whenever the answer changes. */
+/** Returns an attempt's event for `GET /events`, which differs whenever the answer differs. */
 export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
   const { request, state } = attempt;
   const { charged, status } = rowOf(attempt);
@@ -208,18 +208,18 @@ function stateOf(state: AttemptState): EventData<"payment">["state"] {
   return isNotCharged(state) ? state.outcome.status : state.phase;
 }
 
-/** The name of the alarm about an order that recovery could not settle; a settlement ends it. */
+/** The alarm about an order that recovery could not settle; an operator's settlement ends it. */
 export const PAYMENT_UNKNOWN = "payment-unknown";
 
-/** The name of the alarm that money went back at the terminal and at the gateway as well. */
+/** The name of the alarm that money was paid back twice: at the terminal and at the gateway. */
 export const RETURNED_TWICE = "returned-twice";
 
-/** Whether an attempt was reversed and refunded at the gateway (docs/rules/27-both-sides.md). */
+/** Whether a sale was reversed and refunded at the gateway, too (docs/rules/27-both-sides.md). */
 export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
   return isReversed(state) && returnedSome;
 }
 
-/** Raises the alarm that money went back twice: a person has to compare the two repayments. */
+/** Raises the alarm that money was paid back twice: a person has to compare both repayments. */
 export function alarmReturnedTwice(log: AlarmLog, attempt: Attempt): void {
   const { transactionId, request, state, returnedMinor } = attempt;
   const { orderId, currency } = request;

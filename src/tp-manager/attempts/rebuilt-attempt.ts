@@ -33,7 +33,7 @@ export const IMPORTED =
   "the order was taken over from the supervisor after the journal was lost: " +
   "ticket, basket and parts of the receipt are gone";
 
-/** Returns a request of order id and amount only; `warning` says why the rest is missing. */
+/** Returns a request with order id and amount only; `warning` says why the rest is missing. */
 export function bareRequest(
   orderId: string,
   amountMinor: number,
@@ -67,16 +67,16 @@ export type KeptEnd =
   | {
       readonly phase: "charged" | "reversed";
       readonly by: ChargedBy;
-      /** The charged amount in minor units: less than requested if some goods did not come out. */
+      /** The charged amount in minor units; smaller than requested if goods did not come out. */
       readonly chargedMinor: number | null;
       /** What was paid back at the gateway, in minor units. */
       readonly returnedMinor: number;
     }
   | NotChargedState;
 
-/** Returns what the archive stores. Throws {@link BrokenInvariant} if the attempt has not ended. */
+/** Returns what the archive stores. Throws {@link BrokenInvariant} if the attempt still runs. */
 export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
-  // Only the outcome is archived, not the evidence for an operator's finding.
+  // The archive stores the outcome only, and no evidence for what an operator found.
   if (isNotCharged(state)) return notCharged(state.outcome);
   const sale = saleOf(state);
   const report = endReportOf(state);
@@ -89,7 +89,7 @@ export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
   };
 }
 
-/** Returns the state that the archive still has: amounts and outcome, without a receipt. */
+/** Returns the state that can be restored from the archive: amounts, outcome, no receipt. */
 export function stateOfKept(end: KeptEnd, currency: Currency): AttemptState {
   if (end.phase === "not-charged") return end;
   const report = bareReport(currency, end.chargedMinor);
@@ -101,7 +101,7 @@ export function returnedOfKept(end: KeptEnd): number {
   return end.phase === "not-charged" ? 0 : end.returnedMinor;
 }
 
-/** Returns an attempt's outcome as comparisons with totals need it (docs/rules/18-totals.md). */
+/** Returns an attempt's outcome in the form of end-of-day comparisons (docs/rules/18-totals.md). */
 export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   const sale = saleOf(state)?.report;
   const reversal = isCharged(state) ? undefined : endReportOf(state);
@@ -122,7 +122,7 @@ export function importedRequest({ transaction }: KnownOrder): PaymentRequest {
   return { ...bare, echo, customerEmail, customData };
 }
 
-/** Returns the supervisor's state of an attempt if it is newer than the journal's. */
+/** Returns the state that the supervisor knows of an attempt, if newer than the journal's. */
 export function newerState(
   record: AttemptState | undefined,
   { transaction, reversed }: { readonly transaction: Transaction; readonly reversed: boolean },
@@ -134,7 +134,7 @@ export function newerState(
   return soldState(reversed, known ?? sale, bareReport(currency, transaction.amountMinor));
 }
 
-/** Returns the cancel or refund whose outcome the supervisor lacks; null: no such return. */
+/** Returns the cancel or refund whose outcome the supervisor does not know; null: none. */
 export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {
   if (!openReturn || openReturn.kind === "confirm") return null;
   const { operationId, kind, transactionPublicId, askedAtMs } = openReturn;
@@ -142,7 +142,7 @@ export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenRetur
   return { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs };
 }
 
-/** Returns the currency of a transaction, even one that has been abolished since. */
+/** Returns the currency of a transaction, even if the currency was abolished since. */
 function importedCurrency({ currency, exponent }: Transaction): Currency {
   return currencyOf(currency) ?? { alpha: currency, numeric: "", exponent };
 }

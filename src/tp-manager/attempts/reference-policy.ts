@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { TransactionReport } from "../terminal/terminal.ts";
 
 /**
- * The reference of an attempt, for terminals that send back data of the register with a result. Its
- * ten characters end in two check characters, so that another register's data are not taken for
- * ours (docs/rules/30-whose-result.md). Pure.
+ * The reference of an attempt, which some terminals return with its result. Its ten characters end
+ * in two check characters, so that data of another register are not taken for our reference
+ * (docs/rules/30-whose-result.md). Pure.
  */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const NAME_CHARACTERS = 8;
@@ -17,7 +17,7 @@ export function referenceOf(transactionId: string): string {
   return name + checkOf(name);
 }
 
-/** Whether a text is a reference that this connector makes, for any attempt. */
+/** Whether a text has the form of a reference that this connector makes for an attempt. */
 export function isReference(text: string): boolean {
   const name = text.slice(0, NAME_CHARACTERS);
   return FORM.test(text) && name.startsWith("K") && text === name + checkOf(name);

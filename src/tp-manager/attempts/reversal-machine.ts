@@ -134,19 +134,19 @@ export function judgeReversal(sale: TransactionReport, report: TransactionReport
   return agrees && !isSaleItself(sale, report) ? "agrees" : "disagrees";
 }
 
-/** Whether the report is the sale itself, repeated to the second, and not its reversal. */
+/** Whether the report only repeats the sale, with its numbers and time, and is no reversal. */
 function isSaleItself(sale: TransactionReport, report: TransactionReport): boolean {
   const isUnnamed = report.originalTrace === null && haveMoments(sale, report);
   return isUnnamed && compareReports(sale, report) === "same";
 }
 
-/** Whether a stored transaction names exactly this sale as the sale that it reverses. */
+/** Whether a stored transaction is a reversal that names exactly this sale as its original. */
 export function givesBack(sale: TransactionReport, report: TransactionReport): boolean {
   const named = report.originalTrace !== null && sale.traceNumber !== null;
   return named && judgeReversal(sale, report) === "agrees";
 }
 
-/** Whether the report names another original sale or another card than this sale has. */
+/** Whether the report names another original sale, or another card, than those of this sale. */
 function namesAnother(sale: TransactionReport, report: TransactionReport): boolean {
   const { originalTrace } = report;
   const isNamed = originalTrace !== null && sale.traceNumber !== null;

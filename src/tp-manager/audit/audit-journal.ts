@@ -15,7 +15,7 @@ import type { AttemptStep } from "../attempts/payment.ts";
 
 type Row = Record<string, SQLInputValue>;
 
-/** The largest number of faults that are listed; the counts include all faults. */
+/** The largest number of faults that a report lists; its counts include all faults. */
 const LISTED_MAX = 1_000;
 
 export interface AuditReport {
@@ -24,7 +24,7 @@ export interface AuditReport {
   readonly archived: number;
   readonly counts: Readonly<Record<AuditRule, number>>;
   readonly faults: readonly AuditFault[];
-  /** The number of attempts with events of a newer version, for each kind of such an event. */
+  /** The number of attempts with events of a newer version, by the kind of the event. */
   readonly unknown: Readonly<Record<string, number>>;
 }
 
@@ -34,7 +34,7 @@ const FIELD = "\u001f";
 const hasInput = "SELECT 1 FROM pragma_table_info('attempt_event') WHERE name = 'input'";
 
 const texts = {
-  /** Reads attempts. `input` is the SQL for the column `input`, which old files do not have. */
+  /** Returns the SQL that reads attempts. `input`: the column `input`, which old files lack. */
   attempts: (
     input: string,
   ) => `SELECT transaction_id, order_id, phase, request, state, baseline, ticket,
@@ -59,7 +59,7 @@ const texts = {
 /** The tables other than `attempt` whose texts are searched for card numbers. */
 const searched = ["archived_order", "event", "unexpected_report", "telecollection"];
 
-/** A part of an audit: the attempts with these row numbers, or all other checks. */
+/** A part of an audit: the attempts with these row numbers, or the checks of all other tables. */
 export type AuditPart = { readonly after: number; readonly upTo: number } | "others";
 
 /** The number of rows in one part of an audit, whose check takes some seconds. */
@@ -143,14 +143,14 @@ class Audit {
     }
   }
 
-  /** Checks for faults that only several attempts together show, and checks all other tables. */
+  /** Checks for faults that show only in several attempts together, and checks all other tables. */
   readOthers(): void {
     this.#readOrders();
     this.#readNumbers();
     this.#searchTables();
   }
 
-  /** Checks the orders that have more than one attempt. */
+  /** Checks each order with more than one attempt. */
   #readOrders(): void {
     const ofOrder = this.#database.prepare(texts.ofOrder);
     for (const row of this.#database.prepare(texts.ordersAgain).iterate()) {
@@ -159,7 +159,7 @@ class Audit {
     }
   }
 
-  /** Checks the sales that share their receipt and trace number with another sale. */
+  /** Checks sales with the same receipt number and trace number as another sale. */
   #readNumbers(): void {
     const withNumbers = this.#database.prepare(texts.withNumbers);
     for (const row of this.#database.prepare(texts.numbersAgain).iterate()) {

@@ -13,7 +13,7 @@ import { openForReading } from "../../shared/store/sqlite.ts";
 import { programFile } from "../../shared/version-files.ts";
 import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
 
-/** The number of pages per copy step: all pages, so that no other write restarts the copy. */
+/** The number of pages per copy step: all pages, because other writes between steps restart it. */
 const ALL_PAGES = 2 ** 30;
 
 /** The largest number of threads; more threads would only wait for the disk. */
@@ -67,7 +67,7 @@ async function auditCopy(data: string) {
   }
 }
 
-/** Removes the copies of audits that a power cut ended. */
+/** Removes the copies that audits left because of a power cut. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^audit-(\d+)\.db/.exec(name)?.[1];

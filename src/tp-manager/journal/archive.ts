@@ -36,7 +36,7 @@ import {
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** The number of orders archived in one transaction, which delays a payment by some ms. */
+/** The number of orders archived in one transaction; a payment waits some ms for it. */
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
@@ -50,8 +50,8 @@ const isKnownThere = {
 
 /**
  * The SQL condition that a whole order may be archived: every attempt ended before the time limit,
- * charges are with the gateway or closed, reversals are known to the supervisor, and the kiosk has
- * read the answer of a generated order id and every late charge (docs/rules/11-unread.md).
+ * charges were sent to the gateway or closed, the supervisor knows the reversals, and the kiosk has
+ * read the answer about a generated order id and about each late charge (docs/rules/11-unread.md).
  */
 const isArchivable = `
   SELECT min((
@@ -68,7 +68,7 @@ const isArchivable = `
 
 const isOldEnough = "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)";
 
-/** The SQL that lists archived orders. A position is a row number, in the order of archiving. */
+/** The SQL that lists archived orders; their position is the row number in the archive. */
 const listed = listings(
   "archived_order",
   "archived_status",
@@ -76,10 +76,10 @@ const listed = listings(
     FROM (${page}) AS page CROSS JOIN archived_order ON archived_order.rowid = page.position`,
 );
 
-/** The position before all attempts, where the first search for old orders begins. */
+/** The position before all attempts, at which the search for old orders begins. */
 const oldest = { startedAtMs: -1, position: -1 };
 
-/** The orders in the archive, each with its outcome and amounts. */
+/** Stores the archived orders, each with its outcome and amounts. */
 export class Archive extends rows("archive", {
   next: `SELECT page.started_at_ms AS started_at_ms, position, order_id
     FROM (${merged(endedStatuses, "attempt", "attempt_status", isOldEnough)}
@@ -131,25 +131,25 @@ export class Archive extends rows("archive", {
     });
   }
 
-  /** Returns transactions that ended before `beforeMs` and still wait for the gateway. */
+  /** Returns the transactions that ended before `beforeMs` and still wait for the gateway. */
   unsentBefore(beforeMs: number): string[] {
     return this.sql.unsent.all(beforeMs).map((row) => String(row["transaction_id"]));
   }
 
   ofOrder(orderId: string): Attempt[] {
-    // A cached query comes first, because nearly no new order is in the archive.
+    // A cheap cached query comes first, because nearly no new order is in the archive.
     if (!this.sql.holds.kept(orderId)) return [];
     return this.sql.ofOrder.all(orderId).map(attemptOf);
   }
 
   list(page: ListPage): ListedAttempt[] {
-    // An empty page needs no query, which would take as long as reading ten rows.
+    // A page of no rows needs no query, which would take as long as reading ten rows.
     if (page.limit === 0) return [];
     const rows = listedIn(this.#listed, this.sql.startOf, page);
     return rows.map((row) => listedOf(row, attemptOf(row)));
   }
 
-  /** Notes how much of an archived order was paid back. The noted sum never decreases. */
+  /** Notes how much of an archived order was paid back. The noted sum never becomes smaller. */
   noteReturn(transactionId: string, returnedMinor: number): void {
     this.sql.noteReturn.run(returnedMinor, transactionId);
   }
@@ -164,7 +164,7 @@ export class Archive extends rows("archive", {
     }
   }
 
-  /** Returns the attempt's entry for later end-of-day comparisons; undefined if it is too old. */
+  /** Returns the attempt's entry for end-of-day comparisons; undefined if it is too old. */
   #ledgerOf(row: Row): LedgerEntry | undefined {
     const after = row["after_telecollection"];
     const since = Number(this.sql.comparable.get()?.["id"] ?? 0);

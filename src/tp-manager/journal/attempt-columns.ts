@@ -9,13 +9,13 @@ import {
 } from "../attempts/phase-table.ts";
 import { type Row, rows, type Statement } from "./database/statements.ts";
 
-/** The columns that {@link readAttempt} reads, without `status`, which SQLite computes. */
+/** The columns that {@link readAttempt} reads, without `status`, which SQLite computes itself. */
 export const attemptColumns = `attempt.transaction_id, attempt.number, attempt.request,
   attempt.state, attempt.started_at_ms, attempt.ended_at_ms, attempt.baseline, attempt.ticket,
   attempt.returned_minor, attempt.notified_return_minor, attempt.returned_some,
   attempt.open_return, attempt.suspicion`;
 
-/** Returns the attempt in a row of the table `attempt` that has the {@link attemptColumns}. */
+/** Returns the attempt in a row with {@link attemptColumns} of the table `attempt`. */
 export function readAttempt(row: Row): Attempt {
   return {
     transactionId: String(row["transaction_id"]),
@@ -34,14 +34,14 @@ export function readAttempt(row: Row): Attempt {
 }
 
 /**
- * Returns the amount paid back in all, in minor units: the larger of our own sum and the notified
- * sum, which are not added, because the gateway also notifies our own refunds.
+ * Returns the amount paid back in all, in minor units: our own sum or the sum that the gateway
+ * notified, the larger one. They are not added, because the gateway also notifies our own refunds.
  */
 export function returnedOf(row: Row): number {
   return Math.max(Number(row["returned_minor"]), Number(row["notified_return_minor"]));
 }
 
-/** The SQL expression for the amount that {@link returnedOf} computes. */
+/** The SQL for the amount paid back, which {@link returnedOf} computes from a row. */
 export const returnedSql = "max(returned_minor, notified_return_minor)";
 
 /** The SQL for the number of an order's next attempt. `order` is the SQL for the order id. */
@@ -54,7 +54,7 @@ export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
 
-/** The number of parsed JSON texts in the cache, enough for the newest attempts. */
+/** How many parsed JSON texts the cache holds: enough for the newest attempts. */
 const TEXTS_KEPT = 32;
 /** The cached texts with their values, newest first; a short list is faster than a hash. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
@@ -78,10 +78,10 @@ export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase")
   return `${column} IN (${quoted(phasesWith(has))})`;
 }
 
-/** The only phase of attempts that can never have been a sale. */
+/** The only phase in which an attempt has certainly never been a sale. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 export const neverSold = `phase = '${unsold}'`;
-/** The SQL condition that an attempt may be a sale, spelt as in the two indexes that it uses. */
+/** The SQL condition that an attempt may be a sale, written as in the two indexes for it. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
 const openStatuses = paymentStatuses.filter(
@@ -89,7 +89,7 @@ const openStatuses = paymentStatuses.filter(
     status === variantTable.approved.status ||
     phasesWith((row) => row.open !== null && row.status === status).length > 0,
 );
-/** The SQL condition that an attempt has not ended; SQLite uses the index of statuses for it. */
+/** The SQL condition that an attempt has not ended, for which SQLite uses the status index. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
 
@@ -113,12 +113,12 @@ export interface ListedAttempt {
   readonly position: number;
 }
 
-/** The SQL of a listing of all attempts, and of a listing for each status. */
+/** The SQL text of a listing for each status, and of the listing of all attempts. */
 type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
  * Returns the SQL that lists a table's rows since the time `?3`, newest first, from the row with
- * start time `?1` and position `?2` back. A listing of all statuses merges one search for each.
+ * start time `?1` and position `?2` back. A listing of all statuses merges one search per status.
  */
 export function listings(
   table: string,
@@ -133,7 +133,7 @@ export function listings(
   return { all: page(paymentStatuses), ...Object.fromEntries(named) };
 }
 
-/** Returns a page of a listing. `startOf` selects the start time of the attempt at a position. */
+/** Returns a page of a listing. `startOf` is the SQL for the start time of a position's attempt. */
 export function listedIn(
   all: Listings<Statement>,
   startOf: Statement,
@@ -151,7 +151,7 @@ export function listedOf(row: Row, attempt = readAttempt(row)): ListedAttempt {
   return { attempt, delivery, position: Number(row["position"]) };
 }
 
-/** Returns the SQL for the positions of rows with any of the statuses, merged without sorting. */
+/** Returns the SQL for the positions of rows with any of the statuses, merged without a sort. */
 export function merged(
   statuses: readonly PaymentStatus[],
   table: string,
@@ -164,11 +164,11 @@ export function merged(
   return statuses.map(of).join(" UNION ALL ");
 }
 
-/** The number of orders that the alarm about unread charges names; the alarm counts all of them. */
+/** The number of orders that the alarm about unread charges names; its count has all of them. */
 const NAMED_MAX = 5;
 
 const isChargedNow = phaseIn(({ charged }) => charged === "yes");
-/** The SQL condition that an order is charged and the kiosk has not read the answer. */
+/** The SQL condition that the kiosk has not read that its order is charged. */
 export const isUnread = `unread_since_ms IS NOT NULL AND ${isChargedNow}`;
 
 /** Stores which answers the kiosk has read, in columns of the table `attempt`. */
@@ -188,7 +188,7 @@ export class AnswerRows extends rows("answers", {
     WHERE ${isUnread}`,
   unread: `SELECT order_id FROM attempt WHERE ${isUnread} ORDER BY unread_since_ms LIMIT ?`,
 }) {
-  /** Returns an order with a generated id, perhaps charged, whose answer the kiosk never read. */
+  /** Returns an order with a generated id, perhaps charged, whose answer the kiosk did not read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
     const row = this.sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
     return row && String(row["order_id"]);
@@ -198,20 +198,20 @@ export class AnswerRows extends rows("answers", {
     this.sql.markAnswerDelivered.run(orderId);
   }
 
-  /** Notes that the kiosk has not read that the order is charged (docs/rules/11-unread.md). */
+  /** Notes that the kiosk did not read the answer about a charge (docs/rules/11-unread.md). */
   markChargeUnread(orderId: string, atMs: number): void {
     this.sql.markChargeUnread.run(atMs, orderId);
   }
 
-  /** Notes that the kiosk has received a whole answer which says that the order is charged. */
+  /** Notes that the kiosk received the whole answer which says that the order is charged. */
   markChargeRead(orderId: string): void {
-    // Checked first, because an UPDATE takes the write lock even if it changes no row.
+    // Checked first: an UPDATE would take the write lock even if it changes no row.
     if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);
   }
 
   /**
-   * Returns the charges that the kiosk has not read: their number, since when the oldest waits
-   * (epoch milliseconds), and the oldest orders; null without such charges.
+   * Returns the charges that the kiosk has not read: their number, since when the oldest of them
+   * waits (epoch milliseconds), and the oldest orders; null if there is none.
    */
   unreadCharges() {
     const row = this.sql.countUnread.get();

@@ -37,9 +37,9 @@ import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 
-/** The number of attempts and events since a sale that are read at most before its reversal. */
+/** At most this many attempts and events since a sale are read before it is reversed. */
 const LATER_MAX = 5_000;
-/** The number of transaction ids in one page. LAST_ID is a text that sorts after every id. */
+/** The number of ids in one page. LAST_ID is a text that sorts after every transaction id. */
 const IDS = 500;
 const LAST_ID = "~";
 const PAGE = 50;
@@ -57,7 +57,7 @@ const listed = listings(
       LEFT JOIN hand_off USING (transaction_id)`,
 );
 
-/** A result that the terminal reported, with the attempt whose command it came for. */
+/** A result that the terminal reported, and the attempt whose command it answered. */
 export interface ReportedResult {
   readonly transactionId: string;
   readonly report: TransactionReport;
@@ -67,15 +67,15 @@ type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
 
 /** A new state of an attempt, and all that is written with the state in one transaction. */
 interface Change {
-  /** The phase of the attempt before the change; any other phase is a fault of the program. */
+  /** The phase of the attempt before the change; if it has another one, the program is at fault. */
   readonly from: AttemptPhase;
   readonly state: AttemptState;
   /** The events that led to the state, the oldest first. */
   readonly steps: readonly AttemptStep[];
   readonly ticket?: string | undefined;
-  /** The transaction to hand off to the supervisor; undefined unless the attempt became charged. */
+  /** The transaction to hand off to the supervisor, if the attempt became charged. */
   readonly handOff?: Transaction | undefined;
-  /** Whether the attempt was reversed, so that the supervisor must withdraw the transaction. */
+  /** Whether the sale was reversed, so that the supervisor must not send it to the gateway. */
   readonly withdraw?: boolean;
 }
 
@@ -84,12 +84,12 @@ type NewAttempt = Omit<
   "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
 >;
 
-/** The attempt written last, cached because a payment reads its attempt at each step. */
+/** The cache for the attempt written last, because a payment reads its attempt at each step. */
 interface Known {
   readonly attempt: Attempt;
-  /** The row id of the attempt if it is the newest attempt; null if another may be newer. */
+  /** The row id of the attempt if it is the newest attempt; null if a newer one may exist. */
   readonly position: number | null;
-  /** The number of writes to the tables; after any later write the cached attempt is stale. */
+  /** The number of writes to the tables so far; any later write makes the cached attempt stale. */
   readonly stamp: number;
 }
 
@@ -118,7 +118,7 @@ export class AttemptRows extends rows("attempts", {
       receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
     WHERE transaction_id = ? AND phase = ?
       AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
-  // SQLite rewrites the indexes of every column in an UPDATE, so only changed columns are set.
+  // SQLite rewrites the index of each column that an UPDATE sets, so only changed ones are set.
   updateInPhase: `UPDATE attempt SET state = ?, ticket = coalesce(?, ticket)
     WHERE transaction_id = ? AND phase = ?`,
   unfinished: `SELECT ${attemptColumns} FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
@@ -127,13 +127,13 @@ export class AttemptRows extends rows("attempts", {
   later: `SELECT ${attemptColumns} FROM attempt
     WHERE rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY rowid LIMIT ?`,
-  // Sorted by row id and not by time, because the wall clock can jump.
+  // Sorted by row id and not by time, because the wall clock can be set back.
   newest: `SELECT ${attemptColumns}, attempt.rowid AS position, hand_off.delivery AS delivery
     FROM attempt LEFT JOIN hand_off USING (transaction_id)
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // Ids begin with their time, so that the index of the ids alone gives the newest ids.
+  // Ids begin with their time, so SQLite finds the newest ids in the index of the ids alone.
   ids: `SELECT transaction_id FROM attempt WHERE transaction_id < ?
     ORDER BY transaction_id DESC LIMIT ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
@@ -172,12 +172,12 @@ export class AttemptRows extends rows("attempts", {
     return row && readAttempt(row);
   }
 
-  /** Whether the terminal may have received a command of this attempt. */
+  /** Whether the terminal can have received a command of this attempt. */
   canHaveLeft({ transactionId, baseline }: Attempt): boolean {
     return baseline !== null && !isNeverSent(this.events(transactionId));
   }
 
-  /** Returns the order id of an attempt, also of an archived one. */
+  /** Returns the id of the order of an attempt, which may be archived. */
   orderOf(transactionId: string): string | undefined {
     const row = this.sql.orderOf.get(transactionId);
     return row && String(row["order_id"]);
@@ -233,7 +233,7 @@ export class AttemptRows extends rows("attempts", {
     return attempt;
   }
 
-  /** Updates the attempt's row. Returns 1, or 0 when its phase was not `from`. */
+  /** Updates the attempt's row. Returns 1, or 0 when its phase was not `change.from`. */
   #updateRow({ transactionId, state: before }: Attempt, change: Change, atMs: number) {
     const { state, ticket = null, from } = change;
     const sale = saleOf(state);
@@ -263,13 +263,13 @@ export class AttemptRows extends rows("attempts", {
   }
 
   /**
-   * Returns a page of attempts, newest first; `before` continues after the previous page. Without a
-   * filter, they are sorted by row id; with a filter, by start time, which jumps with the clock.
+   * Returns a page of attempts, newest first; `before` continues after the previous page. A page
+   * with a filter is sorted by start time, which jumps with the clock, any other page by row id.
    */
   list(page: ListPage): ListedAttempt[] {
     const { sinceMs, untilMs, status, limit, before } = page;
     const isAll = status === null && sinceMs === 0 && untilMs === undefined;
-    // If the attempt at `before` was archived meanwhile, the page begins at the next newer attempt.
+    // If the attempt at `before` was archived meanwhile, the page begins at the next newer one.
     const rows = isAll
       ? this.sql.newest.all(before ?? NEVER, limit)
       : listedIn(this.#listed, this.sql.startOf, page);
@@ -300,12 +300,12 @@ export class AttemptRows extends rows("attempts", {
     }
   }
 
-  /** Returns a page of archived attempts, newest first. Positions are those of the archive. */
+  /** Returns a page of archived attempts, newest first. Their positions are rows of the archive. */
   listArchived(page: ListPage): ListedAttempt[] {
     return this.parts.archive.list(page);
   }
 
-  /** Returns the attempts that have not ended, in the order in which they were begun. */
+  /** Returns the attempts that have not ended, the one that began first at the front. */
   unfinished(): Attempt[] {
     return this.sql.unfinished.all().map(readAttempt);
   }
@@ -314,7 +314,7 @@ export class AttemptRows extends rows("attempts", {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Returns commands and reports after a sale (docs/rules/16-fresh.md); undefined: too many. */
+  /** Returns commands and reports since a sale (docs/rules/16-fresh.md); undefined: too many. */
   since(transactionId: string) {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
@@ -325,11 +325,11 @@ export class AttemptRows extends rows("attempts", {
       .map((row) => String(row["transaction_id"]))
       .filter((id) => !sinceThen.has(id));
     return {
-      /** The attempts begun later whose command may have been sent, oldest first. */
+      /** The attempts that began later and whose command may have been sent, oldest first. */
       later: later.filter(({ baseline }) => baseline !== null),
-      /** The attempts that began before this one and whose reversal began after it. */
+      /** The attempts that began before this attempt and whose reversal began after it. */
       earlier: [...new Set(reversed)].map((id) => this.#mustRead(id)),
-      /** The results that the terminal reported since this attempt, oldest first. */
+      /** The results that the terminal has reported since this attempt, oldest first. */
       reports: events.flatMap(reportedResult),
     };
   }
@@ -379,7 +379,7 @@ function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
   return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
 }
 
-/** Returns the terminal's report in an event's row, or an empty list if the event has no report. */
+/** Returns the terminal's report in the row of an event; empty if the event has no report. */
 function reportedResult(row: Row): ReportedResult[] {
   if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
   const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);

@@ -1,9 +1,9 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 import { type Row, rows, type Statements } from "./database/statements.ts";
 
-/** The number of events that are kept (some weeks); `GET /payments` reaches further back. */
+/** The number of stored events, those of some weeks; `GET /payments` reaches further back. */
 const EVENTS_KEPT = 10_000;
-/** Old events are dropped EVENTS_KEPT / BATCHES at a time: dropping each alone writes two pages. */
+/** Old events are deleted EVENTS_KEPT / BATCHES at a time: each deletion alone writes two pages. */
 const BATCHES = 100;
 
 export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
@@ -47,7 +47,7 @@ export class EventRows extends rows("events", {
     for (const event of events) this.onEvent(event);
   }
 
-  /** Like {@link commit}, but the write waits for the next commit ({@link Statements.waiting}). */
+  /** Like {@link commit}, but the events are written with the next commit of other data. */
   commitLater(work: (emit: Emit) => void, written: () => void): void {
     let appended: KeptEvent[] = [];
     const write = (): void => {

@@ -22,7 +22,7 @@ export type JournalGap = NonNullable<ReturnType<GapRows["open"]>>;
  */
 const GAP_MIN_MS = 24 * 3_600_000;
 
-/** The SQL for the numbers that the next attempt and the next end of day will have. */
+/** The SQL for the numbers that the next attempt and the next end of day will get. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
@@ -74,26 +74,26 @@ export class GapRows extends rows("gaps", {
       /** The time of the last loss, in epoch milliseconds. */
       sinceMs: Number(row["since_ms"]),
       because: String(row["because"]),
-      /** Whether the supervisor's database may lack the same payments without anyone noticing. */
+      /** Whether the supervisor's database, too, may lack payments without anyone noticing. */
       both: row["both"] === 1,
       /** Whether every order that the supervisor knows has been imported into the journal. */
       isImported: row["taken_over_at_ms"] !== null,
-      /** The sales in the terminal's storage that belong to no order of the journal. */
+      /** The sales in the terminal's storage that are of no order in the journal. */
       ofNoOrder: ofNoOrderIn(row).filter(
         (report) =>
           report.originalTrace === null &&
-          // A sale of no order is left out once the import of orders has added its order.
+          // A sale of no order is left out once its order has been imported.
           this.#recordsLike(report).every(({ transactionId }) => transactionId === null),
       ),
     };
   }
 
-  /** Whether an attempt was begun before the open gap, whatever the wall clock was. */
+  /** Whether an attempt began before the open journal gap, by its number and not by the clock. */
   concerns(transactionId: string): boolean {
     return this.sql.concerns.get(transactionId) !== undefined;
   }
 
-  /** Opens a gap, or adds a further loss to the gap that is open. */
+  /** Opens a journal gap, or adds another loss of data to the open gap. */
   begin(because: string, both: boolean, atMs: number): void {
     if (this.open()) this.sql.add.run(because, both ? 1 : 0, atMs);
     else {
@@ -102,17 +102,17 @@ export class GapRows extends rows("gaps", {
     }
   }
 
-  /** Adds running time of the program to the open gap, if there is one. */
+  /** Adds to the time for which the program has run since the open gap began. */
   ran(ms: number): void {
     this.sql.ran.run(ms);
   }
 
-  /** Returns the position up to which the supervisor's orders are imported; 0 without a gap. */
+  /** Returns how far the supervisor's orders are imported: a position; 0 without a gap. */
   importedTo(): number {
     return Number(this.sql.open.get()?.["taken_to"] ?? 0);
   }
 
-  /** Imports orders, also known ones. `page`: how far the import has come, and if it is done. */
+  /** Imports orders, even known ones. `page`: how far the import has come, and if it is done. */
   importOrders(
     orders: readonly KnownOrder[],
     page: { readonly to: number; readonly done: boolean } | null,
@@ -129,8 +129,8 @@ export class GapRows extends rows("gaps", {
   }
 
   /**
-   * Whether the journal knows a transaction of the terminal: as that of an attempt, as the baseline
-   * of an attempt, as unmatched, or as one of no order that a journal gap lists.
+   * Whether the journal knows a transaction of the terminal: as an attempt's own, as an attempt's
+   * baseline, as an unmatched one, or as one of no order that a journal gap lists.
    */
   knowsReport(report: TransactionReport): boolean {
     // The report usually belongs to the newest attempt, which is found without a search.
@@ -142,8 +142,8 @@ export class GapRows extends rows("gaps", {
   }
 
   /**
-   * Whether the terminal reversed a sale newer than the journal's newest transaction, which proves
-   * that the journal lost that sale, unless a later attempt of its amount may have been the sale.
+   * Whether the terminal reversed a sale that is newer than the journal's newest transaction. This
+   * proves that the journal lost the sale, unless a later attempt can have made it.
    */
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
@@ -160,22 +160,22 @@ export class GapRows extends rows("gaps", {
         since.push(attempt);
         continue;
       }
-      // The search ends at another terminal's attempt; an imported attempt names no terminal.
+      // The search ends at an attempt at another terminal; an imported attempt names no terminal.
       const isElsewhere = since.some(
         ({ baseline: its }) =>
           its && attempt.baseline && !sameTerminal(its.identity, attempt.baseline.identity),
       );
       if (isElsewhere) return false;
-      // No loss is proven if the reversed payment may be one that the terminal never reported.
+      // No loss is proven if a payment without a report can be the one that was reversed.
       const unheard = since.filter((one) => this.parts.attempts.canHaveLeft(one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
-      // Trace numbers restart at times, so only a greater trace number is certainly later.
+      // Trace numbers restart at times, so only a greater trace number is certainly a later one.
       return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
     }
     return false;
   }
 
-  /** Records a transaction of no order in the gap, so that a reversal blocks no later sale. */
+  /** Adds a transaction of no order to the gap, so that its reversal blocks no later sale. */
   addOfNoOrder(report: TransactionReport): void {
     const row = this.sql.open.get();
     if (!row) return;
@@ -184,12 +184,12 @@ export class GapRows extends rows("gaps", {
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** Closes the gap, by an operator or after end of day and 24 h. Returns false if none is open. */
+  /** Closes the gap, by an operator or after an end of day and 24 h. false: no gap is open. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }
 
-  /** Whether all orders are imported, an end of day has run, and a day of running time is over. */
+  /** Whether all orders are imported, an end of day has run, and the program has run for a day. */
   #isOver(row: Row): boolean {
     if (row["taken_over_at_ms"] === null || Number(row["ran_ms"]) < GAP_MIN_MS) return false;
     return this.sql.closed.get(Number(row["before_telecollection"])) !== undefined;
@@ -205,7 +205,7 @@ export class GapRows extends rows("gaps", {
     return isAmong(report, this.sql.all.all().flatMap(ofNoOrderIn));
   }
 
-  /** Imports an order and returns its attempt; undefined if the journal already had its state. */
+  /** Imports an order and returns its attempt; undefined if the journal already had all of it. */
   #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;
@@ -240,7 +240,7 @@ function isAmong(report: TransactionReport, known: readonly TransactionReport[])
   return known.some((one) => compareReports(one, report) === "same");
 }
 
-/** Returns the report with which the terminal itself reported the charge, or its reversal. */
+/** Returns the report in which the terminal itself reported a charge or its reversal. */
 function ownReportOf(state: Attempt["state"]): TransactionReport | undefined {
   if (isCharged(state)) return state.by === "payment" ? state.report : undefined;
   return isReversed(state) ? state.report : undefined;

@@ -6,18 +6,18 @@ import { readJson } from "./attempt-columns.ts";
 import { type Row, rows } from "./database/statements.ts";
 import type { Emit, EventRows } from "./event-rows.ts";
 
-/** News for the supervisor: a transaction was charged, or a charged transaction was reversed. */
+/** What the supervisor must learn: a transaction was charged, or a charged one was reversed. */
 export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
 
 /**
- * Stores the charged transactions and what the supervisor and the gateway have of each. The commit
- * that makes an attempt charged also writes the transaction's row here.
+ * Stores each charged transaction, and what the supervisor and the gateway have of it. The commit
+ * that makes an attempt charged also writes the transaction's row in this table.
  */
 export class HandOffRows extends rows("handOffs", {
-  // Replaces only a row's body: a sale that an operator withdrew is not handed off again.
+  // A known row gets a new body only, so that a withdrawn sale is not handed off again.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
-  // A hand-off that an operator dropped needs no withdrawal, as the supervisor never had the sale.
+  // A hand-off that an operator dropped is not withdrawn: the supervisor never had its sale.
   withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
     WHERE transaction_id = ?`,
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
@@ -47,9 +47,9 @@ export class HandOffRows extends rows("handOffs", {
     WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') AND delivery = ?
     ORDER BY id DESC LIMIT ?`,
 })<{ events: EventRows }> {
-  /** The delivery states of transactions whose acknowledgement is not on disk yet. */
+  /** The states at the gateway of transactions whose acknowledgement is not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** Stores which supervisor database acknowledged, in the commit of each acknowledgement. */
+  /** Stores the mark of the supervisor's database in the commit of each acknowledgement. */
   marks: Pick<StoreExchange, "remember"> | undefined;
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
@@ -62,22 +62,22 @@ export class HandOffRows extends rows("handOffs", {
     this.sql.withdraw.run(transactionId);
   }
 
-  /** Returns the hand-off of a transaction; undefined: never handed off, or archived. */
+  /** Returns the hand-off of a transaction; undefined: there was none, or it is archived. */
   handOff(transactionId: string) {
     const row = this.sql.read.get(transactionId);
     if (!row) return undefined;
-    // An acknowledgement not yet on disk counts: the kiosk may have been answered "sent" already.
+    // An acknowledgement that is not yet on disk counts: the kiosk may have been answered "sent".
     const unwritten = this.#unwritten.get(transactionId);
-    // If a refused row has `withdrawn` 1, only its reversal was refused, not the sale.
+    // A refused row with `withdrawn` 1 had only its reversal refused, not its sale.
     const isDropped =
       row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
     return {
-      // The body is parsed only when `transaction` is read: most callers need other members only.
+      // The body is parsed only when `transaction` is read, because most callers do not need it.
       get transaction(): Transaction {
         return readJson(row["body"]);
       },
       acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
-      /** Whether the supervisor last refused the transaction; then no answer to a kiosk waits. */
+      /** Whether the supervisor's last answer was a refusal; no answer to a kiosk waits then. */
       isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
       /** Whether an operator dropped the hand-off, so that the supervisor never had the sale. */
       dropped: unwritten === undefined && isDropped,
@@ -85,18 +85,18 @@ export class HandOffRows extends rows("handOffs", {
     };
   }
 
-  /** Returns the delivery of an archived transaction; null: not archived, or never handed off. */
+  /** Returns an archived transaction's state at the gateway; null: not archived or handed off. */
   archivedDelivery(transactionId: string): DeliveryState | null {
     return (this.sql.archived.get(transactionId)?.["delivery"] ?? null) as DeliveryState | null;
   }
 
   /**
-   * Returns at most `limit` hand-offs that the supervisor has not acknowledged, oldest first,
+   * Returns at most `limit` transactions that the supervisor has not acknowledged, oldest first,
    * without those refused between `refusedMs` and now. A refusal later than now counts as old,
    * because the wall clock may have been set back.
    */
   pendingHandOffs(limit: number, refusedMs: number, nowMs: number) {
-    // Throws if a delayed acknowledgement cannot be written: its row would be handed off for ever.
+    // Throws if a delayed acknowledgement cannot be written: its row would be sent for ever.
     this.statements.settle();
     return this.sql.pending.all(refusedMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? ("reversed" as const) : ("charged" as const),
@@ -114,7 +114,7 @@ export class HandOffRows extends rows("handOffs", {
 
   /**
    * Returns the orders whose sale no longer counts (reversed or corrected) but is at the gateway,
-   * oldest first, as long as no operator has paid the money back or acknowledged the order.
+   * oldest first, until an operator pays the money back or acknowledges the order.
    */
   standingAtGateway(sinceMs: number, limit: number): string[] {
     return this.sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
@@ -129,8 +129,8 @@ export class HandOffRows extends rows("handOffs", {
     this.#unwritten.set(transactionId, delivery);
     const write = (emit: Emit): void => {
       // The delivery is set before the acknowledgement, so that a sent transaction never enters the
-      // index of undelivered rows. An operator may have dropped the hand-off before this answer;
-      // the supervisor has the transaction all the same.
+      // index of undelivered rows. Even if an operator has dropped the hand-off meanwhile, the
+      // supervisor now has the transaction.
       this.#setDelivery(transactionId, delivery, emit, atMs);
       this.sql.acknowledge.run(transactionId);
       this.marks?.remember();
@@ -142,7 +142,7 @@ export class HandOffRows extends rows("handOffs", {
     this.sql.acknowledgeWithdrawal.run(transactionId);
   }
 
-  /** Notes that the supervisor refused a hand-off. Returns true for the first refusal. */
+  /** Notes that the supervisor refused a transaction. Returns whether it is the first refusal. */
   noteRefusal(transactionId: string, why: string, atMs: number): boolean {
     const before = this.sql.refused.get(transactionId)?.["refused"];
     this.sql.noteRefusal.run(atMs, why, transactionId);
@@ -163,12 +163,12 @@ export class HandOffRows extends rows("handOffs", {
     emit("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  /** Returns the ids of transactions that are neither acknowledged nor refused, oldest first. */
+  /** Returns the ids of transactions that the supervisor neither acknowledged nor refused. */
   oldestUnacknowledged(limit: number): string[] {
     return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }
 
-  /** Returns ids of transactions that the gateway lacks: pending before parked, newest first. */
+  /** Returns ids of transactions that are not at the gateway: pending ones first, newest first. */
   undelivered(limit: number): string[] {
     const waiting = this.sql.undelivered.all("pending", limit);
     const parked = this.sql.undelivered.all("parked", limit - waiting.length);
@@ -176,13 +176,13 @@ export class HandOffRows extends rows("handOffs", {
   }
 }
 
-/** A page of a resync: hand-offs of any age, and the position at which the next page begins. */
+/** A page of a resync: transactions of any age, and the position of the next page. */
 export type ResyncPage = NonNullable<ReturnType<ResyncRows["page"]>>;
 
 /**
- * Stores how far the resync of a supervisor whose database was lost has come
- * (docs/rules/29-supervisor-loss.md). The pages have every transaction that the supervisor had or
- * may have had, archived ones first, and also unacknowledged ones, which it may have stored and
+ * Stores how far the resync of a supervisor that lost its database has come
+ * (docs/rules/29-supervisor-loss.md). Its pages have every transaction that the supervisor had or
+ * may have had: archived ones first, and also unacknowledged ones, which it may have stored and
  * sent. A hand-off that an operator dropped is left out: the supervisor had refused the sale.
  */
 export class ResyncRows extends rows("resync", {
@@ -200,7 +200,7 @@ export class ResyncRows extends rows("resync", {
     WHERE (refused IS NULL OR withdrawn = 1) AND id > ?
     ORDER BY id LIMIT ?`,
 }) {
-  /** Begins a resync at its first page, even if another resync is under way. */
+  /** Begins a resync (everything is handed off again) at its first page, even if one is running. */
   begin(): void {
     this.sql.begin.run();
   }
@@ -226,7 +226,7 @@ export class ResyncRows extends rows("resync", {
     };
   }
 
-  /** Notes that the supervisor has accepted a page of the resync. */
+  /** Notes that the supervisor has stored a page of the resync. */
   taken({ archivedAfter, handOffAfter, last }: ResyncPage): void {
     if (last) this.sql.end.run();
     else this.sql.move.run(archivedAfter, handOffAfter);
@@ -245,7 +245,7 @@ function handedItem(row: Row): ResyncItem {
   };
 }
 
-/** Returns a transaction from the archive, without the members that the archive erased. */
+/** Returns a transaction from the archive, without the members that archiving erased. */
 function archivedItem(row: Row): ResyncItem {
   const transaction: Transaction = {
     transactionId: String(row["transaction_id"]),

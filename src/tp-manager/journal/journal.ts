@@ -26,7 +26,7 @@ import { LearnedRows, TerminalRows } from "./terminal-rows.ts";
 
 /** The payment journal: one SQLite database, and the classes that read and write its parts. */
 export class Journal {
-  /** The open database file. Only tests use it directly; the programs use the classes below. */
+  /** The open database file, which only tests use directly; the programs use the classes below. */
   readonly database: DatabaseSync;
   readonly statements: Statements;
   readonly proof: WriteProof;

@@ -15,12 +15,12 @@ import { mayHaveClosed, type TelecollectionAsker, unmatchedOf } from "./terminal
 export interface HourRow {
   /** The begin of the hour on the kiosk's clock, in epoch milliseconds. */
   readonly atMs: number;
-  /** How long the terminal was ready for a payment or ran one. */
+  /** How long the terminal was ready for a payment or ran a payment, in milliseconds. */
   readonly readyMs: number;
-  /** How long the terminal was connected but a payment would have been refused. */
+  /** How long the terminal was connected but would have refused a payment, in milliseconds. */
   readonly refusingMs: number;
   readonly noLinkMs: number;
-  /** The greatest number of waiting transactions; null when the supervisor did not report it. */
+  /** The greatest number of transactions that waited; null if the supervisor did not report it. */
   readonly waitingMax: number | null;
 }
 
@@ -44,7 +44,7 @@ export class DayRows extends rows("day", {
     ORDER BY started_at_ms LIMIT ${CLOSINGS_MAX}`,
   compared: "SELECT * FROM reconciliation WHERE telecollection_id = ?",
 }) {
-  /** Adds to the figures of an hour, and deletes the hours that began before `keepMs`. */
+  /** Adds to the figures of an hour, and deletes the figures of hours before `keepMs`. */
   addHour({ atMs, readyMs, refusingMs, noLinkMs, waitingMax }: HourRow, keepMs: number): void {
     this.statements.transaction(() => {
       this.sql.add.run(atMs, readyMs, refusingMs, noLinkMs, waitingMax);
@@ -75,7 +75,7 @@ export class DayRows extends rows("day", {
 
 export type ClosingOfDay = ReturnType<DayRows["closings"]>[number];
 
-/** How many waiting items are counted at most, because each request counts them anew. */
+/** At most this many waiting items are counted, because each request counts them anew. */
 const COUNTED_MAX = 1_000;
 
 const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
@@ -85,12 +85,12 @@ const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${is
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
-/** The kinds whose items are named by a row number; other items are named by an order id. */
+/** The kinds whose items are named by a row number; items of other kinds by an order id. */
 const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
 
 /**
- * Stores what an operator has acknowledged (docs/design.md 8.8), for ever. An acknowledgement only
- * removes an item from what waits for an operator; orders, sums and findings stay as they are.
+ * Stores what an operator has acknowledged (docs/design.md 8.8), for ever. An acknowledged item
+ * only waits no more for an operator; orders, sums and findings stay as they are.
  */
 export class AcknowledgedRows extends rows("acknowledged", {
   unmatched: `UPDATE unexpected_report SET seen_ms = ?2
@@ -126,12 +126,12 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return timeOf(this.sql.at.get(storedKind(kind), item));
   }
 
-  /** Returns the time of the newest acknowledgement of the kind; null before the first. */
+  /** Returns when an item of the kind was last acknowledged; null: never. */
   newestMs(kind: AcknowledgedKind): number | null {
     return timeOf(this.sql.newest.get(storedKind(kind)));
   }
 
-  /** Returns how many items of a kind wait for an operator, and since when; null: none waits. */
+  /** Returns how many items of the kind wait for an operator, and since when; null: none. */
   waiting(kind: "unmatched" | "difference") {
     const row = this.sql[kind === "unmatched" ? "countUnmatched" : "countDifferences"].get();
     const count = Number(row?.["n"]);
@@ -146,7 +146,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return this.sql.differences.all(limit).map(reconciliationOf);
   }
 
-  /** Whether the item can be acknowledged now; only a charge can be acknowledged repeatedly. */
+  /** Whether the item is not acknowledged yet; only a charge can be acknowledged repeatedly. */
   #isNews(kind: AcknowledgedKind, item: string): boolean {
     return kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
   }
@@ -173,7 +173,7 @@ export class AlarmRows extends rows("alarms", {
       VALUES (?1, ?2, (SELECT ifnull(max(taken), 0) + 1 FROM alarm_taken))
     ON CONFLICT (origin) DO UPDATE SET last_id = ?2, taken = excluded.taken`,
 })<{ events: EventRows }> {
-  /** The supervisor's database and the id of its last stored alarm; undefined before the first. */
+  /** The supervisor's database and the id of the last alarm stored from it; undefined: none. */
   get last() {
     const row = this.sql.last.get();
     return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };
@@ -181,7 +181,7 @@ export class AlarmRows extends rows("alarms", {
 
   /** Stores the supervisor's alarms as events, and in the same commit the id of the last alarm. */
   take({ origin, alarms }: SupervisorAnswer<"alarms">): void {
-    // Without new alarms nothing is written to the disk, which is the usual case.
+    // Usually there is no new alarm, and nothing is written to the disk.
     if (alarms.length === 0 && this.last?.origin === origin) return;
     this.parts.events.commit((emit) => {
       let lastId = Number(this.sql.lastOf.get(origin)?.["last_id"] ?? 0);
@@ -198,16 +198,16 @@ export class AlarmRows extends rows("alarms", {
     });
   }
 
-  /** Whether this program has raised the same alarm about the same transaction. */
+  /** Whether this program itself has raised the same alarm about the same transaction. */
   #isRaisedHere({ alarm, transactionId }: EventData<"alarm">): boolean {
     return transactionId !== null && this.sql.raisedHere.get(alarm, transactionId) !== undefined;
   }
 }
 
-/** The SQL condition that a refused hand-off waits for an operator, who has not dropped it yet. */
+/** The SQL condition that the supervisor refused a hand-off, which no operator has dropped yet. */
 const isRefused = "(acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NOT NULL";
 
-/** Lists the hand-offs that the supervisor refuses; stores the operator's decisions. */
+/** Lists the transactions that the supervisor refuses, and stores an operator's decisions. */
 export class RefusedRows extends rows("refused", {
   list: `SELECT id, body, refused, set_aside_ms FROM hand_off WHERE ${isRefused} AND id > ?
     ORDER BY id LIMIT ?`,
@@ -223,7 +223,7 @@ export class RefusedRows extends rows("refused", {
       withdrawn = iif(withdrawn = 2, 1, withdrawn), set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ? AND refused IS NOT NULL`,
 })<{ events: EventRows; attempts: AttemptRows }> {
-  /** Returns refused hand-offs after the position `after`, oldest first. */
+  /** Returns the refused transactions after the position `after`, oldest first. */
   list(after: number, limit: number) {
     return this.sql.list.all(after, limit).map((row) => ({
       position: Number(row["id"]),
@@ -251,7 +251,7 @@ export class RefusedRows extends rows("refused", {
     });
   }
 
-  /** Makes a refused or dropped hand-off due at once. Returns false for an unknown id. */
+  /** Makes a refused or dropped transaction due at once. Returns false for an unknown id. */
   requeue(transactionId: string, atMs: number): boolean {
     return this.parts.events.commit(() => {
       if (this.sql.requeue.run(transactionId).changes === 0) return false;

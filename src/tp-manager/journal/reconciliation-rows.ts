@@ -19,9 +19,9 @@ import { type Row, rows, type Statement } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** How many ends of day a comparison reads: the newest ones may have closed no sale. */
+/** How many ends of day one comparison reads: the newest of them may have closed no sale. */
 export const CLOSINGS_COMPARED = 3;
-/** The largest number of attempts in a comparison; reading them takes time from payments. */
+/** The largest number of attempts in one comparison, because reading them delays payments. */
 const ENTRIES_MAX = 20_000;
 const PAGE = 500;
 
@@ -31,19 +31,19 @@ const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS
 
 /** What the archive stores of an attempt in addition to its order, amount and ids. */
 export interface Kept {
-  /** The facts for end-of-day comparisons; missing when none follows (docs/rules/18-totals.md). */
+  /** The facts for end-of-day comparisons; missing: none needs them (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
-  /** The whole currency, so that its code is still understood if the currency is abolished. */
+  /** The whole currency, so that its code remains readable if the currency is abolished. */
   readonly currency: Currency;
   readonly end: KeptEnd;
 }
 
-/** The SQL for an attempt's events; `minor` is the amount in the detail of an event. */
+/** The SQL for an attempt's events; its column `minor` is the amount in an event's detail. */
 export const spokenOf = `SELECT kind, ifnull(json_extract(detail, '$.report.amountMinor'),
     json_extract(detail, '$.amountMinor')) AS minor
   FROM attempt_event WHERE transaction_id = ?`;
 
-/** Returns what a comparison needs of an attempt, from its row joined with that of `hand_off`. */
+/** Returns an attempt's entry for comparisons, from its row joined with its `hand_off` row. */
 export function entryOf(row: Row, spoken: Statement): LedgerEntry {
   const attempt = readAttempt(row);
   const { state, request } = attempt;
@@ -103,7 +103,7 @@ export class ReconciliationRows extends rows("reconciliation", {
   closing: "SELECT * FROM telecollection WHERE id = ?",
   earlier: `SELECT * FROM ${closings} WHERE id < ? AND ${mayHaveClosed}
     ORDER BY id DESC LIMIT ?`,
-  // Sorted by row id and not by time, because the wall clock can jump.
+  // Sorted by row id and not by time, because the wall clock can be set back.
   newest: `${entry} WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   upTo: `${entry} WHERE attempt.rowid <= (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY attempt.rowid DESC LIMIT ?`,
@@ -139,7 +139,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     const closing = closingOf(row);
     const earlier = this.sql.earlier.all(closingId, CLOSINGS_COMPARED).map(closingOf);
     const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
-    // Attempts of an older version name no end of day; ends of day before them are not compared.
+    // Attempts of an older version name no end of day, so none before them can be compared.
     const known = earlier.filter(
       ({ id, startedAtMs }) =>
         id > recent.unknownUpTo && this.sql.archivedUnknown.get(startedAtMs) === undefined,
@@ -157,19 +157,19 @@ export class ReconciliationRows extends rows("reconciliation", {
     };
   }
 
-  /** Returns the receipt number of the last sale that was begun before this attempt. */
+  /** Returns the receipt number of the last sale that began before this attempt. */
   formerReceipt(transactionId: string): string | null {
     const row = this.sql.formerReceipt.get(transactionId);
     return row ? String(row["receipt_number"]) : null;
   }
 
-  /** Returns the newest attempts up to this one, in the order in which they were begun. */
+  /** Returns up to `limit` newest attempts up to this one, in the order in which they began. */
   entriesUpTo(transactionId: string, limit: number): LedgerEntry[] {
     const rows = this.sql.upTo.all(transactionId, limit);
     return rows.map((row) => entryOf(row, this.sql.spokenOf)).reverse();
   }
 
-  /** Whether an end of day agreed despite missing receipt numbers, which then prove nothing. */
+  /** Whether an end of day agreed despite missing receipt numbers, so that these prove nothing. */
   hasRefutedJump(): boolean {
     return this.sql.refuted.get() !== undefined;
   }
@@ -190,7 +190,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     });
   }
 
-  /** Removes suspicions because of missing receipt numbers, after an end of day has agreed. */
+  /** Removes the suspicions that missing receipt numbers caused, after an end of day agreed. */
   refuteJumps(transactionIds: readonly string[]): void {
     this.parts.events.commit(() => {
       this.sql.refute.run();
@@ -205,7 +205,7 @@ export class ReconciliationRows extends rows("reconciliation", {
 
   /**
    * Returns the attempts since the end of day `sinceId` and before `closingId`. `unknownUpTo`: the
-   * end of day up to which attempts may be missing (too many or too old); -1: all are there.
+   * end of day up to which attempts may be missing (too many or too old); -1: none are missing.
    */
   #recent(closingId: number, sinceId: number): { entries: LedgerEntry[]; unknownUpTo: number } {
     const entries: LedgerEntry[] = [];
@@ -245,7 +245,7 @@ function reconciliationEventOf(
 ): EventData<"reconciliation"> {
   const { id, result, body } = compared;
   const faults = body.kind === "receipt-jump" ? [] : body.gateway.faults;
-  // Two attempts of one order may be suspected; the event names the order only once.
+  // If two attempts of one order are suspected, the event names the order only once.
   const orders = new Set([...suspectsOf(body), ...faults].map(({ orderId }) => orderId));
   const orderIds = [...orders];
   if (body.kind === "receipt-jump") {

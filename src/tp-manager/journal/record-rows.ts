@@ -8,10 +8,10 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import { type Row, rows, type Statement } from "./database/statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
 
-/** A record of a transaction that a terminal has reported or had stored, as the journal has it. */
+/** A record of a transaction that a terminal reported or had stored, as the journal knows it. */
 export interface KnownRecord {
   readonly record: NamedRecord;
-  /** The attempt of the record; null when it came outside a payment or was stored before one. */
+  /** The attempt that the record belongs to; null: it came outside a payment, or is older. */
   readonly transactionId: string | null;
   /**
    * How the record was found. "step": in a payment's events. "unmatched": of no attempt for
@@ -28,7 +28,7 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const ofTrace = `SELECT * FROM record INDEXED BY record_trace
   WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
 
-/** Returns the SQL for records with a trace number, a time or, without both, a receipt number. */
+/** Returns the SQL for records with a trace number or a time or, with neither, a receipt number. */
 const sharing = (moment: string): string => `${ofTrace}
   UNION ALL SELECT * FROM record INDEXED BY record_moment
   WHERE local_time = ?2 AND local_date = ?3${moment}
@@ -37,7 +37,7 @@ const sharing = (moment: string): string => `${ofTrace}
 
 const PAGE = 50;
 
-/** Finds the terminal's records by number and time, and the commands sent after an attempt. */
+/** Finds records of the terminal by number and time, and the command after an attempt. */
 export class RecordRows extends rows("records", {
   sharingName: sharing(""),
   sharingNumber: sharing(" AND coalesce(trace_number, '') = ''"),
@@ -48,7 +48,7 @@ export class RecordRows extends rows("records", {
   sentBefore: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
     WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // Row ids and not times give the order of events, because the wall clock can jump.
+  // Row ids give the order of events, and not times, because the wall clock can be set back.
   begun: `SELECT min(id) AS first,
       max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
     FROM attempt_event WHERE transaction_id = ?`,
@@ -60,7 +60,7 @@ export class RecordRows extends rows("records", {
       AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
         WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
     ORDER BY event.id LIMIT 1`,
-  // The next attempt that has no event yet, because nothing was reported about it.
+  // The next attempt without any event yet: the terminal has reported nothing about it.
   nextUnheard: `SELECT ${attemptColumns}, rowid AS position
     FROM attempt INDEXED BY attempt_status
     WHERE ${unfinishedSql} AND baseline IS NOT NULL
@@ -68,7 +68,7 @@ export class RecordRows extends rows("records", {
       AND NOT EXISTS (SELECT 1 FROM attempt_event
         WHERE attempt_event.transaction_id = attempt.transaction_id)
     ORDER BY rowid LIMIT 1`,
-  // The query names its index, because SQLite would otherwise read every event.
+  // The query names its index, because otherwise SQLite would read every event.
   nextReversal: `SELECT * FROM attempt_event INDEXED BY attempt_event_reversal
     WHERE kind = '${REVERSAL_BEGINS}' AND id > ? ORDER BY id LIMIT 1`,
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
@@ -78,14 +78,14 @@ export class RecordRows extends rows("records", {
       AND kind IN ('end-completed', 'end-aborted') LIMIT 1`,
 })<{ attempts: AttemptRows }> {
   /**
-   * Returns the records, also archived ones, that share a number or a time with this record, the
-   * oldest first. If the record has no time, all records stored since `sinceMs` are returned too.
+   * Returns the records, even archived ones, that have a number or the time of this record, the
+   * oldest first. If this record has no time, all records stored since `sinceMs` are returned too.
    */
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
     return this.#sharing(record, sinceMs, this.sql.sharingName);
   }
 
-  /** Like {@link sharingName}, without records that share only the second, not the trace number. */
+  /** Like {@link sharingName}, but equal seconds do not count if the trace numbers differ. */
   sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
     const { sharingName, sharingNumber } = this.sql;
     // An empty trace number counts as a missing trace number.
@@ -102,20 +102,20 @@ export class RecordRows extends rows("records", {
     return [...byId.entries()].sort(([a], [b]) => a - b).map(([, row]) => knownRecordOf(row));
   }
 
-  /** Returns the attempts for which a record with this trace number was reported, oldest first. */
+  /** Returns the attempts whose terminal reported a record with this trace number, oldest first. */
   sharingTrace(trace: string): string[] {
     const rows = this.sql.sharingTrace.all(lastDigits(trace)).map(knownRecordOf);
     return rows.flatMap(({ transactionId }) => transactionId ?? []);
   }
 
-  /** Whether an end of day may have run since `atMs`, a time of the wall clock. */
+  /** Whether an end of day may have run since the time `atMs` of the wall clock. */
   closedSince(atMs: number): boolean {
     return this.sql.closedSince.get(atMs) !== undefined;
   }
 
-  /** Yields the attempts with a write-ahead record, newest first, reading only those used. */
+  /** Yields the attempts with a write-ahead record, newest first, reading only those needed. */
   *sent(): Generator<Attempt, void> {
-    // The search begins with the newest attempt, often in memory; most callers stop there.
+    // The newest attempt, often in memory, comes first; most callers need no further attempt.
     const newest = this.parts.attempts.newestRow();
     if (newest?.attempt.baseline) yield newest.attempt;
     if (newest) yield* this.#sentBefore(newest.position);
@@ -125,7 +125,7 @@ export class RecordRows extends rows("records", {
     for (const row of this.sql.sentBefore.pages("position", position, PAGE)) yield readAttempt(row);
   }
 
-  /** Returns the first sale or reversal begun at a terminal after the attempt's last command. */
+  /** Returns the first sale or reversal begun at the terminal after the attempt's last command. */
   nextCommand(transactionId: string): NextFound | undefined {
     if (this.sql.doubted.get(transactionId)) return lostSince;
     const begun = this.sql.begun.get(transactionId);
@@ -154,7 +154,7 @@ export class RecordRows extends rows("records", {
     };
   }
 
-  /** Returns the last receipt number that the terminal reported before an attempt. */
+  /** Returns the last receipt number that the terminal had reported when an attempt began. */
   #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
     const position = this.sql.position.get(transactionId)?.["position"] ?? 0;
     for (const { baseline, state } of this.#sentBefore(position)) {
@@ -166,7 +166,7 @@ export class RecordRows extends rows("records", {
   }
 
   #reversal(event: Row): NextFound | undefined {
-    // Older versions stored no baseline before a reversal, so what was stored is not known.
+    // An older version stored no baseline before a reversal, so the stored transaction is unknown.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
     if (!baseline) {
       return { ...lostSince, found: { kind: "not-told", why: "an older version did not keep it" } };

@@ -10,9 +10,9 @@ import type { EventRows } from "./event-rows.ts";
 /** How many of the newest "reversed" events are searched at start for a missing alarm. */
 const EVENTS_READ = 100;
 
-/** Stores which amounts the gateway has paid back, and the return that is under way. */
+/** Stores how much the gateway has paid back, and the cancel or refund that is under way. */
 export class ReturnRows extends rows("returns", {
-  // Raises our sum to the notified sum, which cannot contain the refund that is reserved now.
+  // Raises our sum to the notified sum, which cannot include the refund that is reserved now.
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
     WHERE transaction_id = ? AND ${phaseIn(({ gateway }) => gateway === "begin")}
       AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
@@ -29,7 +29,7 @@ export class ReturnRows extends rows("returns", {
   readTo: "SELECT last FROM returns_seen",
   setReadTo:
     "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
-  // Reads the newest "reversed" events, because a crash may have prevented their alarms.
+  // Reads the newest "reversed" events, because a crash may have prevented an alarm about them.
   unalarmed: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
       (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
         (SELECT id FROM event INDEXED BY event_reversed
@@ -44,8 +44,8 @@ export class ReturnRows extends rows("returns", {
 })<{ events: EventRows; attempts: AttemptRows; archive: Archive }> {
   /**
    * Reserves a cancel or refund at the gateway. Returns false unless the attempt is charged, has no
-   * other return under way, and has at least this amount left. An attempt with a reserved or
-   * partial refund can no longer become "reversing".
+   * other return under way, and at least this amount is not yet paid back. A sale with a reserved
+   * or partial refund cannot be reversed at the terminal any more.
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
     this.statements.proof.assertKept();
@@ -73,31 +73,31 @@ export class ReturnRows extends rows("returns", {
     const { sumMinor = 0, addedMinor = 0 } = returned ?? {};
     const values = [addedMinor, sumMinor, returned ? 1 : 0, transactionId, operationId];
     this.#changing(transactionId, event.atMs, () => {
-      // If two callers asked about the operation at the same time, its outcome counts once.
+      // If two callers asked for the operation's outcome at the same time, it counts once.
       if (this.sql.end.run(...values).changes !== 1) return;
       this.parts.attempts.addEvent(transactionId, event);
     });
   }
 
   /**
-   * Whether no cancel or refund was ever reserved with the caller's key. Returns false for an
-   * archived attempt, and for an attempt begun before the journal lost data.
+   * Whether no cancel or refund was ever reserved with this idempotency key. Returns false for an
+   * archived attempt, and for an attempt that began before the journal lost data.
    */
   neverAsked(transactionId: string, idempotencyKey: string): boolean {
     return this.sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;
   }
 
-  /** Returns the attempts with a reserved refund whose outcome is not known, oldest first. */
+  /** Returns the attempts with a reserved cancel or refund without an outcome, oldest first. */
   openReturns(): Attempt[] {
     return this.sql.open.all().map(readAttempt);
   }
 
-  /** Returns attempts paid back at the terminal and at the gateway without an alarm on disk. */
+  /** Returns the attempts that were paid back by terminal and gateway, without an alarm on disk. */
   unalarmedTwice(): Attempt[] {
     return this.sql.unalarmed.all(EVENTS_READ).map(readAttempt).filter(isReturnedTwice);
   }
 
-  /** Returns the number of the last refund notification that is noted; 0 before the first. */
+  /** Returns the number of the last refund notification that is noted; 0: none is noted yet. */
   returnsReadTo(): number {
     return Number(this.sql.readTo.get()?.["last"] ?? 0);
   }
@@ -105,7 +105,7 @@ export class ReturnRows extends rows("returns", {
   /**
    * Notes refunds that the gateway notified; each is on disk afterwards. `returnedMinor` is the sum
    * paid back at any system's request; 0 stands for an unknown amount. A refund noted again changes
-   * nothing, and sums never decrease. Returns the attempts; `isNew`: not noted before.
+   * nothing, and sums never decrease. Returns the attempts; `isNew`: a refund was noted now.
    */
   noteReturns(returns: readonly NotedReturn[], atMs: number) {
     return returns.flatMap((one) => {
@@ -115,7 +115,7 @@ export class ReturnRows extends rows("returns", {
     });
   }
 
-  /** Notes that all refund notifications up to `last` are stored and their alarms raised. */
+  /** Notes that the refund notifications up to `last` are stored and their alarms raised. */
   setReturnsReadTo(last: number): void {
     this.sql.setReadTo.run(last);
   }
@@ -128,7 +128,7 @@ export class ReturnRows extends rows("returns", {
     return changes === 1;
   }
 
-  /** Runs `change` in one transaction, with an event if the change alters the attempt's answer. */
+  /** Runs `change` in one transaction. If the attempt's answer changes, an event is written too. */
   #changing<T>(transactionId: string, atMs: number, change: () => T): T {
     return this.parts.events.commit((emit) => {
       const before = this.parts.attempts.read(transactionId);

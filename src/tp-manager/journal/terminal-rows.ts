@@ -6,25 +6,25 @@ import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.t
 import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 
-/** Who asked for an end of day: an operator by `/tlc`, or the terminal itself. */
+/** Who requested an end of day: an operator by the call `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
-/** The number of unmatched results that are kept; results found to be real sales stay for ever. */
+/** The number of unmatched results that are stored; those that are real sales stay for ever. */
 const UNMATCHED_KEPT = 1_000;
 
 /**
- * The SQL for ends of day that may have closed sales, by their index. Without the named index
- * SQLite would read the whole table, with every refused end of day.
+ * The SQL for ends of day that may have closed sales. It names their index, because SQLite would
+ * otherwise read the whole table, with every refused end of day.
  */
 export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
-/** The SQL for the newest end of day before the newest payment: over, even if unanswered. */
+/** The SQL for the newest end of day before the newest payment: it is over, even if unanswered. */
 const begunAfter =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 
-/** The SQL for unmatched results that are real sales and name an attempt, by their index. */
+/** The SQL for unmatched results that are real sales and carry the reference of an attempt. */
 const named = "unexpected_report INDEXED BY unexpected_report_named";
 const reference = "json_extract(report, '$.reference')";
 const isNamed = `finding = 'held' AND ${reference} IS NOT NULL`;
@@ -53,7 +53,7 @@ export class TerminalRows extends rows("terminalLog", {
   dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openUnmatched: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
-  // A journal gap counts as a sale, because a lost or restored journal may lack a sale.
+  // A journal gap counts as a sale, because the journal may have lost a sale.
   soldSince: `WITH seen (before) AS (SELECT before_attempt FROM unexpected_report WHERE id = ?)
     SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
         WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >= (SELECT before FROM seen))
@@ -61,7 +61,7 @@ export class TerminalRows extends rows("terminalLog", {
         WHERE before_attempt >= (SELECT before FROM seen)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
-  // Results that proved to be of an order, or to have charged nothing, are not unmatched.
+  // Results that proved to be an order's, or to have charged nothing, do not count as unmatched.
   wasUnmatchedSince: `SELECT max(before_attempt) >=
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report
@@ -97,14 +97,14 @@ export class TerminalRows extends rows("terminalLog", {
     });
   }
 
-  /** Returns the start times (epoch ms) of the ends of day that the terminal demanded, in order. */
+  /** Returns when the ends of day began that the terminal demanded, in epoch ms, in their order. */
   demandedTelecollections(sinceMs: number): number[] {
     return this.sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
   }
 
   /** Whether an end of day may have run since the attempt, which began at `atMs`. */
   wasClosedSince(atMs: number, transactionId: string): boolean {
-    // An attempt of an older version does not name the end of day before it, so its time decides.
+    // An attempt of an older version does not name the end of day before it; its time decides.
     const after = this.sql.afterTelecollection.get(transactionId)?.["closed"] ?? null;
     const { telecollectionSince, telecollectionAfter } = this.sql;
     const row = after === null ? telecollectionSince.get(atMs) : telecollectionAfter.get(after);
@@ -156,12 +156,12 @@ export class TerminalRows extends rows("terminalLog", {
     return this.sql.unmatched.all(limit).map(unmatchedOf);
   }
 
-  /** Returns the unmatched results that are real sales and carry this reference, oldest first. */
+  /** Returns unmatched results that are real sales with this reference, the oldest first. */
   heldAs(text: string): SettledUnmatched[] {
     return this.sql.heldAs.all(text).map(unmatchedOf);
   }
 
-  /** Returns the references that are carried by unmatched results found to be real sales. */
+  /** Returns the references of those unmatched results that proved to be real sales. */
   heldReferences(): string[] {
     return this.sql.heldReferences.all().map((row) => String(row["reference"]));
   }
@@ -205,14 +205,14 @@ export function unmatchedOf(row: Row): SettledUnmatched {
   };
 }
 
-/** The SQL for a text that changes when a terminal is accepted or the journal loses data. */
+/** The SQL for a text that changes when a terminal is accepted or when the journal loses data. */
 const era = `(SELECT ifnull((SELECT max(id) FROM accepted_terminal), 0) || ' ' ||
   ifnull((SELECT id || ' ' || before_attempt || ' ' || since_ms FROM store_doubt
     ORDER BY id DESC LIMIT 1), ''))`;
 
 /**
- * Stores what the present terminal has shown about itself, a row for each fact. The facts are void
- * when the setup or identity changes, an operator accepts a terminal, or the journal loses data.
+ * Stores what the present terminal has shown about itself, a row for each fact. The facts count no
+ * more when setup or identity change, an operator accepts a terminal, or the journal loses data.
  */
 export class LearnedRows extends rows("learned", {
   read: `SELECT holds FROM learned WHERE terminal = ? AND fact = ? AND era = ${era}`,

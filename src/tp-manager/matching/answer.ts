@@ -4,19 +4,19 @@ import whyNotOne from "./answer-en.json" with { type: "json" };
 import type { Assumption } from "./assumptions.ts";
 
 /**
- * How a record was received. "payment": while our command runs. "late": after our command, or from
- * a one-way terminal. "probe": recovery read the storage. "baseline": read before the next command.
+ * How a record of the terminal was received. "payment": while our command runs. "late": after it,
+ * or from a one-way terminal. "probe": read by recovery. "baseline": read before the next command.
  */
 export type Source = "payment" | "late" | "probe" | "baseline";
 
-/** The facts and assumptions of a verdict, stored with the verdict and never recomputed. */
+/** The facts and assumptions on which a verdict rests; stored with it, never computed again. */
 export interface Proof {
   /** The facts as sentences for people. */
   readonly facts: readonly string[];
   readonly assumes: readonly Assumption[];
 }
 
-/** The version of the matching rules, which is written with every new verdict. */
+/** The version of the matching rules; each new verdict is stored with it. */
 export const RULES_VERSION = 1;
 
 /** An attempt that can have produced a record: by its sale, or by the reversal of its sale. */
@@ -25,40 +25,40 @@ export interface Candidate {
   readonly as: "sale" | "reversal";
 }
 
-/** Why a record does not belong to one attempt for certain; answer-en.json has the texts. */
+/** Why it is not certain which attempt made a record; answer-en.json has the texts. */
 export type WhyNotOne = keyof typeof whyNotOne;
 
 /** The matcher's answer: which attempts a record of the terminal can belong to. */
 export type Answer =
-  /** The journal already has the record. `orderId` is null when the record is of no order. */
+  /** The journal already has the record. `orderId`: null if the record belongs to no order. */
   | {
       readonly answer: "known";
       readonly orderId: string | null;
       readonly transactionId: string | null;
-      /** false: the record resembles a stored one, and no attempt of ours can have made it. */
+      /** false: the record only resembles a known one, and no attempt of ours can have made it. */
       readonly isCertain: boolean;
       readonly proof: Proof;
     }
   /** Exactly one attempt can have produced the record, and that is proven. */
   | { readonly answer: "one"; readonly candidate: Candidate; readonly proof: Proof }
-  /** Several candidates for the record, or one without proof; at least one is our own attempt. */
+  /** The record has several candidates, or one without proof; at least one is our own attempt. */
   | {
       readonly answer: "many";
-      /** The candidates, newest first. */
+      /** The attempts that can have made the record, newest first. */
       readonly candidates: readonly Candidate[];
       readonly why: WhyNotOne;
       readonly because: string;
     }
-  /** No attempt can have produced the record. `near`: attempts that agree but for one fact. */
+  /** No attempt can have made the record. `near`: attempts that agree with it but for one fact. */
   | { readonly answer: "none"; readonly near: readonly Near[] };
 
 export interface Near {
   readonly attempt: Attempt;
-  /** The one fact that does not agree, as a text for people. */
+  /** The one fact in which the attempt and the record do not agree, as a text for people. */
   readonly but: string;
 }
 
-/** Returns the answer "many", which names candidates and proves none of them. */
+/** Returns the answer "many": these candidates can have made the record, and none is proven. */
 export function many(
   candidates: readonly Candidate[],
   why: WhyNotOne,
@@ -67,18 +67,18 @@ export function many(
   return { answer: "many", candidates, why, because };
 }
 
-/** Returns the answer "one" as "many" for the reason `why`, and any other answer unchanged. */
+/** Returns the answer "one" as "many" with the reason `why`, and any other answer unchanged. */
 export function unproven(answer: Answer, why: WhyNotOne, because?: string): Answer {
   return answer.answer === "one" ? many([answer.candidate], why, because) : answer;
 }
 
-/** Returns the attempts that can have produced the record; empty for a known record. */
+/** Returns the attempts that can have produced the record; none if the journal has the record. */
 export function candidatesIn(answer: Answer): readonly Candidate[] {
   if (answer.answer === "one") return [answer.candidate];
   return answer.answer === "many" ? answer.candidates : [];
 }
 
-/** Returns the attempts that agree but for one fact: not charged ones first, charged ones last. */
+/** Returns the attempts that agree with the record but for one fact; charged ones come last. */
 export function nearIn(answer: Answer): readonly Near[] {
   if (answer.answer !== "none") return [];
   const rank = ({ attempt: { state } }: Near): number =>
@@ -86,7 +86,7 @@ export function nearIn(answer: Answer): readonly Near[] {
   return answer.near.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Returns the proof as a text for an order's timeline. */
+/** Returns a proof as a text for people, who read it in the timeline of an order. */
 export function textOfProof({ facts, assumes }: Proof): string {
   const granted = assumes.length === 0 ? "" : `; taken for granted: ${assumes.join(", ")}`;
   return `${facts.join("; ")}${granted}`;
@@ -94,12 +94,12 @@ export function textOfProof({ facts, assumes }: Proof): string {
 
 /**
  * How a record that the terminal has stored changes an attempt that was answered as not charged
- * (docs/matching.md, "What follows"). Attempts in doubt are settled by recovery, charged attempts
- * stay charged, and a known record changes nothing.
+ * (docs/matching.md, "What follows"). Recovery settles attempts in doubt, charged attempts stay
+ * charged, and a record that the journal has already changes nothing.
  */
 type Effect =
   | { readonly effect: "charge"; readonly attempt: Attempt; readonly proof: Proof }
-  /** The order becomes unknown until a person settles it. */
+  /** The order becomes unknown until an operator settles it. */
   | { readonly effect: "doubt"; readonly attempt: Attempt; readonly because: string };
 
 export function effectsOf(answer: Answer): Effect[] {
@@ -120,19 +120,19 @@ export function effectsOf(answer: Answer): Effect[] {
   });
 }
 
-/** Returns the orders that were answered as not charged and are candidates for the record. */
+/** Returns the ids of orders that were answered as not charged and can have made the record. */
 export function notChargedOrdersIn(answer: Answer): string[] {
   return candidatesIn(answer)
     .filter(({ attempt }) => isNotCharged(attempt.state))
     .map(({ attempt }) => attempt.request.orderId);
 }
 
-/** Returns the attempts that are candidates, and those that agree but for one fact. */
+/** Returns the candidates for the record, and the attempts that agree with it but for one fact. */
 export function namedIn(answer: Answer): Attempt[] {
   return [...candidatesIn(answer), ...nearIn(answer)].map(({ attempt }) => attempt);
 }
 
-/** Whether an order that was answered as not charged is a candidate, or nearly one. */
+/** Whether an order answered as not charged agrees with the record, at least but for one fact. */
 export function concernsNotCharged(answer: Answer): boolean {
   return namedIn(answer).some(({ state }) => isNotCharged(state));
 }

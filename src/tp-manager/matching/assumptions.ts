@@ -34,9 +34,9 @@ const table = {
 
 export type Assumption = keyof typeof table;
 /**
- * The assumptions: facts about a class of terminals without which no verdict could be given, with
- * the default for each family. Each proof names the assumptions on which it rests. Their texts are
- * in assumptions-en.json; docs/matching.md shows both.
+ * The assumptions about classes of terminals, without which no verdict could be given, with the
+ * default for each family of terminals. Each proof names the assumptions on which it rests. Their
+ * texts are in assumptions-en.json; docs/matching.md shows assumptions and texts.
  */
 export const assumptionTable: Readonly<Record<Assumption, Readonly<Record<Family, Default>>>> =
   table;
@@ -45,11 +45,11 @@ export const assumptionNames = Object.keys(table) as Assumption[];
 interface AssumptionTexts {
   /** The assumption as a sentence. */
   readonly says: string;
-  /** The verdict that is wrong where the assumption does not hold. */
+  /** Which verdict would be wrong if the assumption did not hold for the terminal. */
   readonly breaks: string;
-  /** How a wrong assumption comes to light. */
+  /** How an operator would notice that the assumption is wrong. */
   readonly noticed: string;
-  /** The setting or fact that switches the assumption; missing: nothing switches it. */
+  /** The setting or the fact about the terminal that switches the assumption; missing: none. */
   readonly switchedBy?: string;
 }
 export const assumptionTexts: Readonly<Record<Assumption, AssumptionTexts>> = catalogue.assumptions;
@@ -57,7 +57,7 @@ export const assumptionTexts: Readonly<Record<Assumption, AssumptionTexts>> = ca
 /** The assumptions that hold for the terminal of this installation. */
 export type Assumptions = ReadonlySet<Assumption>;
 
-/** Returns the assumption without which a terminal's report of a failure proves nothing. */
+/** Returns the assumption without which a reported failure does not prove "not charged". */
 export const finalOf = (reason: AbortReason | null): Assumption =>
   reason === "declined" ? "decline-final" : "abort-final";
 
@@ -65,7 +65,7 @@ export function familyOf({ lastTransaction }: { readonly lastTransaction: boolea
   return lastTransaction ? "asked" : "one-way";
 }
 
-/** Returns the assumptions that are "on" for a family, without those in `off`. */
+/** Returns the assumptions that are "on" for a family of terminals, except those in `off`. */
 export function assumptionsOf(family: Family, off: readonly Assumption[] = []): Assumptions {
   const isOn = (name: Assumption): boolean => assumptionTable[name][family] === "on";
   return new Set(assumptionNames.filter((name) => isOn(name) && !off.includes(name)));
@@ -89,19 +89,19 @@ export const factTable = {
 
 export type Fact = keyof typeof factTable;
 
-/** What is known about the connected terminal. The members throw when the journal fails. */
+/** What the connected terminal has shown about itself. The members throw if the journal fails. */
 export interface Learned {
   has(fact: Fact): boolean;
-  /** Whether the terminal disproved the fact, without a later example that outweighs this. */
+  /** Whether the terminal disproved the fact, and no later example outweighs this. */
   refuted(fact: Fact): boolean;
   saw(fact: Fact): void;
-  /** Notes a counterexample. */
+  /** Notes that the terminal has shown a counterexample to the fact. */
   contradicted(fact: Fact): void;
 }
 
-/** Which terminal has shown the facts. A terminal without identity is known by its setup alone. */
+/** Identifies the terminal that has shown the facts; without an identity, by its setup alone. */
 export interface LearnedFrom {
-  /** A text that changes with the protocol and its settings. */
+  /** A text that names the protocol and its settings, and changes with them. */
   readonly setup: string;
   readonly identity: Pick<TerminalIdentity, "deviceId" | "serialNumber" | "version">;
 }
@@ -110,8 +110,8 @@ const factNames = Object.keys(factTable) as Fact[];
 const echoes = factNames.filter((fact) => factTable[fact].of === "echoes-reference");
 
 /**
- * Returns for people the assumptions that this installation makes or has switched off, and what its
- * terminal has shown, in the order of their tables. `learned` undefined: no terminal is known.
+ * Returns for people the assumptions that this installation makes or has switched off, and the
+ * facts that its terminal has shown. `learned` undefined: no terminal is known.
  */
 export function takenForGranted(
   terminal: { readonly lastTransaction: boolean; readonly namesNoPayment?: true },
@@ -121,7 +121,7 @@ export function takenForGranted(
   const family = familyOf(terminal);
   const isNameless = terminal.namesNoPayment === true;
   const isOn = (name: Assumption): boolean => {
-    // The assumption "one-result-each" is not needed if every kind of result had our reference.
+    // If every kind of result had our reference, "one-result-each" need not be assumed.
     const isSpared =
       name === "one-result-each" && learned && echoes.every((fact) => learned.has(fact));
     return holds.has(name) && !isSpared;
@@ -136,7 +136,7 @@ export function takenForGranted(
   const shown = factNames.flatMap((fact) => {
     const { family: its, of: name } = factTable[fact];
     if (its !== family || (isNameless && name === "echoes-reference")) return [];
-    /** null: the terminal has shown neither an example nor a counterexample; false: the latter. */
+    /** null: the terminal has shown nothing about this fact; false: it has disproved the fact. */
     const holds = learned.has(fact) || (learned.refuted(fact) ? false : null);
     return [{ name, says: catalogue.facts[fact], holds }];
   });

@@ -31,18 +31,18 @@ export interface ObservedRecord {
 
 /** Whether an attempt can have produced a record of the terminal. */
 export type Candidacy =
-  /** The attempt's own command reported this record. */
+  /** The attempt's own command reported this record, so it certainly can. */
   | "own"
-  /** Amount, currency and time of the record are those of the payment. */
+  /** Amount, currency and time of the record can be those of the attempt's payment. */
   | "timely"
-  /** The record has no time, and no other fact rules the attempt out. */
+  /** The record has no time, and no other fact shows that the attempt cannot have made it. */
   | "untimed"
-  /** The only fact that does not agree, for the text of an alarm; null when no fact agrees. */
+  /** It cannot. `but`: the only fact that disagrees, which an alarm names; null: none to name. */
   | { readonly but: string | null };
 
 const no = { but: null };
 
-/** Whether the record can be the attempt's sale. `compare` compares a report with the record. */
+/** Whether the record can be the attempt's sale. `compare` compares one report with the record. */
 export function candidacyOfSale(
   attempt: Attempt,
   found: ObservedRecord,
@@ -69,8 +69,8 @@ export function candidacyOfSale(
 }
 
 /**
- * Whether the record can be the attempt's reversal whose outcome was not received. A terminal that
- * does not name the reversed sale stores a reversal like a sale.
+ * Whether the record can be the reversal of this attempt, if the reversal's outcome was not
+ * received. A terminal that does not name the original sale stores a reversal like a sale.
  */
 export function canBeReversal(
   { state }: Attempt,
@@ -92,8 +92,8 @@ export function canBeReversal(
 }
 
 /**
- * Whether the attempt's command reported a good result that is not the record. If we refused that
- * result, the terminal may have stored another transaction, so nothing is excluded.
+ * Whether the attempt's command reported a good result that is another sale than the record. If we
+ * refused that result, the terminal may have stored any sale, so nothing is excluded.
  */
 function isAnotherSale(
   reported: TransactionReport,
@@ -113,7 +113,7 @@ function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
   const byClock = isFromPayment(asked, record);
-  // A new record read soon after the payment may be its own, although its time disagrees.
+  // A new record that is read soon after a payment can be of this payment, whatever its time.
   const isWrong = byClock === false && isNear && isStoredSince();
   const isTimely = isLate ? true : isWrong ? null : byClock;
   const unfit = unfitFor(asked, record);
@@ -129,7 +129,7 @@ function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
 
 const reportKinds = ["report", "approved", "second-sale"];
 
-/** Returns the results that the command of an attempt reported, the oldest first. */
+/** Returns the results that the terminal reported for an attempt's command, oldest first. */
 export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
   return events.flatMap(({ kind, detail }) => {
     const { report } = detail as { readonly report?: TransactionReport };
@@ -138,8 +138,8 @@ export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
 }
 
 /**
- * Returns the agreeing reports in an attempt's state, where old versions stored them without an
- * event. A record that was found later and can be of several orders is left out.
+ * Returns the reports in an attempt's state that agree with the request: old versions stored them
+ * without an event. A record that was found later and can be of several orders is left out.
  */
 function reportsIn(state: Attempt["state"]): TransactionReport[] {
   if ("sale" in state || ("told" in state && state.told)) return [];

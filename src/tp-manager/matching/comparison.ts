@@ -19,7 +19,7 @@ export type Stored = Pick<Baseline, "identity" | "last">;
  */
 export type Comparison = "same" | "different" | "unsure";
 
-/** The members of a report that identify its transaction. */
+/** The members of a terminal's report that identify its transaction. */
 export type NamedRecord = Pick<
   TransactionReport,
   | ("good" | "resultCode" | "amountMinor" | "receiptNumber" | "traceNumber" | "originalTrace")
@@ -37,7 +37,7 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   const moment = compareMoments(a, b);
   const numbers = compareNumbers(a, b);
   const content = sameContent(a, b);
-  // Different trace numbers decide: a sale and its reversal may share receipt number and second.
+  // Different trace numbers decide: receipt number and time of a sale and its reversal can agree.
   if (numbers !== "agree" && isReversalOfOther(a, b)) return "different";
   switch (moment) {
     case "agree":
@@ -54,19 +54,19 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   }
 }
 
-/** Whether a record has a receipt number, a trace number or a time. */
+/** Whether a record has at least a receipt number, a trace number or a time. */
 export function isNamed({ receiptNumber, traceNumber, localTime }: NamedRecord): boolean {
   return [receiptNumber, traceNumber, localTime].some((one) => one !== null);
 }
 
-/** Whether both have a date and time, without which equal numbers may be of two sales. */
+/** Whether both records have date and time, without which equal numbers may be of two sales. */
 export function haveMoments(a: NamedRecord, b: NamedRecord): boolean {
   return secondOf(a) !== null && secondOf(b) !== null;
 }
 
 /**
- * Compares two answers about the last stored transaction. Two empty storages are "unsure", because
- * a transaction may have been stored and closed between them.
+ * Compares two answers of the terminal about its last transaction. Two empty storages are "unsure":
+ * a transaction may have been stored and closed by an end of day in between.
  */
 export function compareStored(a: LastTransaction, b: LastTransaction): Comparison {
   if (a.kind === "not-told" || b.kind === "not-told") return "unsure";
@@ -77,8 +77,8 @@ export function compareStored(a: LastTransaction, b: LastTransaction): Compariso
 }
 
 /**
- * Whether two good results name two sales: both have a receipt or trace number, and these differ
- * (docs/rules/20-second-sale.md).
+ * Whether two good results are certainly of two sales: each has a receipt or trace number, and
+ * these numbers differ (docs/rules/20-second-sale.md).
  */
 export function namesAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
   return compareNumbers(a, b) === "differ";
@@ -94,7 +94,7 @@ export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): bo
   );
 }
 
-/** Whether `trace` is the trace number that a reversal names for the sale that it reversed. */
+/** Whether `trace` is the trace number by which a reversal names its original sale. */
 export function namesTrace(originalTrace: string | null, trace: string | null): boolean {
   return agreement(originalTrace, trace, equalTraces) === "agree";
 }
@@ -111,7 +111,7 @@ export function isNextReceipt(before: string | null, next: string | null): boole
   return to === from + 1;
 }
 
-/** An identity in which every member is empty, so that it agrees with every terminal. */
+/** A terminal's identity with empty members only, so that it agrees with every terminal. */
 export const anyTerminal: TerminalIdentity = {
   serialNumber: "",
   deviceId: "",
@@ -119,7 +119,7 @@ export const anyTerminal: TerminalIdentity = {
   version: "",
 };
 
-/** Whether two identities can be of one terminal: no serial number or terminal id differs. */
+/** Whether two identities can be of one terminal: serial number and terminal id do not differ. */
 export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean {
   const serialNumbers = agreement(a.serialNumber, b.serialNumber, Object.is);
   return ![serialNumbers, agreement(a.terminalId, b.terminalId, Object.is)].includes("differ");
@@ -129,10 +129,10 @@ export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean 
 export const RECEIPT_MAX = 9_999;
 /** The number of last digits to which a terminal may cut a trace number (docs/zvt.md 7.1). */
 const TRACE_DIGITS = 6;
-/** The hours by which setting the clock, or summer time, shifts a record's time at most. */
+/** The largest shift of a record's time by setting a clock or by summer time, in hours. */
 const SHIFT_HOURS_MAX = 3;
 const SHIFT_TOLERANCE_SECONDS = 2;
-/** The time within which no terminal closes its day and reaches the same number again. */
+/** The time within which no terminal closes its day and then reaches the same number again. */
 const ONE_PERIOD_SECONDS = 3_600;
 
 type Agreement = "agree" | "differ" | "silent";
@@ -146,7 +146,7 @@ function isNumber(text: string | null): text is string {
   return text !== null && /^\d+$/.test(text);
 }
 
-/** Returns a number without leading zeros; another text as it is. */
+/** Returns a receipt or trace number without leading zeros; any other text as it is. */
 function bare(number: string): string {
   return number.replace(/^0+(?=\d+$)/, "");
 }
@@ -172,9 +172,9 @@ function sameContent(a: NamedRecord, b: NamedRecord): boolean {
 }
 
 /**
- * Compares two times. "shifted": they differ by whole hours, so either the records or only the
- * clock settings differ. "near": they are so close that no terminal has closed its day and reached
- * the same number again between them.
+ * Compares two times of records. "shifted": they differ by whole hours, as after a change of the
+ * clock. "near": they are so close that no terminal has closed its day and reached the same number
+ * again between them.
  */
 function compareMoments(
   a: NamedRecord,
@@ -200,7 +200,7 @@ function numbersIn(a: NamedRecord, b: NamedRecord): Record<"receipt" | "trace", 
   };
 }
 
-/** Compares receipt and trace numbers together. "mixed": one kind agrees and the other differs. */
+/** Compares receipt and trace number of two records. "mixed": one agrees, the other differs. */
 function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
   const both = Object.values(numbersIn(a, b));
   if (!both.includes("differ")) return both.includes("agree") ? "agree" : "silent";
@@ -212,8 +212,8 @@ function agreeInBoth(a: NamedRecord, b: NamedRecord): boolean {
 }
 
 /**
- * Whether the trace numbers agree or, without them, the receipt numbers. Traces come first because
- * a decline uses up no receipt number.
+ * Whether the trace numbers agree or, if one is missing, the receipt numbers. Trace numbers come
+ * first, because a declined payment uses up no receipt number.
  */
 export function sharesNumber(a: NamedRecord, b: NamedRecord): boolean {
   const { receipt, trace } = numbersIn(a, b);
@@ -224,13 +224,13 @@ function isOtherAmount(a: NamedRecord, b: NamedRecord): boolean {
   return agreement(a.amountMinor, b.amountMinor, Object.is) === "differ";
 }
 
-/** Whether exactly one of the two records is a reversal, and their trace numbers differ. */
+/** Whether exactly one of two records is a reversal, and their trace numbers differ. */
 function isReversalOfOther(a: NamedRecord, b: NamedRecord): boolean {
   const isOneReversal = (a.originalTrace === null) !== (b.originalTrace === null);
   return isOneReversal && agreement(a.traceNumber, b.traceNumber, equalTraces) === "differ";
 }
 
-/** Returns the date and time as seconds in a fixed leap year; null without a date or time. */
+/** Returns a record's date and time as seconds of a leap year; null if one of them is missing. */
 function secondOf({ localDate, localTime }: NamedRecord): number | null {
   const found = /^(\d\d)(\d\d) (\d\d)(\d\d)(\d\d)$/.exec(`${localDate} ${localTime}`);
   if (!found) return null;
@@ -238,7 +238,7 @@ function secondOf({ localDate, localTime }: NamedRecord): number | null {
   return Date.UTC(2024, month - 1, day, ...time) / 1_000;
 }
 
-/** How far a terminal's clock may be off, plus the customer's time (docs/rules/02-proof.md). */
+/** A clock's largest error, plus the time that a customer takes (docs/rules/02-proof.md). */
 const CLOCK_TOLERANCE_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -262,7 +262,7 @@ export function isFromPayment(time: PaymentTime, report: TransactionReport): boo
   return shifts(time.sentAtMs).some((ms) => atMs + ms >= earliest && atMs + ms <= latest);
 }
 
-/** Returns the shifts (ms) that a change of summer time may have caused in a terminal's clock. */
+/** Returns by how many ms a change of summer time may have shifted a terminal's clock. */
 function shifts(nearMs: number): readonly number[] {
   const zoneOf = (ms: number): number => new Date(ms).getTimezoneOffset();
   const changes = zoneOf(nearMs - DAY_MS) !== zoneOf(nearMs + DAY_MS);

@@ -31,16 +31,16 @@ import {
  * docs/zvt.md 9.2). Pure. Only table.ts decides what the facts prove.
  */
 
-/** The times that an inquiry needs, of the terminal and of this process. */
+/** The times of the terminal and of this process that are needed to judge a probe. */
 interface InquiryTimes {
   /**
-   * Since when this process cannot have sent a byte of the command, because its outcome was lost
-   * then or the process started later. In monotonic milliseconds, because the wall clock can jump.
+   * Since when this process can send no byte of the command any more: its outcome was lost then, or
+   * the process started later. In monotonic milliseconds, because the wall clock can jump.
    */
   readonly lostSinceMs: number;
   /** How long the terminal continues a command by itself when it has lost the line. */
   readonly limitMs: number;
-  /** Whether a sale is final only after its print is acknowledged as well (docs/zvt.md 9.1). */
+  /** Whether a sale is final only when its print is acknowledged as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
 }
 
@@ -49,16 +49,16 @@ export interface Inquiry extends InquiryTimes {
   readonly about: "sale" | "reversal" | "unmatched";
   /** The terminal that received the command, or that has the unmatched transaction. */
   readonly identity: TerminalIdentity;
-  /** The last transaction before the command; not known for an unmatched transaction. */
+  /** The terminal's last transaction before the command; not known for an unmatched transaction. */
   readonly before: LastTransaction;
   readonly heard: WireEvidence;
-  /** The order that a sale must agree with; null for a reversal and an unmatched transaction. */
+  /** What a sale must agree with (amount and time); null for anything but a sale in doubt. */
   readonly asked: Asked | null;
-  /** The sale that is to be reversed; null for a sale and an unmatched transaction. */
+  /** The sale that a reversal in doubt reverses; null for any other inquiry. */
   readonly sale: TransactionReport | null;
   /**
-   * Whether the storage was watched so closely ({@link isProbedInTime}) that no transaction can
-   * have been stored and closed since the command. Matters if it is empty and was empty before.
+   * Whether probes followed each other so closely ({@link isProbedInTime}) that no transaction can
+   * have been stored and closed since the command. Matters only for an empty storage.
    */
   readonly isWatched?: boolean;
   /** Whether a probe has shown a transaction in a storage that was empty before the command. */
@@ -67,21 +67,21 @@ export interface Inquiry extends InquiryTimes {
 
 type Asked = ReturnType<typeof askedOf>;
 
-/** What the terminal reported on the wire while the command ran. */
+/** What the terminal reported while the command ran, before any probe. */
 interface WireEvidence {
-  /** The good result that the terminal reported last, or the unmatched transaction itself. */
+  /** The good result that was reported last, or the unmatched transaction itself. */
   readonly good: TransactionReport | null;
-  /** Whether `good` was refused on the wire. */
+  /** Whether we refused the result `good` instead of acknowledging it. */
   readonly refused: boolean;
-  /** Whether the terminal has stored `good` and another order is a candidate for it as well. */
+  /** Whether the terminal has stored `good`, although another order may have made it as well. */
   readonly held: boolean;
-  /** Whether our ACK of `good` has provably arrived. */
+  /** Whether our ACK of the result `good` has provably arrived at the terminal. */
   readonly acknowledged: boolean;
-  /** Whether our ACK of an earlier good result arrived; a report followed, so no sale is proven. */
+  /** Whether our ACK of an earlier good result arrived; a later report makes its sale unproven. */
   readonly earlierAckArrived: boolean;
   /** Whether our ACK of `good` may have arrived without a record, because the process ended. */
   readonly ackMayHaveArrived: boolean;
-  /** Whether the last report had no clear result, so that a card may have been charged. */
+  /** Whether the last report had no clear result, so that the card may have been charged. */
   readonly unclear: boolean;
   /** A second sale that was reported in the payment and refused (docs/rules/20-second-sale.md). */
   readonly second: TransactionReport | null;
@@ -92,7 +92,7 @@ interface WireEvidence {
   readonly end: "unheard" | "bad" | "only-bad";
 }
 
-/** An idle terminal's answer to the question for its last transaction. */
+/** An idle terminal's answer to a probe: its last stored transaction. */
 export interface Probe extends Stored {
   /** When the terminal answered, in monotonic milliseconds. */
   readonly atMs: number;
@@ -100,31 +100,31 @@ export interface Probe extends Stored {
 
 /** A probe that was followed by another probe in the same run of probes. */
 export interface EarlierProbe extends Probe {
-  /** The time of the first of consecutive equal probes, in monotonic milliseconds. */
+  /** The time of the first probe in a row of equal probes, in monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
-/** What the matcher finds out about the transaction that a probe found. */
+/** What the matcher finds out about the transaction that a probe has shown. */
 export interface WhoseFound {
-  /** The other order that certainly made the found transaction; null: no other order is certain. */
+  /** The id of another order that certainly made the found transaction; null: none is certain. */
   readonly foundIs: string | null;
   /** Who else can have made the found transaction, as a text for people; null: no other party. */
   readonly otherCandidate: string | null;
-  /** Whether the inquiry's own attempt can have made the found transaction. */
+  /** Whether the attempt in doubt itself can have made the found transaction. */
   readonly isCandidate: boolean;
 }
 
-/** What the journal knows about an inquiry and about the transaction that a probe found. */
+/** What the journal knows about what is in doubt, and about the transaction that a probe found. */
 export interface Known extends WhoseFound {
   /** The order whose sale the unmatched transaction certainly is; null: no order is certain. */
   readonly unmatchedIs: string | null;
-  /** Whether the found transaction was stored before the command of every candidate began. */
+  /** Whether the terminal had stored the found transaction before any candidate's command began. */
   readonly stoodBefore: boolean;
-  /** The next command that was sent to the terminal; null when no command followed. */
+  /** The next command sent to the terminal after the one in doubt; null when none followed. */
   readonly next: (NextFound & WhoseFound) | null;
-  /** Whether a sale may have been made since the command or the unmatched transaction. */
+  /** Whether a sale may have been made after the command or the unmatched transaction. */
   readonly soldSince: boolean;
-  /** Whether an end of day may have run since the command or the unmatched transaction. */
+  /** Whether an end of day may have run after the command or the unmatched transaction. */
   readonly closedSince: boolean;
   /** Whether this terminal has shown a completed reversal as its last transaction. */
   readonly storesReversals: boolean;
@@ -132,19 +132,19 @@ export interface Known extends WhoseFound {
   readonly holds: Assumptions;
 }
 
-/** The first command that began after the command in doubt, and what it `found` stored. */
+/** The next command after the command in doubt, and the transaction that it `found` stored. */
 export interface NextFound {
   readonly identity: TerminalIdentity;
   readonly found: LastTransaction;
-  /** Whether the terminal finished this command, so that no earlier command was running. */
+  /** Whether the terminal finished this next command, so that no earlier command was running. */
   readonly served: boolean;
-  /** The receipt number of the sale that this command made; null when it made no sale. */
+  /** The receipt number of the sale that this next command made; null when it made no sale. */
   readonly receiptNumber: string | null;
   /** The last receipt number known from before the command in doubt; null when none is known. */
   readonly formerReceipt: string | null;
 }
 
-/** Stands for the next command after the journal lost data: any unknown command may have run. */
+/** The next command if the journal has lost data: any command may have run since. */
 export const lostSince: NextFound = {
   identity: anyTerminal,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
@@ -161,13 +161,13 @@ export type Facts = ReturnType<typeof factsOf>;
  * and answers no probe.
  */
 const EMPTY_GAP_MS = 10_000;
-/** The pause between probes of an empty storage; short enough that a delayed probe still counts. */
+/** The pause between probes of an empty storage: short, so that even a delayed probe counts. */
 export const EMPTY_PROBES_MS = 4_000;
 
-/** Whether two probes of an empty storage are close enough. false if the clock was set back. */
+/** Whether two probes of an empty storage count as the same; false if the clock was set back. */
 export const isProbedInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
 
-/** The receipt number up to which numbers may be those of a few sales after a restart. */
+/** Receipt numbers up to this one may be of a few sales since a terminal restarted its numbers. */
 const NEW_NUMBERING_MAX = 20;
 
 /** Returns the facts that one probe of an inquiry shows, for table.ts to judge. */
@@ -196,28 +196,28 @@ export function factsOf(
     why: last.kind === "not-told" ? last.why : "",
     found,
     acknowledged: heard.acknowledged && !inquiry.printsCount,
-    /** Whether our ACK of the last good result, or of an earlier good result, arrived. */
+    /** Whether our ACK of the last good result, or of a good result before it, has arrived. */
     approvalAcked: (heard.acknowledged || heard.earlierAckArrived) && !inquiry.printsCount,
     ackMayHaveArrived: heard.ackMayHaveArrived && !inquiry.printsCount,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
-    /** How the last transaction that the probe found compares with that before the command. */
+    /** How the transaction that the probe found compares with the last one before the command. */
     asBefore: asBefore(inquiry, last, known, silenceLeftMs),
     asReported: found && good ? compareReports(found, good) : ("nothing-reported" as const),
     takesBack: found && takesBack(inquiry, found),
     mayBeLater: found !== null && mayBeLater(inquiry, found, known),
-    /** Why the found transaction is not what was requested; null when it is as requested. */
+    /** How the found transaction differs from the requested one; null when it does not. */
     unfit: found && unfit(inquiry, found),
-    /** Whether the found transaction is of the payment's time; null when it has no time. */
+    /** Whether the found transaction has the time of the payment; null when it has no time. */
     timely: found && isTimely(inquiry, found),
-    /** Whether earlier probes showed the same storage, the first one at least a pause ago. */
+    /** Whether earlier probes showed the same storage, the first at least the whole pause ago. */
     confirmed: isUnchangedSince && pauseLeftMs <= 0,
-    /** What is left (ms) of the pause after which an unchanged probe counts as confirmed. */
+    /** After how many ms an unchanged probe counts as confirmed; zero or less: it counts now. */
     pauseLeftMs,
     probedBefore: earlier !== null,
-    /** What is left (ms) of the lost command's time limit; zero or less when it is over. */
+    /** How long the lost command may still run at the terminal, in ms; not positive: it is over. */
     silenceLeftMs,
-    /** Whether the next sale got the number that this sale would have used; null: not known. */
+    /** Whether the next sale got the number that this sale would have used up; null: not known. */
     numberUnused: numberUnused(inquiry, known),
   };
 }
@@ -237,7 +237,7 @@ function asBefore(
   const { before, heard, wasStored, isWatched } = inquiry;
   if (before.kind === "transaction" && last.kind === "transaction") {
     const is = compareStored(before, last);
-    // Equal numbers without a date and time prove nothing, because numbers restart.
+    // Equal numbers without a date and time prove nothing, because terminals restart their numbers.
     return is === "same" && !haveMoments(before.report, last.report) ? "unsure" : is;
   }
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
@@ -247,17 +247,17 @@ function asBefore(
   return isWaiting || isWatched || numberUnused(inquiry, known) === true ? "same" : "unsure";
 }
 
-/** Whether the storage is unchanged, as two empty storages within one run of probes also are. */
+/** Whether the storage is unchanged; two empty storages in one run of probes count as unchanged. */
 export function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }
 
-/** Returns whose sale a found reversal has reversed; null when the found transaction is a sale. */
+/** Returns whose sale the found transaction has reversed; null when it is no reversal. */
 function takesBack(
   { about, heard, sale }: Inquiry,
   found: TransactionReport,
 ): "ours" | "the-second" | "another" | null {
-  // A record like the reported reversal counts: it may lack the trace number of the sale.
+  // A record that equals the reported reversal counts, even if it does not name the sale.
   const isReported =
     heard.good && !heard.refused && found.good && compareReports(found, heard.good) === "same";
   if (about === "reversal" && isReported) return "ours";
@@ -267,7 +267,7 @@ function takesBack(
     return sale && givesBack(sale, found) ? "ours" : "another";
   }
   if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {
-    // For a sale that we refused, the reversal of any part is enough; others must be in full.
+    // For a sale that we refused, any partial reversal counts; other sales must be reversed whole.
     const whole = heard.refused || about === "unmatched";
     return whole || found.amountMinor === heard.good?.amountMinor ? "ours" : "another";
   }
@@ -277,8 +277,8 @@ function takesBack(
 }
 
 /**
- * Whether the found transaction may be of a later command: it was not reported to us, and it was
- * not stored before the next command began.
+ * Whether the found transaction may be of a later command than the one in doubt: it was not
+ * reported to us, and the terminal had not stored it when the next command began.
  */
 function mayBeLater({ heard }: Inquiry, found: TransactionReport, { next }: Known): boolean {
   if (next === null) return false;
@@ -287,7 +287,7 @@ function mayBeLater({ heard }: Inquiry, found: TransactionReport, { next }: Know
   return compareStored(next.found, stored) !== "same";
 }
 
-/** Returns why a record is not as requested, by amount and currency; null when it is. */
+/** Returns how a record differs from the request in amount and currency; null: not at all. */
 export function unfitFor(
   { amountsMinor, currencyNumeric }: Pick<Asked, "amountsMinor" | "currencyNumeric">,
   record: Pick<TransactionReport, "amountMinor" | "currencyNumeric">,
@@ -308,7 +308,7 @@ function unfit({ asked, identity }: Inquiry, found: TransactionReport): string |
 }
 
 function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean | null {
-  // A report that came during the payment is of the payment's time, whatever a clock shows.
+  // A report that came during the payment is of this payment, whatever the clocks show.
   if (heard.good && compareReports(found, heard.good) === "same") return true;
   return asked && isFromPayment(asked, found);
 }
@@ -336,7 +336,7 @@ export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limi
   const decision = "goods" in state ? state.goods?.decision : undefined;
   const part = decision?.goods === "partly-issued" ? [decision.amountMinor] : [];
   return {
-    /** The requested amount; and the amount of the issued goods if only a part came out. */
+    /** The requested amount and, if only a part of the goods came out, the value of this part. */
     amountsMinor: [amountMinor, ...part] as readonly number[],
     currencyNumeric: currency.numeric,
     sentAtMs: startedAtMs,
@@ -345,7 +345,7 @@ export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limi
   };
 }
 
-/** Whether a reversal, by its amount, can have reversed what this payment may have charged. */
+/** Whether a reversal of this amount can have reversed what the payment may have charged. */
 export function canHaveBeenTakenBack(
   attempt: Attempt,
   { amountMinor }: Pick<TransactionReport, "amountMinor">,
@@ -368,7 +368,7 @@ export function inquiryOfAttempt(
   const times = { ...given, limitMs: saleLimitMs(request, given.limitMs) };
   invariant(baseline, "an attempt in doubt has a baseline");
   const { last, earlier = null } = state;
-  // A good report counts even if a later report contradicted it.
+  // A good report counts as the result, even if a later report contradicted it.
   const good = last?.report.good ? last : earlier;
   const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
   const onlyBad = last === null || last.judgement === "not-good";
@@ -417,7 +417,7 @@ function inquiryOfReversal(
   };
 }
 
-/** Returns the inquiry about an unmatched report, which was refused on the wire. */
+/** Returns the inquiry about an unmatched report, which we had refused. */
 export function inquiryOfUnmatched(row: UnmatchedRow, times: InquiryTimes): Inquiry {
   return {
     ...times,

@@ -21,7 +21,7 @@ import {
 
 export interface SaleToReverse {
   readonly attempt: Attempt;
-  /** A stored reversal of the sale that we did not send; null: the terminal has stored none. */
+  /** A stored reversal of the sale that we did not request; null: the terminal has stored none. */
   readonly reversedBefore: TransactionReport | null;
 }
 
@@ -35,7 +35,7 @@ interface FreshnessParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly matcher: { readonly isShared: boolean };
 }
 
-/** The distance from the maximum, and then from 1, within which two numbers count as a wrap. */
+/** Receipt numbers this close to the maximum, and then to 1, have wrapped and not restarted. */
 const WRAP_WINDOW = 100;
 
 /**
@@ -54,7 +54,7 @@ export function freshnessOf(
     baseline !== null && sameTerminal(baseline.identity, now.identity);
   const later = since.later.filter(here);
   const touched = [...later, ...since.earlier.filter(here)];
-  // Results of this sale itself do not count: if one was a reversal, the money is back already.
+  // Results of this sale itself do not count; if it was reversed, the money is back already.
   const ids = new Set(touched.map((one) => one.transactionId));
   const reported = since.reports.filter(({ transactionId }) => ids.has(transactionId));
   const results = [...reported.map(({ report }) => report), ...touched.flatMap(resultsOf)];
@@ -75,7 +75,7 @@ interface Facts {
   readonly unmatched: boolean;
   readonly isShared: boolean;
   readonly later: readonly Attempt[];
-  /** The other attempts at this terminal whose command was sent since the sale. */
+  /** The other attempts at this terminal that sent it a command since the sale. */
   readonly touched: readonly Attempt[];
   readonly results: readonly TransactionReport[];
 }
@@ -84,7 +84,7 @@ function stale(because: string): Freshness {
   return { freshness: "stale", because };
 }
 
-/** Returns the reason if a later result of ours has the sale's receipt number, else undefined. */
+/** Returns why the number is not the sale's alone, if a later result of ours has it as well. */
 function nameGivenAgain({ sale, results }: Facts): string | undefined {
   const number = receiptNumberOf(sale.report.receiptNumber);
   if (number === null) return "the sale's receipt number is no number";
@@ -94,7 +94,7 @@ function nameGivenAgain({ sale, results }: Facts): string | undefined {
   return again ? "the terminal has given the sale's receipt number again" : undefined;
 }
 
-/** Judges by the journal alone: without the storage only the newest sale can be reversed safely. */
+/** Judges by the journal alone. Without the storage only the newest sale can be reversed safely. */
 function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
   if (isShared) return stale("others are paid here too, and the terminal reports no moment");
   if (touched.length > 0) {
@@ -104,11 +104,11 @@ function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
   return { freshness: "fresh" };
 }
 
-/** Judges by the transactions that the terminal had stored since the sale; each must be known. */
+/** Judges by the terminal's last transaction; each transaction since the sale must be known. */
 function ofChain(facts: Facts, last: LastTransaction): Freshness {
   const { sale, later } = facts;
   if (last.kind === "transaction" && compareReports(sale.report, last.report) === "same") {
-    // Equal numbers prove the same sale only with a date and time, because numbers restart.
+    // Equal numbers prove the same sale only with date and time, because numbers restart.
     return haveMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);
   }
   const probes = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
@@ -130,7 +130,7 @@ function ofLast({ later }: Facts): Freshness {
   return { freshness: "fresh" };
 }
 
-/** Judges the case that the terminal's last transaction is a later transaction of ours. */
+/** Judges the case that the terminal's last transaction is one of ours after the sale. */
 function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
   const given = touched.filter(({ state }) => "sale" in state);
   if ([...later, ...given].some(({ state }) => "last" in state)) {
@@ -147,13 +147,13 @@ function follows(before: number, number: number): boolean {
   return number > before || (before > RECEIPT_MAX - WRAP_WINDOW && number < WRAP_WINDOW);
 }
 
-/** Returns the receipt number of this attempt's sale in a list, which is empty without a sale. */
+/** Returns a list with the receipt number of the attempt's sale; empty without a sale. */
 function keptNumbers({ state }: Attempt): readonly string[] {
   const number = saleOf(state)?.report.receiptNumber;
   return number ? [number] : [];
 }
 
-/** Returns the results that the journal has of an attempt: its sale, and the sale's reversal. */
+/** Returns the results in an attempt's state: of its sale, and of the sale's reversal. */
 function resultsOf({ state }: Attempt): readonly TransactionReport[] {
   const results = [saleOf(state)?.report, endReportOf(state)];
   return results.filter((report) => report !== undefined);

@@ -40,7 +40,7 @@ import {
 } from "./comparison.ts";
 import { askedOf, lostSince, unfitFor } from "./facts.ts";
 
-/** What the matcher reads of the journal. Tests that try every order of events replace it. */
+/** What the matcher reads of the journal; tests that try every order of events replace it. */
 export interface JournalView {
   readonly attempts: Pick<AttemptRows, "events" | "read" | "orderOf" | "unfinished">;
   readonly records: Omit<RecordRows, "sharingTrace">;
@@ -63,7 +63,7 @@ export function match(found: ObservedRecord, view: JournalView, assumptions: Ass
 
 function matched(found: ObservedRecord, view: JournalView, assumptions: Assumptions): Answer {
   const isOwn = assumptions.has("own-report");
-  // Without the assumption "own-report", our command's report may be another till's: no proof.
+  // Without the assumption "own-report", a report in our payment may be of another till's sale.
   const known = isOwn ? knownAs(found, view) : undefined;
   if (known?.answer === "one" || known?.isCertain) return known;
   const isFresh = assumptions.has("fresh-storage");
@@ -76,7 +76,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   );
   const others = fitting.filter((one) => !isDeclined(one));
   const isShared = !assumptions.has("sole-user");
-  // A declined attempt counts only if no other is a candidate and the record is new and ours.
+  // A declined attempt counts only without other candidates, and if the record is new and ours.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
   if (!only) {
@@ -84,8 +84,8 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
     const nearly = declined.map(({ attempt }) => ({ attempt, but }));
     return known ?? { answer: "none", near: [...near, ...nearly] };
   }
-  // A record counts as a repetition if it resembles a known record of another attempt, or of this
-  // attempt after the attempt was answered as not charged.
+  // A record counts as repeated if it resembles a known record of another attempt, or of this
+  // attempt after this attempt was answered as not charged.
   const isRetold =
     known !== undefined &&
     (known.transactionId !== only.attempt.transactionId || isNotCharged(only.attempt.state));
@@ -97,7 +97,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   return many(left, why);
 }
 
-/** Returns why no attempt certainly made the record; undefined if the first candidate did. */
+/** Returns why it is uncertain who made the record; undefined: the first candidate did. */
 function whyNotOne(
   left: readonly Fitting[],
   {
@@ -123,7 +123,7 @@ function whyNotOne(
   return view.terminalLog.wasClosedSince(startedAtMs, transactionId) ? "closed" : undefined;
 }
 
-/** Whether the record resembles the baseline, so that it may be older than the command. */
+/** Whether the record resembles the attempt's baseline, so it may be older than the command. */
 function mayHaveBeenThere({ baseline }: Attempt, { record }: ObservedRecord): boolean {
   const last = baseline?.last;
   return last?.kind === "transaction" && compareReports(last.report, record) !== "different";
@@ -144,8 +144,8 @@ function proofOf(only: Fitting): Proof {
 }
 
 /**
- * The time within which records without an equal time are compared by number: numbers repeat after
- * an end of day, and some terminals close by themselves each night.
+ * The longest time between two records that are compared by number although their times are not
+ * equal: numbers repeat after an end of day, and some terminals close by themselves each night.
  */
 const PERIOD_MS = 12 * 3_600_000;
 
@@ -174,8 +174,8 @@ export function knownAs(
   if (!owner) return undefined;
   const { transactionId } = owner;
   const attempt = transactionId === null ? undefined : attempts.read(transactionId);
-  // A known record is not certain if its attempt did not ask for that amount, or if it only
-  // resembles the found record; then the search for candidates decides.
+  // The match with a known record is uncertain if its attempt requested another amount, or if the
+  // two records are only similar; then the search for candidates decides.
   const isCertain = owner.is === "same" && !(attempt && isForeignTo(attempt, found));
   if (attempt && isCertain && isOpenTo(attempt, found)) return ownRecord(attempt);
   const orderId = transactionId === null ? null : (attempts.orderOf(transactionId) ?? null);
@@ -185,7 +185,7 @@ export function knownAs(
   return { answer: "known", orderId, transactionId, isCertain, proof };
 }
 
-/** Returns the stored records that equal the found record or cannot be distinguished from it. */
+/** Returns the known records that equal the found record or cannot be distinguished from it. */
 function equalRecords(
   rows: readonly KnownRecord[],
   found: ObservedRecord,
@@ -194,7 +194,7 @@ function equalRecords(
 ): Array<KnownRecord & { readonly is: Comparison }> {
   return (
     rows
-      // Outside a payment, a stored record without an attempt is still to be matched: not known.
+      // Outside a payment, a stored record without an attempt still has to be matched: not known.
       .filter(({ transactionId: by }) => (running === undefined ? by !== null : by !== running))
       .map((one) => ({ ...one, is: compareKnown(one, found, view) }))
       .filter(
@@ -209,8 +209,8 @@ function equalRecords(
 }
 
 /**
- * Whether both records are good or both are not. In a payment they must share a number as well: an
- * equal time is not enough, as fast terminals, or terminals that report minutes, repeat times.
+ * Whether both records are good or both are not. During a payment they must also share a number: an
+ * equal time is not enough, because fast terminals, or terminals without seconds, repeat times.
  */
 function mayBeRetold(before: NamedRecord, { record, source }: ObservedRecord): boolean {
   return before.good === record.good && (source !== "payment" || sharesNumber(before, record));
@@ -221,7 +221,7 @@ function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { a
   return { answer: "known", orderId, transactionId, isCertain: true, proof };
 }
 
-/** Whether the attempt's state has the record; journals of old versions have no event with it. */
+/** Whether the attempt's state has the record, which old versions stored without an event. */
 function isOwner({ state }: Attempt, record: TransactionReport): boolean {
   const own = [saleOf(state)?.report, endReportOf(state)];
   return own.some(
@@ -236,7 +236,7 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
 }
 
 /**
- * Whether the attempt's command reported the record, of an amount neither requested nor charged.
+ * Whether the attempt's command reported the record with an amount neither requested nor charged.
  */
 function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boolean {
   const sale = saleOf(attempt.state)?.report;
@@ -245,7 +245,7 @@ function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boo
   return unfitFor(askedOf(attempt, limitMs), record) !== null;
 }
 
-/** Whether the attempt has no sale, and the record is new, good and as requested. */
+/** Whether the attempt has no sale yet, and the record is new, good and as requested. */
 function isOpenTo({ state, baseline, request }: Attempt, { record }: ObservedRecord): boolean {
   const { amountMinor, currency } = request;
   const last = baseline?.last;
@@ -258,13 +258,13 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-/** A record that is known already. `baselineOf`: the attempt whose baseline it was. */
+/** A record that the journal has. `baselineOf`: the attempt whose baseline the record was. */
 type Earlier = Pick<KnownRecord, "atMs" | "transactionId"> & { readonly baselineOf?: string };
 
 /**
  * Compares a known record with a found record. A record without a time counts as the known one only
- * if the terminal has shown no other record since: a storage never goes back, but a terminal that
- * closes its day by itself restarts its numbers.
+ * if the terminal has shown no other record since: an old record never returns to the storage, but
+ * numbers restart when a terminal closes its day by itself.
  */
 export function compareKnown(
   known: Earlier & Pick<KnownRecord, "record">,
@@ -279,7 +279,7 @@ export function compareKnown(
   return isStillThere ? is : "unsure";
 }
 
-/** Whether the records are at most {@link PERIOD_MS} apart, with no end of day between them. */
+/** Whether two records are at most {@link PERIOD_MS} apart, without an end of day in between. */
 function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalView): boolean {
   if (Math.abs(found.atMs - known.atMs) > PERIOD_MS) return false;
   return (
@@ -289,8 +289,8 @@ function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalV
 }
 
 /**
- * Returns the records that later commands stored at that terminal or found there. A command also
- * counts as later if its record was written later but the clock was set back in between.
+ * Returns the records that later commands stored at the record's terminal or found there. A command
+ * also counts as later if its record was written later but the clock was set back in between.
  */
 function storedSince(
   { atMs, transactionId, baselineOf }: Earlier,
@@ -329,19 +329,19 @@ interface Candidates {
   readonly newest: Attempt | undefined;
   /** Whether the record is new: the terminal had another last transaction before, or none. */
   readonly isNew: boolean;
-  /** The attempt whose sale or reversal is certainly the record; undefined: none is certain. */
+  /** The attempt whose sale or reversal the record certainly is; undefined: none is certain. */
   readonly owner: Attempt | undefined;
 }
 
-/** How far a clock may jump before a candidate is excluded; second: if sales are stored at once. */
+/** How far the clock can have jumped; the second value if the terminal stores sales at once. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 
 /**
- * Returns the attempts that can have produced the record, in any number. The search goes back to
- * the command before which the terminal had shown another transaction while no earlier command
- * still ran, or a day and a half beyond the record's own time. A reversal in doubt is a candidate
- * if its sale was made.
+ * Returns all attempts that can have produced the record. The search ends at a command that found
+ * another transaction stored when no earlier command was still running, because older attempts
+ * cannot have made the record then, or a day and a half before the record's own time. A reversal in
+ * doubt is a candidate if its sale was made.
  */
 function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean): Candidates {
   const { record, identity, limitMs } = found;
@@ -350,13 +350,13 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
   const near: Near[] = [];
   let newest: Attempt | undefined;
   let isNew = false;
-  /** The start of the newest command, of those examined, before which another record was stored. */
+  /** The start of the newest examined command that found another transaction stored. */
   let otherStoredMs = Number.NEGATIVE_INFINITY;
-  /** The start of the oldest command, of those examined, before which this record was stored. */
+  /** The start of the oldest examined command that found this record stored. */
   let wasThereMs = Number.POSITIVE_INFINITY;
-  // The earlier of the record's time and arrival counts: the terminal's clock may be ahead.
+  // The record's own time or its arrival counts, the earlier one: a terminal's clock may be ahead.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
-  // Whether the attempt's sale would have been stored before a command that found another record.
+  // Whether a command after the attempt found another record, so the attempt stored no sale.
   const isOver = (attempt: Attempt, events: readonly AttemptStep[]): boolean =>
     isFresh && endOf(attempt, events, limitMs) + limitMs < otherStoredMs;
   for (const attempt of records.sent()) {
@@ -379,7 +379,7 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
     // A reported sale was stored last when it ended; a charge that an operator settled need not be.
     const sale = saleOf(attempt.state);
     isNew ||= asStored === "different" || (sale !== undefined && sale.by !== "operator");
-    // This command found the record, so neither it nor a later command made the record.
+    // This command found the record stored, so neither it nor a later command made the record.
     if (wasThere) {
       fitting.length = 0;
       wasThereMs = startedAtMs;
@@ -403,7 +403,7 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
   return { fitting, near, newest, isNew, owner: undefined };
 }
 
-/** The longest time from the reading of a baseline to the begin of its command. */
+/** The longest time between the reading of a baseline and the start of its command. */
 const BASELINE_AGE_MS = 15_000;
 const losses = ["end-lost", "interrupted"];
 
@@ -421,7 +421,7 @@ function endOf(
   );
   const atMs = end?.atMs ?? startedAtMs;
   if (end === undefined || end.kind === REVERSAL_BEGINS) return atMs + limitMs + BASELINE_AGE_MS;
-  // A lost command that a probe proved uncharged needs no margin for a later baseline's age.
+  // An outcome that a probe proved as not charged needs no margin for the next baseline's age.
   const wasAsked = losses.includes(end.kind) && isNotCharged(state);
   return wasAsked ? atMs : atMs + BASELINE_AGE_MS;
 }

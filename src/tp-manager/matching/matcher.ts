@@ -64,7 +64,7 @@ export class Matcher {
     return !this.assumptions.has("sole-user");
   }
 
-  /** Returns the attempts that a record can belong to. `atMs`: when it arrived, by default now. */
+  /** Returns the attempts that a record can belong to. `atMs`: when the record arrived, or now. */
   whose(
     record: TransactionReport,
     source: Source,
@@ -81,8 +81,8 @@ export class Matcher {
   }
 
   /**
-   * Returns which other order, or earlier transaction, a report within the payment of `running` is
-   * about. undefined: no other is known, so the report is the payment's own (own-report).
+   * Returns the other order, or earlier transaction, that a report in the payment of `running` is
+   * about. undefined: none is known, so the report counts as the payment's own (own-report).
    */
   knownInPayment(record: TransactionReport, running: Attempt): string | undefined {
     const { baseline, transactionId } = running;
@@ -100,8 +100,8 @@ export class Matcher {
   }
 
   /**
-   * Returns whose sale the terminal has stored since it was last read; undefined when it has stored
-   * no sale or a known sale, or when that cannot be determined.
+   * Returns the orders that can have made the sale which the terminal has stored since it was last
+   * read; undefined when there is no such sale, the sale is known, or this cannot be determined.
    */
   newSale(now: Stored): Answer | undefined {
     if (now.last.kind !== "transaction") return undefined;
@@ -111,12 +111,12 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // A record that may be old counts only if a candidate, or near candidate, is not charged.
+    // A record that can be old counts only if a candidate or near candidate is not charged.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }
 
-  /** Whether the terminal has stored or reported the same unmatched transaction again. */
+  /** Whether the terminal has stored or reported the same unmatched transaction a second time. */
   isAgain({ report, atMs }: UnmatchedRow, now: Pick<UnmatchedRow, "report" | "identity">): boolean {
     const known = { record: report, atMs, transactionId: null };
     return compareKnown(known, { ...now, record: now.report }, this.#parts) === "same";
@@ -131,7 +131,7 @@ export class Matcher {
     );
   }
 
-  /** Whether the record is known, or has a candidate from after the journal's last loss of data. */
+  /** Whether the record is known, or can be of an attempt since the journal's last loss of data. */
   explains(record: TransactionReport, identity: TerminalIdentity): boolean {
     const answer = this.whose(record, "baseline", identity);
     const { records } = this.#parts;
@@ -151,7 +151,7 @@ export class Matcher {
     for (const { baseline, state } of this.#parts.records.sent()) {
       if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
       const sale = saleOf(state);
-      // The record of a charge that an operator settled is not known, so any record counts as new.
+      // A charge that an operator settled has no record here, so any record counts as new.
       if (sale?.by === "operator") return "new";
       const known: LastTransaction = sale
         ? { kind: "transaction", report: isReversed(state) ? state.report : sale.report }
@@ -165,7 +165,7 @@ export class Matcher {
     return "unsure";
   }
 
-  /** Learns from a probe whether this terminal shows a reversal as its last transaction. */
+  /** Learns from a probe whether this terminal stores a reversal as its last transaction. */
   learn({ last, identity }: Stored): void {
     if (last.kind !== "transaction" || !last.report.good) return;
     const { report } = last;
@@ -174,7 +174,7 @@ export class Matcher {
       return;
     }
     const newest = this.#parts.records.sent()[Symbol.iterator]().next().value;
-    // The terminal shows the sale although the newest command has reversed it.
+    // The terminal shows the sale, although its reversal was the newest command.
     const reversed = newest && isReversed(newest.state) ? newest.state.sale.report : undefined;
     if (reversed && compareReports(reversed, report) === "same") {
       this.#parts.learned(identity).contradicted("stores-reversals");
@@ -186,7 +186,7 @@ export class Matcher {
     return this.#parts.learned(identity).has("stores-reversals");
   }
 
-  /** Returns the assumptions for people, and what the terminal has shown if it is known. */
+  /** Returns for people the assumptions, and what the terminal has shown, if it is known. */
   takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">) {
     const { assumptions, learned, terminal } = this.#parts;
     const { capabilities } = terminal;
@@ -194,7 +194,7 @@ export class Matcher {
     return takenForGranted(capabilities, assumptions, isKnown ? learned(identity) : undefined);
   }
 
-  /** Returns the inquiry about an attempt, with a late result and with earlier probes. */
+  /** Returns the inquiry about an attempt, with its late result and its earlier probes. */
   inquiry(
     attempt: Attempt,
     state: InDoubtState | ReversalInDoubtState,
@@ -207,7 +207,7 @@ export class Matcher {
     return late ? { ...inquiry, heard: { ...inquiry.heard, good: late, refused: true } } : inquiry;
   }
 
-  /** Returns what the journal knows about an attempt in doubt, and about what `probe` found. */
+  /** Returns what the journal knows about an attempt in doubt, and about the probed transaction. */
   ofAttempt(attempt: Attempt, probe: Probe | null): Known {
     const { records, terminalLog, assumptions: holds } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
@@ -247,8 +247,8 @@ export class Matcher {
   }
 
   /**
-   * Returns a result that was reported after the attempt had ended, if no other attempt of its
-   * terminal is unfinished: the result was refused on the wire and still belongs to the attempt.
+   * Returns a result that the terminal reported after the attempt had ended, if no other attempt at
+   * this terminal is unfinished: we refused the result, but it still belongs to the attempt.
    */
   #reportedLate(attempt: Attempt, { identity }: Inquiry): TransactionReport | undefined {
     const { attempts, terminalLog } = this.#parts;
@@ -264,7 +264,7 @@ export class Matcher {
     return late.length === 1 ? late[0]?.report : undefined;
   }
 
-  /** Returns whose transaction a probe found, in its relation to this attempt. */
+  /** Returns to whom a probed transaction belongs: this attempt, another order, or unknown. */
   #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): WhoseFound {
     if (probe?.last.kind !== "transaction") return ofItsOwn;
     const answer = this.whose(probe.last.report, "probe", probe.identity);
@@ -299,13 +299,13 @@ export const nothingFound = {
   stoodBefore: false,
 };
 
-/** Whether both are the same transaction, and both have its date and time. */
+/** Whether two stored transactions are the same, and both have a date and time. */
 function isVeryRecord(a: LastTransaction | undefined, b: LastTransaction): boolean {
   if (a?.kind !== "transaction" || b.kind !== "transaction") return false;
   return haveMoments(a.report, b.report) && compareReports(a.report, b.report) === "same";
 }
 
-/** Who else can have made a record that has only one order as its candidate, for people. */
+/** Who else can have made a record, for the reasons with which only one order is a candidate. */
 const otherCandidates: Partial<Record<WhyNotOne, string>> = {
   outsider: "another seller at this terminal",
   "lost order": "an order that was lost with the journal",

@@ -22,24 +22,24 @@ import {
 
 /** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Only reads. */
 
-/** The parts of the journal that the rules read, and the clock. Each throws on a journal fault. */
+/** The parts of the journal that the rules read, and the clock. All throw if the journal fails. */
 interface OneWayJournal extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly clock: { now(): number };
 }
 
-/** What the rules know about the terminal and the line on which its results come. */
+/** What the rules know about the terminal and about the line that brings its results. */
 export interface OneWayLine {
-  /** Whether all payments share one line, so that a result can come within a later payment. */
+  /** Whether all payments use one line, so that a result can come within a later payment. */
   readonly isShared: boolean;
   readonly holds: Assumptions;
   readonly learned: Pick<Learned, "has">;
 }
 
-/** The kind of the event for a result that agrees with an operator's settlement of its order. */
+/** The kind of the event for a result that confirms what an operator had settled. */
 export const SETTLED_RESULT = "told-settled";
 const settledResults = [SETTLED_RESULT, "told-after-charge"];
 
-/** The time within which a terminal that missed our ACK repeats its result. */
+/** For how long a terminal that missed our ACK can repeat its result. */
 const REPEAT_MS = 30_000;
 const carriesIts = "the result carries the order's reference";
 
@@ -57,7 +57,7 @@ export function resultInPayment(
     const isIts = report.reference === referenceOf(running.transactionId);
     return isIts ? sure(running, carriesIts) : lateResult(result, journal, line);
   }
-  // An early result does not end a payment, nor does a refusal of another amount.
+  // A result from before our request ends no payment, nor does a refusal of another amount.
   if (result.isEarly || turnsAwayAnother(report, running)) return lateResult(result, journal, line);
   if (report.resultCode === null) {
     return sure(running, "it came within the payment, and reports no end", "own-report");
@@ -67,7 +67,7 @@ export function resultInPayment(
   const echoes = line.learned.has(echoFact(report));
   const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
   if (owed.length > 0 && mayBeLate) return several([running, ...owed], "in doubt");
-  // A reference of equal characters (zeros, blanks) only fills the field.
+  // A reference of equal characters (zeros, blanks) only fills the field and names no payment.
   const isForeign = report.reference != null && !/^(.?)\1*$/.test(report.reference);
   if (echoes && isForeign) return several([running], "foreign reference");
   // Whether the result repeats the last result: byte for byte, or by members if bytes are missing.
@@ -121,15 +121,15 @@ export function lateResult(result: OneWayResult, journal: OneWayJournal, line: O
 }
 
 /**
- * Returns the orders in doubt whose amount no new sale may have meanwhile: the two results could
- * not be distinguished, and the new sale's customer would be charged in vain.
+ * Returns the orders in doubt of whose amount no new sale may be made: the results of both could
+ * not be distinguished, and the new customer would be charged for nothing.
  */
 export function ambiguousWith(
   journal: OneWayJournal,
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
   if (journal.attempts.unfinished().length === 0) return [];
-  // An order that a person settled does not count: a kiosk with one price must go on selling.
+  // An order that an operator settled does not count, or a kiosk with one price could not sell.
   const open = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
   if (open.length === 0) return [];
   const isNameless = line.namesNothing || newestNamesNothing(journal);
@@ -160,14 +160,14 @@ export function contradicting(
   return contradicts.length === 0 ? report : { ...report, contradicts };
 }
 
-/** Returns the fact that results of this kind carry our reference at this terminal. */
+/** Returns the fact which says that results of this kind carry our reference at this terminal. */
 export function echoFact({ good, reason }: TransactionReport): Fact {
   if (good) return "echoes-approvals";
   const isCancelled = reason === "cancelled" || reason === "customer-timeout";
   return isCancelled ? "echoes-cancellations" : "echoes-refusals";
 }
 
-/** Returns a function that answers with one certain attempt, if the assumptions for it hold. */
+/** Returns a function that answers "one" if the assumptions hold on which its proof rests. */
 const sureOf =
   ({ good, resultCode, reason }: TransactionReport, holds: Assumptions) =>
   (attempt: Attempt, fact: string, ...named: readonly Assumption[]): Answer => {
@@ -182,7 +182,7 @@ function several(attempts: readonly Attempt[], why: WhyNotOne): Answer {
   return many(candidates, why);
 }
 
-/** Whether the result refuses another payment than this one. A refusal may lack its amount. */
+/** Whether the result refuses another payment than this one. A refusal can lack its amount. */
 function turnsAwayAnother(
   { good, resultCode, amountMinor, contradicts = [] }: TransactionReport,
   { request }: Attempt,
@@ -192,7 +192,7 @@ function turnsAwayAnother(
   return !isAmount || contradicts.length > 0;
 }
 
-/** Whether a clear result without a reference can be the result that an attempt awaits. */
+/** Whether a clear result without a reference can be the one that an attempt waits for. */
 function mayBeOf(report: TransactionReport, attempt: Attempt): boolean {
   const { good, amountMinor } = report;
   const { request } = attempt;
@@ -213,7 +213,7 @@ function agrees(
   return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
 }
 
-/** Whether this same result came before, for a recent attempt or as the last unmatched result. */
+/** Whether the same result came before, for a recent attempt or as the last unmatched result. */
 function wasReportedBefore(
   report: TransactionReport,
   { sent }: Recent,
@@ -276,7 +276,7 @@ function deniedBefore(
   return denied;
 }
 
-/** Returns orders in doubt of another amount, or with a later order that had its result. */
+/** Returns orders in doubt of another amount, or followed by an order that had its own result. */
 function nearOf(
   report: TransactionReport,
   { attempts }: OneWayJournal,
@@ -291,7 +291,7 @@ function nearOf(
     }));
 }
 
-/** Whether the newest result has no reference of ours; false before the first result. */
+/** Whether the newest result carries no reference of ours; false before the first result. */
 function newestNamesNothing({ attempts, terminalLog }: OneWayJournal): boolean {
   const [kept] = terminalLog.unmatched(1);
   const isNameless = (reference: string | null | undefined): boolean =>
@@ -322,17 +322,17 @@ export function isSameResult(before: TransactionReport, report: TransactionRepor
 
 /** The attempts that a result without a reference can belong to, newest first. */
 interface Recent {
-  /** The last attempt that had its own result, and the attempts since then. */
+  /** The last attempt that had its own result, and all attempts after it. */
   readonly sent: readonly Attempt[];
-  /** The attempts whose result may still come: attempts in doubt, or settled by a person. */
+  /** The attempts whose result can still come: attempts in doubt, or settled by an operator. */
   readonly owed: readonly Attempt[];
-  /** Whether older attempts are left out: results come in order, so theirs come no more. */
+  /** Whether older attempts are left out: results come in order, so none comes for these. */
   readonly isCut: boolean;
 }
 
 /**
- * Returns the recent attempts without `running`. If results come in order, no attempt before the
- * last one that had its own result awaits a result; otherwise every unfinished attempt does.
+ * Returns the recent attempts without `running`. If results come in order, only attempts after the
+ * last one with its own result await a result; otherwise every unfinished attempt does.
  */
 function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt): Recent {
   const isOrdered = holds.has("ordered-results");
@@ -352,7 +352,7 @@ function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt)
   return { sent, owed, isCut: false };
 }
 
-/** The errors that only a terminal's result causes, as opposed to our cancel or a proof. */
+/** The errors that only a terminal's result causes, and neither our cancel nor a proof. */
 const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "PAYMENT_DECLINED",
   "PAYMENT_CANCELLED",
@@ -361,7 +361,7 @@ const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "CURRENCY_REFUSED",
 ]);
 
-/** Whether the attempt got its result within its payment; a late result does not count. */
+/** Whether the attempt got its result before its payment ended here. */
 function hadItsResult({ state }: Attempt): boolean {
   if (isInDoubt(state)) return hadInDoubt(state);
   if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
@@ -370,20 +370,20 @@ function hadItsResult({ state }: Attempt): boolean {
   return terminalCode !== null && errorsOfResults.has(error);
 }
 
-/** Whether an attempt in doubt had its own result, of another amount, or a second result. */
+/** Whether an attempt in doubt had a result of its own, of another amount, or a second result. */
 function hadInDoubt(state: AttemptState): boolean {
   const own = "last" in state ? state.last?.report : undefined;
   const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
   return isOwn || ("told" in state && state.told !== undefined);
 }
 
-/** Whether the attempt's result has not come yet, even if a person has settled the attempt. */
+/** Whether the attempt's result has not come yet, even if an operator has settled the attempt. */
 function isWaitedFor({ state }: Attempt): boolean {
   const open = "settled" in state ? state.settled?.doubt : state;
   return open !== undefined && isInDoubt(open) && !hadInDoubt(open);
 }
 
-/** Returns the last result that came for the attempt, and when it came, in epoch milliseconds. */
+/** Returns the last result that came for the attempt, and when, in epoch milliseconds. */
 function lastResult({ transactionId }: Attempt, { attempts }: OneWayJournal) {
   for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };
@@ -392,13 +392,13 @@ function lastResult({ transactionId }: Attempt, { attempts }: OneWayJournal) {
   return undefined;
 }
 
-/** Whether a person has settled the attempt and its result has come as well. */
+/** Whether an operator has settled the attempt, and its result has come as well. */
 function hasSettledResult({ state, transactionId }: Attempt, { attempts }: OneWayJournal): boolean {
   if (!("settled" in state)) return false;
   return attempts.events(transactionId).some(({ kind }) => settledResults.includes(kind));
 }
 
-/** Returns the attempts that references of ours name, however old the attempts are. */
+/** Returns the attempts whose reference is among these references, however old they are. */
 export function attemptsNamed(
   references: ReadonlySet<string>,
   { attempts }: Pick<OneWayJournal, "attempts">,

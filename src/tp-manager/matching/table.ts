@@ -21,11 +21,11 @@ import {
 
 interface Grounds {
   readonly because: string;
-  /** The assumptions that the verdict needs; missing: it needs no assumption. */
+  /** The assumptions on which the verdict rests; missing: it needs no assumption. */
   readonly assumes?: readonly Assumption[];
 }
 
-/** The verdict that ends a run of probes about a payment, reversal or unmatched transaction. */
+/** The verdict that ends the probing about a payment, a reversal or an unmatched transaction. */
 export type Conclusion = Grounds &
   (
     | { readonly verdict: "charged"; readonly report: TransactionReport }
@@ -34,7 +34,7 @@ export type Conclusion = Grounds &
     | { readonly verdict: "reversed"; readonly report: TransactionReport }
     /** A reversal in doubt was not carried out, so the sale stands. */
     | { readonly verdict: "not-reversed" }
-    /** These probes prove nothing, and the attempt stays in doubt. */
+    /** These probes prove nothing, so the attempt stays in doubt. */
     | { readonly verdict: "unsettled" }
     | { readonly verdict: UnmatchedVerdict }
   );
@@ -48,15 +48,15 @@ export type Verdict =
 
 type SaleVerdict =
   | "charged"
-  /** Charged as the terminal reported, although another transaction is stored last. */
+  /** Charged as the terminal reported, although another transaction is its last one. */
   | "charged-as-reported"
   | "not-charged"
   | "unsettled"
   | Waiting;
 type ReversalVerdict = "reversed" | "not-reversed" | "unsettled" | Waiting;
-/** A row's verdicts on an unmatched transaction; "taken-back" stands for the finding "reversed". */
+/** A verdict about an unmatched transaction; "taken-back" stands for the finding "reversed". */
 type UnmatchedVerdict = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
-/** When the next probe follows: soon, after the command's time limit, or at the right terminal. */
+/** When to probe again: soon, after the command's time limit, or at the right terminal. */
 type Waiting = "confirm" | "silence" | "no-answer";
 
 interface EvidenceRow {
@@ -66,7 +66,7 @@ interface EvidenceRow {
   readonly sale?: SaleVerdict;
   readonly reversal?: ReversalVerdict;
   readonly unmatched?: UnmatchedVerdict | Waiting;
-  /** The assumptions on which the row rests; if one does not hold, the row proves nothing. */
+  /** The assumptions on which the row rests; without one of them, the row proves nothing. */
   readonly assumes?: readonly Assumption[];
 }
 
@@ -84,7 +84,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
-    // A sale that the terminal had stored, of this order or another, stands unless reversed.
+    // A sale that the terminal had stored, of this or another order, stands unless it was reversed.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
     sale: "unsettled",
@@ -103,7 +103,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "unclear",
   },
   {
-    // Without a baseline, only the transaction that was reported to us is known to be new.
+    // Without a baseline, a found transaction is known as new only if it was reported to us.
     holds: ({ noBaseline, asReported }) => noBaseline && asReported !== "same",
     because: "what the terminal had stored before the payment is not known",
     sale: "unsettled",
@@ -155,7 +155,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     reversal: "unsettled",
   },
   {
-    // A sale may be stored but not shown, so an unclear report outweighs an unchanged storage.
+    // A terminal may store a sale but not show it, so an unclear report outweighs equal storage.
     holds: ({ asBefore, unclear }) => asBefore === "same" && unclear,
     because: "the terminal shows nothing new, but had reported a result that says nothing clear",
     sale: "unsettled",
@@ -234,13 +234,13 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    // What became of the report that we accepted is not known, whatever the terminal has stored.
+    // What became of the report that we accepted is unknown, whatever the terminal has stored.
     holds: ({ asReported, refused }) => asReported === "different" && !refused,
     because: "the terminal's last transaction is another one than it had reported",
     sale: "unsettled",
   },
   {
-    // The report of a part of the goods was acknowledged, but the whole sale is stored.
+    // We acknowledged the report of a part of the goods, but the whole sale is stored.
     holds: (facts) => facts.approvalAcked && isMoreThanReported(facts),
     because: "the terminal shows the sale with more than it had reported and we had acknowledged",
     sale: "unsettled",
@@ -345,13 +345,13 @@ export function judge(
 }
 
 /**
- * Returns the verdict by what the next command found stored, which is as good as a probe if the
- * terminal finished that command. undefined: the finding proves nothing.
+ * Returns the verdict by the transaction that the next command found stored: as good as a probe if
+ * the terminal finished that command. undefined: this transaction proves nothing.
  */
 export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefined {
   const { next } = known;
   if (!next?.served || inquiry.about === "unmatched") return undefined;
-  // Without "abort-final", an earlier command may have gone on after a reported failure.
+  // Without "abort-final", an earlier command may have gone on after it was reported as failed.
   if (!known.holds.has("abort-final")) return undefined;
   const probe = {
     identity: next.identity,
@@ -416,7 +416,7 @@ function verdictOf(
   }
 }
 
-/** Returns the pause before the next probe; an empty storage is probed often, as it may change. */
+/** Returns the pause (ms) before the next probe; an empty storage is probed often. */
 function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
   return kind === "none" && asBefore === "same" ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs;
 }
@@ -428,13 +428,13 @@ function mayHoldOurs(facts: Facts): boolean {
   return foundIs === null && !mayBeLater && unfit === null && timely !== false;
 }
 
-/** Whether the found sale can be the reported one but is of a greater amount. */
+/** Whether the found sale can be the reported sale, but with a greater amount. */
 function isMoreThanReported({ asReported, found, good }: Facts): boolean {
   if (asReported === "different" || found?.amountMinor == null || !good) return false;
   return good.amountMinor !== null && found.amountMinor > good.amountMinor;
 }
 
-/** Whether the terminal stored what it reported, our ACK arrived, and nothing contradicts it. */
+/** Whether the terminal has stored what it reported, our ACK arrived, and nothing contradicts. */
 function isProven({ acknowledged, asReported, end }: Facts): boolean {
   return acknowledged && asReported === "same" && end === "unheard";
 }

@@ -6,7 +6,7 @@ import { type Attempt, isApproved, isPaying, type PaymentRequest } from "../atte
 import { rowOf } from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
 
-/** The setting REPEAT_MUST_MATCH: in which members a repeated order must equal the first. */
+/** The setting REPEAT_MUST_MATCH: the members in which a repeated order must equal the first. */
 export type RepeatMustMatch = "amount" | "all";
 
 interface AdmissionParts extends Pick<Journal, "attempts" | "answers"> {
@@ -14,7 +14,7 @@ interface AdmissionParts extends Pick<Journal, "attempts" | "answers"> {
   readonly arbiter: TerminalArbiter;
 }
 
-/** What a known order gets. "answer": its stored answer. "ask": a probe of the terminal first. */
+/** What a known order gets. "answer": its stored answer. "ask": the terminal is probed first. */
 interface Known {
   readonly way: "answer" | "ask";
   readonly attempt: Attempt;
@@ -43,9 +43,9 @@ export function admissionOf(
 }
 
 /**
- * Throws NOT_SUPPORTED if the sale must wait for its goods and the terminal is not in vending mode
+ * Throws NOT_SUPPORTED if the sale must wait for its goods, but the terminal is not in vending mode
  * (docs/design.md 5.12). Checked again when the write-ahead record is written, because a terminal
- * that was disconnected meanwhile may have returned in another mode.
+ * that was disconnected meanwhile may be in another mode.
  */
 export function assertHolds(
   { delivery }: PaymentRequest,
@@ -56,8 +56,8 @@ export function assertHolds(
 }
 
 /**
- * Throws TERMINAL_IN_DOUBT when the result of this sale could not be distinguished from that of an
- * order in doubt: this sale would end in doubt too, with its customer charged
+ * Throws TERMINAL_IN_DOUBT if the result of this sale could not be distinguished from a result of
+ * an order in doubt: this sale would also end in doubt, with its customer charged
  * (docs/rules/25-one-way.md).
  */
 export function assertDistinguishable(
@@ -74,7 +74,7 @@ export function assertDistinguishable(
   throw new AppError("TERMINAL_IN_DOUBT", message, { details: { orderId } });
 }
 
-/** Throws ANSWER_NOT_DELIVERED if an equal charge remained unread (docs/rules/11-unread.md). */
+/** Throws ANSWER_NOT_DELIVERED if an equal charge was never read (docs/rules/11-unread.md). */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
   answers: Journal["answers"],
@@ -86,7 +86,7 @@ function assertAnswerRead(
   throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
 }
 
-/** Decides about a known order; returns undefined when the order may begin again. */
+/** Decides about an order that the journal has; returns undefined if it may begin again. */
 function admissionOfKnown(
   request: PaymentRequest,
   earlier: Attempt,
@@ -99,7 +99,7 @@ function admissionOfKnown(
   throw new AppError(repeat);
 }
 
-/** The order as stored: an attempt, or a running payment, which has no baseline yet. */
+/** The stored order: an attempt, or a payment that runs and has no baseline yet. */
 interface Stored {
   readonly request: PaymentRequest;
   readonly baseline?: Attempt["baseline"];
@@ -143,7 +143,7 @@ function differingMembers(
   );
 }
 
-/** Returns the warnings for the answer to a repeated order (docs/design.md 5.11). */
+/** Returns a warning for each member in which a repeated order differs (docs/design.md 5.11). */
 export function differences(request: PaymentRequest, attempt: Attempt): string[] {
   return differingMembers(request, attempt).map(
     (member) => `${member} is not that of the stored order; a new sale needs a new orderId`,
@@ -166,7 +166,7 @@ export function asAnswered(
   return { ...attempt, state: { ...state, goods: null } };
 }
 
-/** Thrown when an earlier attempt has decided the order meanwhile: no new attempt begins. */
+/** Thrown when an earlier attempt has decided the order meanwhile, so no attempt begins. */
 class DecidedMeanwhile extends Error {
   readonly attempt: Attempt;
 
@@ -187,7 +187,7 @@ export function assertStillOpen(orderId: string, attempts: Journal["attempts"]):
   if (latest && rowOf(latest).repeat !== "begin") throw new DecidedMeanwhile(latest);
 }
 
-/** Returns the attempt that {@link assertStillOpen} found; throws any other error again. */
+/** Returns the attempt in the error of {@link assertStillOpen}; throws any other error again. */
 export function attemptThatDecided(
   error: unknown,
   request: PaymentRequest,

@@ -24,7 +24,7 @@ interface AfterSaleParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly guard: StoreGuard;
 }
 
-/** What can follow a sale that the terminal approved: the report about its goods, or a reversal. */
+/** What can follow a sale that was approved: the report about its goods, or its reversal. */
 export class AfterSale {
   readonly #parts: AfterSaleParts;
 
@@ -49,14 +49,14 @@ export class AfterSale {
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
-    // Another attempt of the order, if it is charged, is answered instead (docs/rules/19-late.md).
+    // If another attempt of the order is charged, its answer is returned (docs/rules/19-late.md).
     const spoken = orders.latest(orderId);
     return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
   }
 
   /**
-   * Decides whether the goods of an approved sale came out, and answers after the terminal's
-   * completion (docs/design.md 5.12). `amountMinor`: only goods of this value came out.
+   * Records whether the goods of an approved sale came out, and answers when the terminal has
+   * completed the sale (docs/design.md 5.12). `amountMinor`: only goods of this value came out.
    */
   async deliver(
     orderId: string,
@@ -83,7 +83,7 @@ export class AfterSale {
     if (taken === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
-    // The outcome shows if another decision, or the terminal's time limit, was earlier.
+    // The outcome shows whether another decision, or the terminal's time limit, came first.
     await arbiter.lease.whenFree();
     if (taken === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);
@@ -92,7 +92,7 @@ export class AfterSale {
     return orders.result(end, false);
   }
 
-  /** Repeats the stored answer if the decision agrees with it; else throws DELIVERY_DECIDED. */
+  /** Repeats the stored answer if it has the same decision; otherwise throws DELIVERY_DECIDED. */
   async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
     const { orders } = this.#parts;
     const attempt = await orders.latestAsked(orderId);
@@ -110,7 +110,7 @@ export class AfterSale {
   }
 
   /**
-   * Returns the sale to reverse. Called when this reversal already has the lease, because an
+   * Returns the sale to reverse. Called only when this reversal has the terminal, because an
    * earlier call may have reversed the sale meanwhile.
    */
   #reversible(orderId: string, now: Stored): SaleToReverse {
@@ -120,7 +120,7 @@ export class AfterSale {
   }
 
   /**
-   * Throws for an order with a cancel or refund, because terminal and gateway share one reservation
+   * Throws if the order has a cancel or refund, because terminal and gateway share one reservation
    * for each order (docs/rules/07-returns.md); while a journal gap may hide a refund
    * (docs/rules/17-loss.md); and for a sale that the terminal has already reversed
    * (docs/rules/16-fresh.md).
@@ -142,7 +142,7 @@ function decided(attempt: Attempt): AppError {
   return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(attempt) });
 }
 
-/** Returns the decision about the goods. Throws REQUEST_INVALID for more than was approved. */
+/** Returns the decision about the goods. Throws REQUEST_INVALID above the approved amount. */
 function decisionOf(
   delivered: boolean,
   amountMinor: number | undefined,

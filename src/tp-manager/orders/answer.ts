@@ -28,7 +28,7 @@ import {
 import { ARCHIVED, IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
 
-/** The member `error` of every answer (docs/design.md 5.10). */
+/** The member `error` of an answer to the kiosk (docs/design.md 5.10). */
 interface AnswerError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -37,10 +37,10 @@ interface AnswerError {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** A payment's answer to the kiosk. Members that the request lacked are not repeated. */
+/** The answer to the kiosk about a payment. Members that the request lacked are not repeated. */
 export type PaymentAnswer = ReturnType<typeof answerOf>["body"];
 
-/** Returns the answer to an order. `attempt` is the one that decides the order's status. Pure. */
+/** Returns the answer to an order. `attempt`: the attempt that decides the order's status. Pure. */
 export function answerOf(attempt: Attempt, delivery: DeliveryState | null) {
   const { request, state, ticket } = attempt;
   const { currency } = request;
@@ -73,7 +73,7 @@ function errorOf(
   details: Readonly<Record<string, unknown>> = {},
 ): AnswerError {
   const { retry } = errorTable[code];
-  // "safe" (to repeat) is answered only for an order that is not charged (docs/design.md 5.10).
+  // `retry` "safe" is answered only for an order that is not charged (docs/design.md 5.10).
   const isUnsafe = retry === "safe" && charged !== "no";
   return { code, message, charged, retry: isUnsafe ? "same_order" : retry, details };
 }
@@ -82,7 +82,7 @@ export function errorOfAppError(error: AppError): AnswerError {
   return errorOf(error.code, error.message, error.charged, error.details);
 }
 
-/** Returns the status of an answer, and its error if it has one. */
+/** Returns the `status` of an answer, and its `error` if it has one. */
 function outcomeOf(attempt: Attempt): {
   readonly status: PaymentStatus;
   readonly error: AnswerError | null;
@@ -115,10 +115,10 @@ const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Fai
 /** A warning in an answer (docs/design.md 5.10), with its figures for a page that translates it. */
 export interface Warning {
   readonly warning: (typeof warningNames)[number];
-  /** The sentence that the answer has in `warnings`. */
+  /** The warning as the sentence that stands in the answer's `warnings`. */
   readonly says: string;
   readonly amountMinor?: number;
-  /** The time in the sentence, in epoch milliseconds. */
+  /** The time that the sentence names, in epoch milliseconds. */
   readonly atMs?: number;
   readonly count?: number;
 }
@@ -140,14 +140,14 @@ export const warningNames = [
   "gateway-failed",
 ] as const;
 
-/** Returns the warnings of an attempt, without those about its delivery to the gateway. */
+/** Returns the warnings about an attempt, except those about its delivery to the gateway. */
 export function warningsOf({ state, request, openReturn, suspicion }: Attempt): Warning[] {
   const { currency } = request;
   const major = (minor: number): string => formatMajor(minor, currency.exponent);
   const warnings = request.warnings.map(ofRequest);
   if (isCharged(state)) {
     const { goodsMinor, report } = state;
-    // Warns when recovery found more charged than the goods are worth (docs/design.md 5.12).
+    // Warns if recovery found that more was charged than the goods are worth (docs/design.md 5.12).
     if (goodsMinor !== undefined) {
       const says =
         `charged ${major(report.amountMinor ?? 0)} although the goods that came out are worth ` +
@@ -170,14 +170,14 @@ export function warningsOf({ state, request, openReturn, suspicion }: Attempt): 
     const says = `what became of a ${kind} of ${major(amountMinor)} at the gateway is not known`;
     warnings.push({ warning: `${kind}-open`, says, amountMinor });
   }
-  // A suspicion warns only while the answer contradicts it, because the order may be settled since.
+  // A suspicion only warns while it contradicts the answer: the order may have been settled since.
   if (suspicion && (suspicion.says === "not-charged") === isCharged(state)) {
     warnings.push(ofSuspicion(suspicion, `${major(suspicion.amountMinor)} ${currency.alpha}`));
   }
   return warnings;
 }
 
-/** Returns the warning for a sentence that is stored with the request. */
+/** Returns the warning whose sentence is stored with the request. */
 function ofRequest(says: string): Warning {
   if (says === IMPORTED) return { warning: "taken-over", says };
   if (says === ARCHIVED) return { warning: "archived", says };

@@ -1,7 +1,7 @@
 import { type Currency, parseAmount } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 
-/** The start of the warning that a basket was not forwarded to the gateway. */
+/** The first words of the warning that a basket was not forwarded to the gateway. */
 export const BASKET_NOT_FORWARDED = "basket not forwarded";
 
 /**
@@ -68,7 +68,7 @@ function checkLine(
   return { line: { ...(given as CartLine), discount: Number(given["discount"] ?? 0) }, totalMinor };
 }
 
-/** Returns the minor units of a figure, which may be zero or negative; null for other values. */
+/** Returns a basket figure in minor units, zero or negative as well; null for other values. */
 function signedMinor(value: unknown, currency: Currency): number | null {
   if (typeof value !== "number" || !Number.isFinite(value)) return null;
   if (value === 0) return 0;
@@ -79,5 +79,5 @@ function signedMinor(value: unknown, currency: Currency): number | null {
   }
 }
 
-/** The most digits that a basket figure may have: more than any payment, and still exact. */
+/** The most digits of a basket figure: more than any payment has, and still an exact number. */
 const BASKET_DIGITS_MAX = 12;

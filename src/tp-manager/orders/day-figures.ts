@@ -26,7 +26,7 @@ export class DayFigures {
   readonly #hours: Array<{ readonly counts: Counts; readonly durations: number[] }>;
   readonly #sums = new Map<string, Sums>();
 
-  /** Makes empty figures for the hours of one day, of which there are 23 to 25. */
+  /** Makes the empty figures of one day, which has 23 to 25 hours. */
   constructor(fromMs: number, untilMs: number) {
     this.#fromMs = fromMs;
     const length = Math.ceil((untilMs - fromMs) / HOUR_MS);
@@ -38,7 +38,7 @@ export class DayFigures {
     if (!hour) return;
     hour.counts[answerOf(attempt, null).body.status] += 1;
     const { state, startedAtMs, endedAtMs } = attempt;
-    // A sale that recovery found is not timed, because its duration would be that of the recovery.
+    // A sale found by recovery is not timed: its duration would include the recovery.
     const isTimed = isCharged(state) && state.by === "payment" && endedAtMs !== null;
     if (isTimed) hour.durations.push(Math.max(0, endedAtMs - startedAtMs));
     this.#addSum(attempt);
@@ -87,7 +87,7 @@ export class DayFigures {
   }
 }
 
-/** Returns the share of sales among the attempts with a known outcome; null without attempts. */
+/** Returns which share of the attempts with a known outcome are sales; null without attempts. */
 export function successShareOf(counts: Counts): number | null {
   const sold = counts.Success + counts.Reversed;
   const ended = sold + counts.Declined + counts.Cancelled + counts.Failed;

@@ -12,9 +12,9 @@ import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { Journal } from "../journal/journal.ts";
 import { asAnswered } from "./admission.ts";
 
-/** A comparison of an end of day, with the present state of the attempts that it names. */
+/** The comparison of an end of day, with the present state of the attempts that it names. */
 export interface ComparedDay extends Reconciliation {
-  /** The attempts as they are now, by transaction id; archived attempts are missing. */
+  /** The attempts in their present state, by transaction id; archived attempts are missing. */
   readonly now: ReadonlyMap<string, Attempt>;
 }
 
@@ -59,19 +59,19 @@ export class Listings {
   }
 }
 
-/** The largest number of attempts read by one search, for which a payment may have to wait. */
+/** The largest number of attempts that one search reads, because a payment may wait meanwhile. */
 const SEARCHED_MAX = 500;
 
-/** Where a search continues, in the journal or archive; `before` null: at the newest attempt. */
+/** Where a search continues, in journal or archive; `before` null: at the newest attempt. */
 export interface SearchPosition {
   readonly archived: boolean;
   readonly before: number | null;
 }
 
-/** The values that a search looks for; undefined stands for any value. */
+/** The values that a search looks for; undefined: any value is wanted. */
 interface Search {
   readonly status?: PaymentStatus | undefined;
-  /** A part of the order id; upper and lower case are equal. */
+  /** A part of the order id; upper and lower case are not distinguished. */
   readonly order?: string | undefined;
   /** The amount requested or charged, in major units. */
   readonly amount?: number | undefined;
@@ -120,7 +120,7 @@ export function searchPayments(listings: Listings, search: Search) {
 function isWanted(attempt: Attempt, { order, amount, card }: Search): boolean {
   const { orderId, echo, currency } = attempt.request;
   if (order !== undefined && !orderId.toLowerCase().includes(order.toLowerCase())) return false;
-  // A masked card number may end in other characters, which are removed for the comparison.
+  // A masked card number may end in other characters than digits, which are removed here.
   const digits = cardOf(attempt)?.replace(/\D+$/, "");
   if (card !== undefined && !digits?.endsWith(card)) return false;
   if (amount === undefined || echo.amount === amount) return true;

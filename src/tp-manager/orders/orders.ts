@@ -29,9 +29,9 @@ import {
 } from "./admission.ts";
 
 export interface OrderSettings extends Pick<ArbiterSettings, "paymentTimeoutMs" | "prepareMs"> {
-  /** How much longer than the payment and its preparation the kiosk's request waits, in ms. */
+  /** How long a kiosk's request waits in addition to preparation and payment, in milliseconds. */
   readonly graceMs: number;
-  /** How long an answer to the kiosk waits for the gateway's first answer, in milliseconds. */
+  /** How long an answer to the kiosk waits for the first try to reach the gateway, in ms. */
   readonly gatewayWaitMs: number;
   readonly repeatMustMatch: RepeatMustMatch;
 }
@@ -39,9 +39,9 @@ export interface OrderSettings extends Pick<ArbiterSettings, "paymentTimeoutMs" 
 export interface PaymentResult {
   readonly attempt: Attempt;
   readonly delivery: DeliveryState | null;
-  /** Whether the order was known already, so that this request sent no command to the terminal. */
+  /** Whether the order was known already, so that this request sent nothing to the terminal. */
   readonly replayed: boolean;
-  /** Warnings about this request, in addition to those of the order. */
+  /** Warnings about this request, in addition to the warnings about the order. */
   readonly warnings?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ interface OrderParts extends Pick<Journal, "attempts" | "answers" | "handOffs"> 
 
 interface RunningOrder {
   readonly request: PaymentRequest;
-  /** Resolves when a two-phase sale is approved. */
+  /** Resolves when the terminal has approved a two-phase sale. */
   readonly approved: Promise<Attempt>;
   readonly ended: Promise<Attempt>;
 }
@@ -178,7 +178,7 @@ export class Orders {
     }
   }
 
-  /** Returns the attempt that decides the order's status; an attempt in doubt is probed first. */
+  /** Returns the attempt that decides the order's status, after a probe if it is in doubt. */
   async latestAsked(orderId: string): Promise<Attempt> {
     const lookup = this.#find(orderId);
     if (lookup !== undefined) await lookup;
@@ -193,7 +193,7 @@ export class Orders {
     reading(() => this.#parts.answers.markAnswerDelivered(orderId));
   }
 
-  /** Notes whether the kiosk has received the answer about a charge (docs/rules/11-unread.md). */
+  /** Notes whether the kiosk got the answer about a charge completely (docs/rules/11-unread.md). */
   chargeAnswered(orderId: string, arrived: boolean): void {
     const { answers, clock } = this.#parts;
     reading(() =>
@@ -201,7 +201,7 @@ export class Orders {
     );
   }
 
-  /** Resolves with an attempt and its delivery state at the gateway. */
+  /** Resolves with the answer to an order: an attempt and its delivery state at the gateway. */
   async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, attempts, handOffs } = this.#parts;
     const attempt = asAnswered(read, this.#parts);
@@ -213,12 +213,12 @@ export class Orders {
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
-    // Read again, as a reversal may have come during the wait (docs/rules/08-finished.md).
+    // Read again, because a reversal may have come during the wait (docs/rules/08-finished.md).
     const now = reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }
 
-  /** Looks up an order elsewhere while the journal has a gap; undefined: no lookup is needed. */
+  /** Looks up an order outside the journal while it has a gap; undefined: no lookup is needed. */
   #find(orderId: string): Promise<void> | undefined {
     if (this.#running?.request.orderId === orderId) return undefined;
     return this.#parts.guard.find(orderId);
@@ -228,7 +228,7 @@ export class Orders {
     return new AppError("ORDER_NOT_FOUND", undefined, { charged: this.#parts.guard.ofUnknown });
   }
 
-  /** Answers or begins an order. `hasAsked`: the terminal was already probed for this request. */
+  /** Answers an order or begins it. `hasAsked`: this request has already probed the terminal. */
   #admit(request: PaymentRequest, hasAsked = false): Promise<PaymentResult> {
     const running = this.#running;
     if (running?.request.orderId === request.orderId) {
@@ -276,8 +276,8 @@ export class Orders {
     const limitMs = settings.prepareMs + this.#answerMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
-    // The kiosk gets no outcome from this request and may not ask again, so that a charge is noted
-    // as unread (docs/rules/11-unread.md).
+    // This request gets no outcome, and the kiosk may not ask again: a charge is noted as unread
+    // (docs/rules/11-unread.md).
     void running.ended.then(
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
       () => {}, // the arbiter has logged the error
@@ -298,8 +298,8 @@ export class Orders {
   }
 
   /**
-   * Resolves with the approved sale while it waits for its goods, otherwise with the outcome: after
-   * a decision about the goods, only the outcome is a true answer.
+   * Resolves with the approved sale while it waits for its goods, otherwise with the outcome: once
+   * the goods are decided about, only the outcome is a true answer.
    */
   async #answerable({ request, approved, ended }: RunningOrder): Promise<Attempt> {
     const first = await Promise.race([approved, ended]);
@@ -321,7 +321,7 @@ export class Orders {
     return this.#failed(transactionId, request, why);
   }
 
-  /** Returns the error while the terminal is asked about a sale that can be the order's. */
+  /** Returns the error while the terminal is asked about a sale that can belong to the order. */
   #lateReportOf(orderId: string): AppError | undefined {
     if (this.#parts.arbiter.unmatched.lateReport(orderId) === undefined) return undefined;
     const details = { orderId };
@@ -340,7 +340,7 @@ export class Orders {
 
   /**
    * Waits until the terminal was asked whether a late result charges the order
-   * (docs/rules/19-late.md). Throws TERMINAL_IN_DOUBT after the longest time of an answer.
+   * (docs/rules/19-late.md). Throws TERMINAL_IN_DOUBT if this takes too long.
    */
   async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
     await within(this.#parts.clock, "late report of a repeated order", this.#answerMs, asked);
@@ -348,7 +348,7 @@ export class Orders {
     if (late) throw late;
   }
 
-  /** Probes the terminal for an attempt in doubt, and waits for as long as an answer may take. */
+  /** Probes the terminal for an attempt in doubt; waits no longer than an answer may take. */
   async #ask({ transactionId }: Attempt): Promise<void> {
     const { clock, arbiter } = this.#parts;
     const asked = arbiter.recovery.recover(transactionId);
@@ -357,8 +357,8 @@ export class Orders {
 }
 
 /**
- * Returns the refusal of an order that a lost journal may have had as charged. A code such as
- * PAYMENT_CANCELLED would mean that the order is not charged.
+ * Returns the refusal of an order that may be charged in a lost journal, with `charged` unknown: a
+ * code such as PAYMENT_CANCELLED would mean that the order is not charged.
  */
 function asUnknown(why: AppError): AppError {
   if (errorTable[why.code].http >= 500) return why;
@@ -367,7 +367,7 @@ function asUnknown(why: AppError): AppError {
   return new AppError("STORES_DISAGREE", message, { cause: why });
 }
 
-/** Runs `read`; a failure leaves the order's outcome unknown (docs/rules/10-charged.md). */
+/** Runs `read`; if it fails, the answer is that the order is unknown (docs/rules/10-charged.md). */
 function reading<T>(read: () => T): T {
   return storage(read, "unknown");
 }

@@ -13,7 +13,7 @@ import { rowOf, type Settled } from "../attempts/phase-table.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
-/** The finding about an attempt in doubt that each `outcome` of the call stands for. */
+/** The finding about an attempt in doubt for each value of the call's member `outcome`. */
 const findings = {
   charged: "charged",
   not_charged: "not-charged",
@@ -27,7 +27,7 @@ export interface SettlementRequest {
   readonly outcome: Settlement;
   readonly note: string;
   readonly attempt?: number | undefined;
-  /** The amount that the operator found charged, in minor units. */
+  /** The amount that was charged according to the operator, in minor units. */
   readonly amountMinor?: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export function settleByOperator(
   return orders.result(orders.latest(orderId), false, 0);
 }
 
-/** Returns a text with the possible outcomes; undefined when the order cannot be settled. */
+/** Returns a text with the outcomes that are possible; undefined if none is possible. */
 function possibleText(settle: readonly Settled[]): string | undefined {
   const possible = settlements.filter((one) => settle.includes(findings[one]));
   if (possible.length === 0) return undefined;
@@ -65,7 +65,7 @@ function possibleText(settle: readonly Settled[]): string | undefined {
   return `That outcome is not possible for what is in doubt here; possible: ${listed}.`;
 }
 
-/** Returns the report with which a settled attempt is recorded. Throws for an impossible amount. */
+/** Returns the report that is stored with a settled attempt. Throws for an impossible amount. */
 function reportOf(
   { state, request }: Attempt,
   outcome: Settlement,
@@ -78,20 +78,20 @@ function reportOf(
     }
     return ("last" in state ? state.last?.report : undefined) ?? report;
   }
-  // If an operator found that nothing was charged, no report of the terminal counts.
+  // If an operator found that nothing was charged, the terminal's reports do not count.
   if (outcome !== "charged") return bareReport(request.currency, null);
   const open = "settled" in state ? state.settled?.doubt : state;
   const evidence = open && "last" in open ? open : { last: null, goods: null };
   return chargedReport(evidence, request, amountMinor);
 }
 
-/** Returns the terminal's report if it has the settled amount, else a report with that amount. */
+/** Returns the terminal's report with the settled amount, or makes a report with this amount. */
 function chargedReport(
   { last, goods }: Pick<InDoubtState, "last" | "goods">,
   request: PaymentRequest,
   amountMinor: number | undefined,
 ): TransactionReport {
-  // A report that disagreed with the request may be of another sale, so only its amount is used.
+  // A report that disagreed with the request may be of another sale, so only its amount counts.
   const agreed = last?.judgement === "agrees" ? last.report : undefined;
   const reports = [agreed, goods?.approved].filter((report) => report !== undefined);
   const decision = goods?.decision;
@@ -106,11 +106,11 @@ function chargedReport(
   }
   const report = reports.find((one) => one.amountMinor === settled);
   if (report) return report;
-  // A report of another amount identifies the sale; its amount is replaced, also in the receipt.
+  // A report of another amount identifies the sale; the settled amount replaces its amount.
   return withAmount(reports[0] ?? bareReport(request.currency, null), settled);
 }
 
-/** Returns the only possible amount. Throws REQUEST_INVALID when several amounts are possible. */
+/** Returns the amount if only one is possible; throws REQUEST_INVALID if several are. */
 function onlyOf(amounts: readonly number[], request: PaymentRequest): number {
   const possible = [...new Set(amounts)].filter((amount) => amount > 0).toSorted((a, b) => a - b);
   const [only, ...others] = possible;

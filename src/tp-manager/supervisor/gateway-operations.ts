@@ -27,7 +27,7 @@ import {
 import type { StoreGuard } from "./store-guard.ts";
 import { type SupervisorLink, unavailable } from "./supervisor-link.ts";
 
-/** The order, or the gateway's transaction, that an operation is about. */
+/** Names what an operation is about: an order, or a transaction of the gateway. */
 export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
 
 interface GatewayOperationsParts {
@@ -44,7 +44,7 @@ interface GatewayResult {
   readonly orderId: string | null;
   readonly currency: Currency;
   readonly amountMinor: number | null;
-  /** Whether the operation had been carried out before, so that nothing was sent now. */
+  /** Whether the operation had been carried out before, so that this call sent nothing. */
   readonly replayed: boolean;
 }
 
@@ -61,9 +61,9 @@ interface GatewayResult {
 export class GatewayOperations {
   readonly #parts: GatewayOperationsParts;
   readonly #inOrder = new InOrder();
-  /** The ids of the operations whose answer from the supervisor has not come yet. */
+  /** The ids of the operations that were sent to the supervisor and are not answered yet. */
   readonly #sending = new Set<string>();
-  /** Asks repeatedly about returns without a known outcome, which may end at any later time. */
+  /** Asks the supervisor repeatedly about returns without an outcome, which can end at any time. */
   readonly openReturns: Poll;
 
   constructor(parts: GatewayOperationsParts) {
@@ -73,14 +73,14 @@ export class GatewayOperations {
     this.openReturns = new Poll(subject, parts.clock, parts.log);
   }
 
-  /** Begins to ask about the returns whose outcome is unknown, until each has an outcome. */
+  /** Begins to ask the supervisor about returns without an outcome, until each has an outcome. */
   start(): void {
     const { returns, log } = this.#parts;
     for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
     this.openReturns.nudge();
   }
 
-  /** Stops asking. It does not wait for an answer: the gateway may work on a refund for minutes. */
+  /** Stops asking and waits for no answer: the gateway may work on a refund for minutes. */
   close(): void {
     void this.openReturns.close();
   }
@@ -90,7 +90,7 @@ export class GatewayOperations {
     for (const attempt of returns.openReturns()) {
       if (isClosed()) return;
       const { transactionId, openReturn } = attempt;
-      // Skips an operation on its way: the supervisor would forbid one that has not arrived yet.
+      // An operation that is still on its way is skipped: the supervisor would forbid it if asked.
       if (openReturn && this.#sending.has(openReturn.operationId)) continue;
       await this.reconcile(attempt).catch((err: unknown) =>
         log.debug({ transactionId, err }, "the outcome of a cancel or refund is still unknown"),
@@ -100,7 +100,7 @@ export class GatewayOperations {
 
   /**
    * Resolves when the gateway has carried out the operation, now or earlier with the same key.
-   * `readAmount` gets the currency and returns the amount; undefined for the whole amount. Throws
+   * `readAmount` returns the amount in the given currency; undefined: the whole amount. Throws
    * {@link AppError}.
    */
   async ask(
@@ -121,14 +121,14 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns the outcome of an earlier operation with this idempotency key; undefined: none. */
+  /** Returns the outcome of an earlier operation with the same idempotency key; undefined: none. */
   async #askedBefore(
     kind: GatewayOperationKind,
     target: GatewayTarget,
     { idempotencyKey, asked }: RequestKey & { readonly idempotencyKey: string },
   ): Promise<GatewayResult | undefined> {
     const { link } = this.#parts;
-    // While the supervisor does not answer, the operation may have been done, so this call throws.
+    // If the supervisor does not answer, the operation may have been done, so this call throws.
     const key = { idempotencyKey, target };
     const { known, mayBeLost } = await link.ask("gateway-key", key, { mayBeDone: true });
     if (!known) {
@@ -177,7 +177,7 @@ export class GatewayOperations {
     const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
     if (kind !== "confirm") {
-      // An order of another system was not paid at our terminal and not reversed there.
+      // An order of another system was neither paid nor reversed at our terminal.
       const returnedBy = where.orderId === null ? "gateway" : "anybody";
       this.#parts.guard.assertNotReturned(attempt, returnedBy);
     }
@@ -195,7 +195,7 @@ export class GatewayOperations {
       const reserved = { kind, amountMinor: returnMinor, transactionPublicId };
       open = this.#reserve(attempt, { operationId, ...keyed, ...reserved });
     }
-    // A refund's amount is compared with that in the gateway's answer (docs/rules/21-agree.md).
+    // A refund of the whole rest has an amount too, to be compared (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
     const request = { operationId, kind, transactionPublicId, amountMinor, exponent };
@@ -208,13 +208,13 @@ export class GatewayOperations {
     return { operation, orderId: where.orderId, currency, amountMinor, replayed: false };
   }
 
-  /** Returns the gateway's id of an order; undefined: no such order. Throws GATEWAY_ID_UNKNOWN. */
+  /** Returns the order's id at the gateway; undefined: no such order. Throws GATEWAY_ID_UNKNOWN. */
   async publicIdOf(orderId: string): Promise<string | undefined> {
     const known = storage(() => this.#parts.attempts.latest(orderId), "unknown");
     return known && (await this.#resolve({ orderId })).transactionPublicId;
   }
 
-  /** Settles an operation without known outcome as an operator found. Throws NOTHING_TO_SETTLE. */
+  /** Settles an operation without an outcome by an operator's finding. Throws NOTHING_TO_SETTLE. */
   async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
     const where = await this.#resolve(target);
     return await aboutOrder(where, () => this.#settle(where, happened, note));
@@ -234,8 +234,8 @@ export class GatewayOperations {
   }
 
   /**
-   * Notes that an operator found no further copies of an order at the gateway. Returns the order's
-   * ids at the gateway. Throws NOTHING_TO_SETTLE.
+   * Notes that an operator found an order at the gateway only once. Returns the order's ids at the
+   * gateway. Throws NOTHING_TO_SETTLE.
    */
   async settleCopies(orderId: string, note: string): Promise<readonly string[]> {
     const { attempts, link } = this.#parts;
@@ -251,7 +251,7 @@ export class GatewayOperations {
     return result.transactionPublicIds;
   }
 
-  /** Asks about the attempt's open return, if it has one, and returns the attempt afterwards. */
+  /** Asks for the outcome of the attempt's open return, if any, and returns the new attempt. */
   async reconcile(attempt: Attempt): Promise<Attempt> {
     const { openReturn: open, transactionId } = attempt;
     if (!open) return attempt;
@@ -277,7 +277,7 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns the attempt of a transaction, also if it is archived. */
+  /** Returns the attempt of a transaction, even of an archived one. */
   #attemptOf(of: Pick<Resolved, "transactionId" | "orderId">): Attempt | undefined {
     const { transactionId, orderId } = of;
     if (transactionId === null || orderId === null) return undefined;
@@ -292,8 +292,8 @@ export class GatewayOperations {
     const { attempts, returns, clock, log } = this.#parts;
     const charged = returnableMinorOf(attempt);
     const { transactionId } = attempt;
-    // An archived order needs no reservation: the terminal cannot reverse it any more, and the
-    // supervisor runs only one operation of a transaction at a time.
+    // An archived order's refund is not reserved in the journal: the terminal cannot reverse the
+    // sale any more, and the supervisor runs only one operation of a transaction at a time.
     if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
     const open = { ...asked, atMs: clock.now() };
     if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
@@ -334,7 +334,7 @@ export class GatewayOperations {
     return assertDone(result.operation);
   }
 
-  /** Asks the supervisor for the outcome of an operation whose answer was lost. */
+  /** Asks the supervisor what became of an operation whose answer was lost. */
   async #afterLostAnswer(operationId: string): Promise<OperationResult> {
     try {
       return await this.#parts.link.call("gateway-operation-end", { operationId });
@@ -350,7 +350,7 @@ export class GatewayOperations {
 
   /**
    * Ends the reservation of a return when its outcome is known. An operation that the supervisor
-   * does not know is never carried out.
+   * does not know will never be carried out.
    */
   #conclude(attempt: Attempt, open: OpenReturn, result: OperationResult): void {
     const { attempts, returns, clock, log } = this.#parts;
@@ -371,12 +371,12 @@ export class GatewayOperations {
     }, "unknown");
     const text = "a cancel or refund at the gateway ended";
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, text);
-    // Alarms if recovery has found meanwhile that the terminal reversed the sale as well.
+    // Raises an alarm if recovery has found meanwhile that the terminal reversed the sale as well.
     const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
     if (isNews) alarmReturnedTwice(log, after);
   }
 
-  /** Notes a sum paid back without a reservation: the supervisor's, or ours with `addedMinor`. */
+  /** Notes a sum paid back that was not reserved: the supervisor's, or ours plus `addedMinor`. */
   #note(known: Attempt, { orderReturnedMinor = 0 }: OperationResult, addedMinor = 0): void {
     const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
     const returnedMinor = Math.max(orderReturnedMinor, added);
@@ -391,7 +391,7 @@ export class GatewayOperations {
   }
 }
 
-/** Settles like `work`. Errors get the order id that belongs to the gateway's transaction. */
+/** Settles like `work`. An error gets the id of the order of the gateway's transaction. */
 async function aboutOrder<T>(
   { orderId }: Pick<Resolved, "orderId">,
   work: () => Promise<T>,

@@ -12,21 +12,21 @@ import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;
 const BATCH = 50;
-/** The pause before a transaction that the supervisor refuses is handed off again. */
+/** The pause after which a transaction that the supervisor refused is handed off again. */
 export const PARKED_MS = 3_600_000;
-/** The number of successive failures from which on the supervisor counts as at fault. */
+/** After so many successive failures the supervisor counts as at fault, not the transactions. */
 const FAILURES_MAX = 3;
 
-/** How long an answer waits for a delivery that an earlier process may have answered as sent. */
+/** How long a kiosk's answer waits for a delivery that may have been answered as sent before. */
 const ANSWERED_WAIT_MS = 3_000;
 
-/** A caller that waits until a transaction is handed off. */
+/** A caller that waits until a transaction is handed off to the supervisor. */
 interface Waiting extends PromiseWithResolvers<DeliveryState | undefined> {
-  /** Until when the caller also waits for the first send to the gateway (monotonic ms). */
+  /** When the caller stops waiting for the first send to the gateway, on the monotonic clock. */
   readonly deadlineMs: number;
 }
 
-/** Since when, and why, the supervisor has accepted no transaction. */
+/** Since when and why the supervisor accepts no transactions at all. */
 interface HandOffStall {
   readonly reason: string;
   readonly sinceMs: number;
@@ -44,17 +44,17 @@ export class HandOff {
   readonly #log: AlarmLog;
   readonly #waiting = new Map<string, Waiting>();
   /**
-   * The oldest unacknowledged transactions at start. The earlier process may have answered them as
-   * sent before their acknowledgement was on disk.
+   * The oldest unacknowledged transactions at start. The previous process may have answered the
+   * kiosk that they were sent, before this was on disk.
    */
   readonly #perhapsAnswered: ReadonlySet<string>;
-  /** The payments of this process whose hand-off has not been tried yet. */
+  /** The transactions charged in this process whose hand-off has not been tried yet. */
   readonly #fresh = new Set<string>();
   /** The newest transaction that was at the gateway when the supervisor acknowledged it. */
   #sentLast: string | undefined;
   readonly #task: Retrying;
   #parkedTimer: Timer | undefined;
-  /** Whether a hand-off may be parked. Only this object parks them, so no query counts them. */
+  /** Whether any hand-off may be parked; while false, no query counts the parked hand-offs. */
   #mayBeParked = true;
   #failing: Pick<HandOffStall, "reason" | "sinceMs"> | null = null;
 
@@ -64,16 +64,16 @@ export class HandOff {
     this.#clock = clock;
     this.#log = log;
     this.#task = new Retrying(clock, "hand-off retry", () => this.#run(), RETRY_MIN_MS);
-    // Read at start, before a transaction of this process can be unacknowledged too.
+    // Read at start, before a transaction of this process itself can be unacknowledged.
     this.#perhapsAnswered = new Set(store.oldestUnacknowledged(BATCH));
   }
 
-  /** Why hand-offs fail now; null when no hand-off has failed since the last successful one. */
+  /** Why hand-offs fail now; null if none has failed since the last hand-off that succeeded. */
   get trouble(): HandOffStall | null {
     return this.#failing && { ...this.#failing, pending: this.#store.countPendingHandOffs() };
   }
 
-  /** Hands off at once the transactions that wait, without the rest of the present pause. */
+  /** Hands off the waiting transactions at once, without the rest of the present pause. */
   nudge(): void {
     this.#task.nudge();
   }
@@ -93,9 +93,9 @@ export class HandOff {
    * first send together. A new state is stored in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
-    // Answered from memory, because reading the row would first write the delayed writes to disk.
+    // Answered from memory: reading the row would first write all delayed writes to the disk.
     if (transactionId === this.#sentLast) return "sent";
-    // Waits longer for an answered "sent", which must not become "pending" (docs/design.md 5.8).
+    // A transaction answered as "sent" must not become "pending" (docs/design.md 5.8).
     const limitMs = this.#perhapsAnswered.has(transactionId)
       ? Math.max(waitMs, ANSWERED_WAIT_MS)
       : waitMs;
@@ -111,7 +111,7 @@ export class HandOff {
       const asked = { transactionId, waitMs: left };
       const { state } = await this.#link.call("transaction-delivery", asked);
       if (!state) {
-        // The supervisor's database is not the one in which the transaction was acknowledged.
+        // The supervisor acknowledged the transaction, but its present database does not have it.
         this.#log.error({ transactionId, alarm: "hand-off" }, "the supervisor lost a transaction");
         return row.delivery;
       }
@@ -129,8 +129,8 @@ export class HandOff {
   }
 
   /**
-   * Resolves when the transaction is handed off, with its delivery state if the supervisor reported
-   * one. Returns undefined when the transaction is already handed off, or was refused.
+   * Resolves when the transaction is handed off, with its state at the gateway if the supervisor
+   * reported it. Returns undefined when it was handed off already or refused.
    */
   #acknowledged(
     transactionId: string,
@@ -150,7 +150,7 @@ export class HandOff {
       deadlineMs,
     };
     this.#waiting.set(transactionId, waiting);
-    // If the hand-off of this transaction has already begun, no nudge is needed.
+    // No nudge is needed if the hand-off of this transaction has already begun.
     if (!known || !this.#task.isRunning) this.#task.nudge();
     return waiting.promise;
   }
@@ -165,7 +165,7 @@ export class HandOff {
         if (pauseMs !== undefined || batch.length < BATCH || this.#task.isClosed) return pauseMs;
       }
     } catch (error) {
-      // The row is unchanged, so the transaction is handed off again by a later process.
+      // The row was not changed, so a later process hands the transaction off again.
       if (this.#task.isClosed) return undefined;
       this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-off");
       return RETRY_MAX_MS;
@@ -173,8 +173,8 @@ export class HandOff {
   }
 
   /**
-   * Hands off the rows of a batch. A row that fails while a later row succeeds is parked. Resolves
-   * with a pause (ms) if the supervisor is at fault.
+   * Hands off a batch of transactions. A transaction that fails while a later one succeeds is
+   * parked. Resolves with the pause before the next try (ms) if the supervisor is at fault.
    */
   async #handOffAll(batch: readonly PendingHandOff[]): Promise<number | undefined> {
     let failed: Array<{ readonly row: PendingHandOff; readonly why: string }> = [];
@@ -195,7 +195,7 @@ export class HandOff {
     return first && this.#retryLater(first.row, first.why);
   }
 
-  /** Starts the timer for parked rows, which are also tried after each sale and each start. */
+  /** Starts the timer for parked hand-offs, which are also tried after each sale and each start. */
   #tryParkedLater(): void {
     if (this.#parkedTimer || this.#task.isClosed || !this.#mayBeParked) return;
     this.#mayBeParked = this.#store.countRefused() > 0;
@@ -220,7 +220,7 @@ export class HandOff {
     const isNew = this.#store.noteRefusal(transactionId, why, this.#clock.now());
     this.#mayBeParked = true;
     this.#tryParkedLater();
-    // Callers that wait for this transaction get the answer that its delivery is unknown.
+    // Callers that wait for this transaction are answered that its delivery is not known.
     this.#waiting.get(transactionId)?.resolve(undefined);
     this.#waiting.delete(transactionId);
     const text =
@@ -250,7 +250,7 @@ export class HandOff {
     const waiting = this.#waiting.get(transactionId);
     this.#waiting.delete(transactionId);
     waiting?.resolve(state);
-    // The event loop continues first, so that the answer to the kiosk is sent before the log line.
+    // The event loop runs once more first, so that the kiosk's answer is sent before the log line.
     if (waiting) await new Promise((resolve) => setImmediate(resolve));
     const text = "the transaction was handed off to the supervisor";
     this.#log.info({ transactionId, orderId, what }, text);
@@ -291,13 +291,13 @@ export class HandOff {
   }
 }
 
-/** Why a transaction was not accepted. "unclear": supervisor or transaction may be at fault. */
+/** Why a transaction was not accepted. "unclear": the supervisor or the transaction is at fault. */
 interface Fault {
   readonly by: "supervisor" | "row" | "unclear";
   readonly why: string;
 }
 
-/** The HTTP statuses with which the supervisor refuses a message because of its content. */
+/** The HTTP statuses with which the supervisor refuses a transaction because of its content. */
 const ROW_STATUSES: readonly (number | undefined)[] = [400, 413, 422];
 
 function faultOf(error: unknown): Fault {
@@ -308,7 +308,7 @@ function faultOf(error: unknown): Fault {
   return { by: isRow ? "row" : "supervisor", why };
 }
 
-/** An operator's decisions about parked transactions (docs/rules/17-loss.md). */
+/** Carries out an operator's decisions about parked transactions (docs/rules/17-loss.md). */
 export class RefusedHandOffs {
   readonly #refused: RefusedRows;
   readonly #handOff: Pick<HandOff, "nudge">;
@@ -322,19 +322,19 @@ export class RefusedHandOffs {
     this.#log = log;
   }
 
-  /** Returns the parked hand-offs after the position `after`, oldest first. */
+  /** Returns the transactions that the supervisor refuses, oldest first; `after`: a position. */
   list(after: number, limit: number): RefusedHandOff[] {
     return this.#refused.list(after, limit);
   }
 
-  /** Hands off a transaction that was refused or dropped. Returns false for an unknown one. */
+  /** Hands off a transaction that was refused or dropped. Returns false if the id is unknown. */
   requeue(transactionId: string): boolean {
     if (!this.#refused.requeue(transactionId, this.#clock.now())) return false;
     this.#handOff.nudge();
     return true;
   }
 
-  /** Drops a refused hand-off and stores the note. Returns false for an unknown hand-off. */
+  /** Drops a refused transaction and stores the note. Returns false for an unknown transaction. */
   drop(transactionId: string, note: string): boolean {
     const dropped = this.#refused.drop(transactionId, maskPansInText(note), this.#clock.now());
     if (!dropped) return false;

@@ -9,19 +9,19 @@ import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const POLL_MS = 5_000;
-/** The number of deliveries asked about in one round, the newest first; older deliveries wait. */
+/** The largest number of deliveries in one round of questions; older deliveries wait. */
 const DELIVERIES_MAX = 50;
 const RETURNS_PAGE = 100;
 
 interface Subject {
   readonly name: string;
-  /** The log text for a failed round: the supervisor is down, or too old for this message. */
+  /** The log text if a round fails: the supervisor is down, or too old for this message. */
   readonly failure: string;
-  /** Asks once. A round of several requests ends between two requests if the poll is closed. */
+  /** Asks the supervisor once; stops between two of several requests if the poll is closed. */
   round(isClosed: () => boolean): Promise<void>;
 }
 
-/** Asks the supervisor about one subject repeatedly, {@link POLL_MS} after each round. */
+/** Asks the supervisor about one subject again and again, {@link POLL_MS} after each round. */
 export class Poll extends Retrying {
   readonly #subject: Subject;
   readonly #log: Logger;
@@ -32,12 +32,12 @@ export class Poll extends Retrying {
     this.#log = log;
   }
 
-  /** Begins to ask the supervisor, after one pause. */
+  /** Begins to ask the supervisor, after one pause of {@link POLL_MS}. */
   start(): void {
     this.nudgeIn(POLL_MS);
   }
 
-  /** Asks the supervisor once. Never rejects: without an answer, the poll asks again later. */
+  /** Asks the supervisor once. Never rejects, because the poll asks again later. */
   async ask(): Promise<void> {
     try {
       await this.#subject.round(() => this.isClosed);
@@ -48,8 +48,8 @@ export class Poll extends Retrying {
 }
 
 /**
- * Asks about transactions whose kiosk was answered before the gateway had them, so that events and
- * lookups report their delivery later.
+ * Asks about transactions that the gateway did not have when their kiosk was answered, so that
+ * events and lookups report their delivery later.
  */
 export function deliveryPoll(
   store: Pick<HandOffRows, "undelivered" | "setDelivery">,
@@ -96,7 +96,7 @@ export function returnPoll(
       const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
       if (answer.last === after && returns.length + some.length === 0) return;
       const noted = store.noteReturns([...returns, ...some], clock.now());
-      // Alarms are raised before the page counts as read, because a crash may come between the two.
+      // Alarms are raised before the page counts as read, so that a crash in between loses none.
       if (answer.last !== after) noted.forEach(alarmOnce);
       store.setReturnsReadTo(answer.last);
       for (const one of returns) log.info(one, "the gateway notified that money was paid back");

@@ -6,7 +6,7 @@ import type { ResyncPage, ResyncRows } from "../journal/hand-off-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
-/** The time between two checks of whether the journal is whole, without which no resync ends. */
+/** The pause between two checks whether the journal is whole, which the resync's end requires. */
 const WHOLE_CHECK_MS = 30_000;
 
 /**
@@ -20,10 +20,10 @@ export class Resync {
   readonly #log: AlarmLog;
   readonly #isWhole: () => boolean;
   readonly #task: Retrying;
-  /** How many resyncs this process has begun, to see whether a new one began meanwhile. */
+  /** How many resyncs this process has begun, which shows whether another one began meanwhile. */
   #begun = 0;
 
-  /** `isWhole` returns whether the journal has no gap. It is called from {@link start} on. */
+  /** `isWhole` returns whether the journal has no gap; it is not called before {@link start}. */
   constructor(
     store: ResyncRows,
     link: SupervisorLink,
@@ -38,17 +38,17 @@ export class Resync {
     this.#task = new Retrying(clock, "resync", () => this.#run());
   }
 
-  /** Continues the resync that an earlier process did not finish. */
+  /** Continues a resync that an earlier process did not finish. */
   start(): void {
     this.#task.nudge();
   }
 
-  /** Begins a resync unless a resync is under way, which may be due to the same loss. */
+  /** Begins a resync unless one is under way, whose reason may be the same loss. */
   beginOnce(): void {
     if (!this.#store.isUnderWay) this.begin();
   }
 
-  /** Begins a resync after the supervisor lost its database; that is on disk on return. */
+  /** Begins a resync after the supervisor lost its database. The begin is on disk on return. */
   begin(): void {
     this.#store.begin();
     this.#begun += 1;
@@ -56,7 +56,7 @@ export class Resync {
       "supervisor.db was lost or is an older copy, or may be: everything is handed off again; " +
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, text);
-    // The first resync starts at once after the message about the loss; the next after a pause.
+    // The first resync starts as soon as the loss is known, each further resync after a pause.
     this.#task.nudgeIn(this.#begun === 1 ? 0 : RETRY_MS);
   }
 
@@ -85,7 +85,7 @@ export class Resync {
     const { items, last } = page;
     const begun = this.#begun;
     const { added } = await this.#link.call("take-over", { items: [...items], last });
-    // If the answer began another resync, the database that has the earlier pages is lost as well.
+    // If the answer began another resync, the database with the earlier pages was lost as well.
     if (begun === this.#begun) this.#store.taken(page);
     const text = "the supervisor accepted a page of the resync";
     this.#log.info({ items: items.length, added, last }, text);

@@ -4,12 +4,12 @@ import { isoTime } from "../../shared/time.ts";
 import { invalid } from "../attempts/failures.ts";
 import { type Attempt, returnableMinorOf } from "../attempts/payment.ts";
 
-/** The members by which a repeated request is recognised as the same operation. */
+/** The members that show whether a repeated request means the same operation. */
 export interface RequestKey {
   readonly idempotencyKey: string | undefined;
-  /** The whole request as text; an idempotency key may be used again only for the same request. */
+  /** The whole request as text: an idempotency key may be used again only for an equal request. */
   readonly asked: string;
-  /** Whether the caller wants another refund even if it equals a refund of the last day. */
+  /** Whether the caller wants a further refund even if it equals one of the last 24 hours. */
   readonly again: boolean;
 }
 
@@ -28,7 +28,7 @@ export class InOrder {
   }
 }
 
-/** Returns the error for a repeated refund. null: a lost database may have had the first one. */
+/** Returns the error for a repeated refund. null: a lost database may have had the first refund. */
 export function repeated(
   equal: Pick<
     GatewayOperation,
@@ -49,7 +49,7 @@ export function repeated(
 export type OperationResult = SupervisorAnswer<"gateway-operation">;
 export type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-/** Returns the amount that a cancel or refund pays back. Throws REQUEST_INVALID. */
+/** Returns the amount to pay back by a cancel or refund. Throws REQUEST_INVALID. */
 export function returnMinorOf(
   attempt: Attempt,
   kind: "cancel" | "refund",
@@ -65,9 +65,9 @@ export function returnMinorOf(
 }
 
 /**
- * Returns what an operation adds to the returns in the journal; the supervisor may have lost some.
- * Returns 0 if the gateway has, or may have, the order more than once. An older supervisor that
- * reports no sum knows each order once.
+ * Returns what an operation adds to the sum paid back in the journal; the supervisor may have lost
+ * some sums. Returns 0 if the gateway has, or may have, the order more than once. An older
+ * supervisor that reports no sum knows each order once.
  */
 export function addedBy(
   { operation, orderReturnedMinor, isThereOnce }: OperationResult,

@@ -24,22 +24,22 @@ import type {
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
-/** How often the gap's running time is written; a killed process loses the time since then. */
+/** How often the running time is written during a gap; a killed process loses the time since. */
 const RAN_MS = 600_000;
 
 interface GuardParts {
   readonly gaps: GapRows;
   readonly attempts: Pick<AttemptRows, "latest">;
   readonly records: Pick<RecordRows, "sent">;
-  /** The resync, which runs while the supervisor's database is known to lack data. */
+  /** The resync, which is under way as long as the supervisor's database is known to lack data. */
   readonly resync: Pick<ResyncRows, "isUnderWay">;
   readonly matcher: Pick<Matcher, "explains">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** The setting TERMINAL_SHARED: with another till there, an unknown sale proves no loss. */
+  /** The setting TERMINAL_SHARED: if another till sells too, an unknown sale proves no loss. */
   readonly isShared: boolean;
-  /** Called when the supervisor's database may be lost too, which only a resync can mend. */
+  /** Called when the supervisor's database may lack data too, which only a resync can repair. */
   readonly onSupervisorLacks: () => void;
 }
 
@@ -51,7 +51,7 @@ interface GuardParts {
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
-  /** The terminal whose last transaction the journal has known since the program started. */
+  /** The terminal whose last transaction was known to the journal since the program started. */
   #agreedWith: TerminalIdentity | undefined;
   readonly #task: Retrying;
   #timer: Timer | undefined;
@@ -62,7 +62,7 @@ export class StoreGuard {
     this.#task = new Retrying(parts.clock, "import", () => this.#importOrders(), RETRY_MIN_MS);
   }
 
-  /** Continues the work of an earlier process. `isNew`: the gap was found at this start. */
+  /** Continues the work of an earlier process on a gap. `isNew`: this start has found the gap. */
   start(isNew: boolean): void {
     const gap = this.open;
     if (!gap) return;
@@ -71,7 +71,7 @@ export class StoreGuard {
     this.#count();
   }
 
-  /** Counts the time for which this program runs while a gap is open (docs/rules/17-loss.md). */
+  /** Measures for how long this program runs while a gap is open (docs/rules/17-loss.md). */
   #count(): void {
     const { clock, gaps, log } = this.#parts;
     this.#timer?.clear();
@@ -86,7 +86,7 @@ export class StoreGuard {
   }
 
   /**
-   * Opens a gap, which is on disk when this returns. `both`: the supervisor may lack orders too.
+   * Opens a journal gap, on disk when this returns. `both`: the supervisor may lack orders too.
    */
   begin(because: string, both = false): void {
     const { gaps, clock } = this.#parts;
@@ -94,7 +94,7 @@ export class StoreGuard {
     this.start(true);
   }
 
-  /** The open gap; undefined when the journal is whole, or unreadable (which others report). */
+  /** The open gap; undefined if the journal is whole or cannot be read (others report that). */
   get open(): JournalGap | undefined {
     try {
       return this.#parts.gaps.open();
@@ -138,7 +138,7 @@ export class StoreGuard {
     if (!whole || gap.both) await this.#askGateway(orderId);
   }
 
-  /** Returns whether the journal may lack a later attempt of the order because it lost data. */
+  /** Returns whether the journal, after a loss of data, may lack a later attempt of the order. */
   mayLackNewer(transactionId: string): boolean {
     return this.open !== undefined && this.#parts.gaps.concerns(transactionId);
   }
@@ -167,7 +167,7 @@ export class StoreGuard {
     return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
   }
 
-  /** The value of `charged` for an order that the journal lacks; "unknown" during a journal gap. */
+  /** The answer's `charged` for an order that the journal lacks; "unknown" during a journal gap. */
   get ofUnknown(): "no" | "unknown" {
     return this.open ? "unknown" : "no";
   }
@@ -188,7 +188,7 @@ export class StoreGuard {
         details: { receiptNumber: sale.receiptNumber, amountMinor, sale: textOfSale(sale) },
       });
     }
-    // This check has just opened the gap, so the order id has not been looked up yet.
+    // This check has just opened the gap, so no other program was asked for the order id yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
   }
 
@@ -200,7 +200,7 @@ export class StoreGuard {
   noteSale(baseline: Stored): boolean {
     const { gaps, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
-    // A record without a result may not be a sale, so it does not prove a loss.
+    // A record without a result may not be a sale, so it proves no loss of data.
     const good = sale?.good === true ? sale : undefined;
     const sign = gaps.open() ? undefined : (good ?? this.#reversalOfLost(baseline.last));
     const isWhole = this.#agreedWith && sameTerminal(this.#agreedWith, baseline.identity);
@@ -225,10 +225,10 @@ export class StoreGuard {
     if (sale) this.#parts.gaps.addOfNoOrder(sale);
   }
 
-  /** Closes the gap by an operator's decision. Returns false when no gap was open. */
+  /** Closes the journal gap by an operator's decision. Returns false when no gap was open. */
   accept(): boolean {
     const { gaps, clock, log, onSupervisorLacks } = this.#parts;
-    // Before the import it is unknown if the supervisor lacks data too, so a resync begins.
+    // Before the import it is not known whether the supervisor lacks data too, so a resync begins.
     if (this.open?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
@@ -250,10 +250,10 @@ export class StoreGuard {
         const after = gaps.importedTo();
         const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
-        // Reported before the last page counts as imported, so that no crash hides the loss.
+        // The loss is reported before the last page counts as imported, so that no crash hides it.
         if (!whole && !more) onSupervisorLacks();
-        // The answer may have reported a further loss. Then the page is requested again, so that
-        // the supervisor learns that this loss is known here.
+        // If the answer has reported a further loss, the page is requested again: then the
+        // supervisor learns that this loss is known here.
         const isSame = this.open?.because === gap.because;
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders were imported from the supervisor");
@@ -263,7 +263,7 @@ export class StoreGuard {
         return this.#task.failed();
       }
     }
-    // The next import, after a further loss, begins again with the shortest pause.
+    // If a further loss is found, the next import begins with the shortest pause again.
     this.#task.succeeded();
     this.#wakeAll();
     return undefined;
@@ -285,7 +285,7 @@ export class StoreGuard {
     }
   }
 
-  /** Throws unless the gateway answers that it does not have the order. */
+  /** Throws unless the gateway answers that it has no such order. */
   async #askGateway(orderId: string): Promise<void> {
     const { found, why } = await this.#parts.link
       .call("order-at-gateway", { orderId })
@@ -299,7 +299,7 @@ export class StoreGuard {
 
   /**
    * Returns the terminal's stored sale if the journal does not know it. A record without a result
-   * counts as well, because its sale may stand.
+   * counts as well: it may be a sale that stands.
    */
   #unknownSale({ last, identity }: Stored): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
@@ -310,14 +310,14 @@ export class StoreGuard {
     return matcher.explains(report, identity) ? undefined : report;
   }
 
-  /** Returns the stored reversal if it proves that the journal lost the reversed sale. */
+  /** Returns the terminal's stored reversal if it proves that the journal lost its sale. */
   #reversalOfLost(last: LastTransaction): TransactionReport | undefined {
     if (last.kind !== "transaction" || last.report.originalTrace === null) return undefined;
     const isSign = storage(() => this.#parts.gaps.tookBackLater(last.report), "unknown");
     return isSign ? last.report : undefined;
   }
 
-  /** Returns whether this terminal made the newest attempt, so that its next sale must be ours. */
+  /** Returns whether the newest attempt was made here, so that the next sale must be ours. */
   #isOurTerminal({ identity }: Stored): boolean {
     const [newest] = this.#parts.records.sent();
     const known = newest?.baseline?.identity;

@@ -8,23 +8,23 @@ import type {
 
 type Name = Exclude<keyof typeof supervisorMessages, "stop">;
 
-/** The time limit for an answer of the supervisor: the sum of the members' times. */
+/** The time limit for an answer of the supervisor, as the sum of the times of these members. */
 interface Limit {
   readonly ms: number;
-  /** The number of requests to the gateway for the answer, each with its own time limit. */
+  /** How many requests to the gateway the answer needs; each has its own time limit. */
   readonly gatewayRequests?: number;
-  /** Whether the waiting time `waitMs` in the message is added to the limit. */
+  /** Whether the member `waitMs` of the message, a waiting time, is added to the limit. */
   readonly plusWaitMs?: true;
 }
 
-/** The time limit for a message that the supervisor answers from its database. */
+/** The time limit for a message that the supervisor answers from its own database. */
 const fromDisk: Limit = { ms: 5_000 };
 
-/** The limits of messages that need more than the database, or where a caller waits less. */
+/** The time limits of messages that also need the gateway, or whose caller cannot wait long. */
 const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "store-transaction": { ms: 5_000, plusWaitMs: true },
   "transaction-delivery": { ms: 500, plusWaitMs: true },
-  // The supervisor asks the gateway twice, at two addresses (supervisor/gateway/gateway-client.ts).
+  // The supervisor asks the gateway at two addresses (supervisor/gateway/gateway-client.ts).
   "order-at-gateway": { ms: 5_000, gatewayRequests: 2 },
   "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
@@ -32,13 +32,13 @@ const limits: Readonly<Partial<Record<Name, Limit>>> = {
   // The limit includes one gateway request, because the operation may still be under way there.
   "gateway-key": { ms: 5_000, gatewayRequests: 1 },
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
-  // Short: a kiosk waits for the answer, and a reversal goes on without the gateway's history.
+  // Short, because a kiosk waits; a reversal continues without the gateway's history.
   "gateway-history": { ms: 1_000 },
   // /health and /metrics must answer soon, even if the supervisor does not.
   status: { ms: 1_000 },
 };
 
-/** Sends messages from tp-manager to the supervisor. It never repeats a message by itself. */
+/** Sends messages from tp-manager to the supervisor. It repeats no message by itself. */
 export class SupervisorLink {
   readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
   readonly #gatewayTimeoutMs: number;

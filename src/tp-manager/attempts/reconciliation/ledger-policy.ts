@@ -5,17 +5,17 @@ import type { TerminalIdentity } from "../../terminal/terminal.ts";
 import type { NotCharged } from "../payment.ts";
 
 /**
- * Finds the orders that can explain a difference to the terminal (docs/rules/18-totals.md), from
- * the entries of attempts and the receipt numbers around them. Pure.
+ * Finds the orders whose wrong answers can explain a difference to the terminal's totals
+ * (docs/rules/18-totals.md), from the attempts and the receipt numbers around them. Pure.
  */
 
-/** What comparisons with the terminal's totals need of an attempt, even of an archived one. */
+/** What comparisons with the terminal's totals need of an attempt, also of an archived attempt. */
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;
   /** The number of the last end of day begun before this attempt; 0 before the first end of day. */
   readonly afterClosing: number;
-  /** Whether the attempt is charged by its phase, whatever was refunded since (`returnedMinor`). */
+  /** Whether the phase says that the attempt is charged; refunds are in `returnedMinor` only. */
   readonly charged: Charged;
   /** The status that was answered when nothing was charged; null otherwise. */
   readonly answered: NotCharged["status"] | null;
@@ -34,15 +34,15 @@ export interface LedgerEntry {
   readonly reversalReceipt: string | null;
   /** The identity of the terminal; null where it is no longer known. */
   readonly identity: TerminalIdentity | null;
-  /** The delivery state at the gateway; null when the attempt was never handed off. */
+  /** The transaction's state at the gateway; null when the attempt was never handed off. */
   readonly delivery: DeliveryState | null;
-  /** The amount that was handed off, in minor units; null: not handed off, or archived. */
+  /** The amount handed off to the supervisor, in minor units; null: none, or archived. */
   readonly handedMinor: number | null;
   /** What the gateway paid back, in minor units. */
   readonly returnedMinor: number;
 }
 
-/** The members that are archived while an end of day may still be compared with the attempt. */
+/** The members that the archive stores while ends of day can be compared with the attempt. */
 export type KeptLedger = Pick<
   LedgerEntry,
   "wasSent" | "possibleMinor" | "cardName" | "receiptNumber" | "reversalReceipt" | "identity"
@@ -57,7 +57,7 @@ export interface PlacedEntry extends LedgerEntry {
 export interface Suspect {
   readonly orderId: string;
   readonly transactionId: string;
-  /** What the terminal has more (less, if negative) than the journal if this order is the cause. */
+  /** The amount, in minor units, by which this order can explain the difference. */
   readonly amountMinor: number;
   /** The attempt's status when it was compared with the terminal's totals. */
   readonly told: "charged" | "reversed" | NotCharged["status"] | "unknown";
@@ -90,7 +90,7 @@ export function numbersOf({
   return [receiptNumber, reversalReceipt].flatMap((text) => receiptNumberOf(text) ?? []);
 }
 
-/** Returns how many numbers between two sales' receipt numbers are not in `given`. */
+/** Returns how many receipt numbers between those of two sales are missing in `given`. */
 export function missingBetween(
   first: number | null,
   second: number | null,
@@ -108,9 +108,8 @@ export function missingBetween(
 
 /**
  * A missing receipt number proves something only if at least this many uncharged payments lay
- * between sales whose numbers had no gap. A terminal may also number declines, cancelled payments
- * and its own receipts; only a terminal that has shown to number sales and reversals alone is
- * judged.
+ * between earlier sales without a gap. Some terminals also number declines, cancelled payments and
+ * their own receipts; only a terminal that has shown to number just sales and reversals is judged.
  */
 const UNCHARGED_MIN = 3;
 /** How many attempts before a sale are read to learn how the terminal numbers its receipts. */
@@ -174,14 +173,14 @@ function isUncharged({ wasSent, chargedMinor }: LedgerEntry): boolean {
   return wasSent && chargedMinor === null;
 }
 
-/** How many orders may together explain a difference; larger sets only match by coincidence. */
+/** How many wrong answers may together explain a difference; more match only by coincidence. */
 const sizes = [1, 2, 3];
-/** The number of newest orders among which sets of three, and sets of two, are searched. */
+/** Only this many of the newest orders are searched for sets of three, and for sets of two. */
 const TRIPLES_AMONG = 60;
 const PAIRS_AMONG = 500;
 const NAMED_MAX = 20;
 
-/** Whether the terminal's totals should contain the attempt: charged and not reversed there. */
+/** Whether the attempt should be in the terminal's totals: charged and not reversed there. */
 export function isCounted({ charged, chargedMinor }: LedgerEntry): boolean {
   return charged !== "no" && chargedMinor !== null;
 }
@@ -221,7 +220,7 @@ interface Candidate {
   readonly amountMinor: number;
 }
 
-/** Returns every set of `size` attempts whose amounts add up to the sum. */
+/** Returns every set of `size` attempts whose amounts add up to `sumMinor`. */
 function sets(candidates: readonly Candidate[], sumMinor: number, size: number): Candidate[][] {
   if (size === 1)
     return candidates.filter((one) => one.amountMinor === sumMinor).map((one) => [one]);
@@ -233,7 +232,7 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
   });
 }
 
-/** Keeps the likeliest sets: orders near missing numbers, not declined, of unknown outcome. */
+/** Returns the sets of likely orders: near missing numbers, not declined, or of unknown outcome. */
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
   const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
     ({ isInGap }) => isInGap,

@@ -40,32 +40,32 @@ export interface ClosingBody {
   readonly receiptTo: string | null;
   readonly terminal: ClosingVerdict;
   readonly gateway: ReturnType<typeof compareDeliveries>;
-  /** The sums by card name, as the terminal and the journal spell it; only for display. */
+  /** The sums by card name, as terminal and journal spell the names; only displayed. */
   readonly cards: { readonly terminal: readonly CardSum[]; readonly journal: readonly CardSum[] };
 }
 
 export interface Reconciliation {
   readonly id: number;
   readonly atMs: number;
-  /** "jump": receipt numbers are missing. "refuted": missing as well, but an end of day agreed. */
+  /** "jump": receipt numbers are missing. "refuted": an end of day agreed although they are. */
   readonly result: ClosingVerdict["result"] | "jump" | "refuted";
   readonly body: ClosingBody | JumpBody;
 }
 
-/** An end of day that may have closed sales. */
+/** An end of day of the terminal that can have closed sales. */
 export interface ClosingRow {
   readonly id: number;
   readonly startedAtMs: number;
   /** The terminal's answer to the end of day; null when the terminal gave no answer. */
   readonly end: TelecollectionEnd | null;
-  /** The identity of the terminal that was closed; null in rows of older versions. */
+  /** The identity of the terminal whose day was closed; null in rows of older versions. */
   readonly identity: TerminalIdentity | null;
 }
 
 /** One end of day with everything that its totals are compared with. */
 export interface ClosingPeriod {
   readonly closing: ClosingRow;
-  /** The earlier ends of day after which the closed sales may begin, newest first. */
+  /** The earlier ends of day after which the sales of this one may begin, newest first. */
   readonly earlier: readonly ClosingRow[];
   /** The attempts since the oldest of the earlier ends of day, in the order they began. */
   readonly entries: readonly LedgerEntry[];
@@ -73,7 +73,7 @@ export interface ClosingPeriod {
   readonly isCutOff: boolean;
 }
 
-/** Compares the `totals` of an end of day with its attempts. `isShared`: TERMINAL_SHARED. */
+/** Compares the `totals` of an end of day with its attempts. `isShared`: another till sells too. */
 export function compareClosing(
   period: ClosingPeriod,
   totals: ClosingTotals | undefined,
@@ -110,7 +110,7 @@ function verdict(
   const facts = {
     currency,
     exponent,
-    /** The terminal's figures. The count is null if the terminal reported no count. */
+    /** The terminal's own figures. The count is null if the terminal reported no count of sales. */
     terminal: { count, sumMinor },
     journal: { count: charged.length, sumMinor: journalMinor },
     /** The terminal's sum minus the journal's, in minor units. */
@@ -129,7 +129,7 @@ function verdict(
   return { result: "differs" as const, because, ...facts, suspects, isSole };
 }
 
-/** Returns the attempts that the totals are about, or a text why they cannot be determined. */
+/** Returns the attempts that the totals should include, or a text why this is not certain. */
 function comparedEntries(
   { earlier, entries }: ClosingPeriod,
   identity: TerminalIdentity,
@@ -155,8 +155,8 @@ function comparedEntries(
 }
 
 /**
- * Returns the ends of day after which the closed receipt numbers may begin, newest first. Each has
- * its last receipt number: the reported one, or else that of the last known sale before it.
+ * Returns the earlier ends of day after which the sales of this one may begin, newest first, each
+ * with its last receipt number: as reported, or else that of the last known sale before it.
  */
 function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;
@@ -168,14 +168,14 @@ function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEn
       .flatMap(numbersOf);
     lastNumber = receiptNumberOf(totals?.receiptTo ?? null) ?? greatest(lastNumber, numbers);
     const after = lastNumber === null ? null : nextReceipt(lastNumber);
-    // A terminal whose numbers began with 1 at two ends of day restarts them after each of these.
+    // A terminal whose numbers began with 1 at two ends of day restarts them after each of them.
     const restarts = receiptNumberOf(totals?.receiptFrom ?? null) === 1;
     return { id, joins: (from: number) => from === after || (restarts && from === 1) };
   });
   return oldestFirst.toReversed();
 }
 
-/** Returns the receipt number given last: the farthest after `before`, because numbers wrap. */
+/** Returns the last receipt number: the farthest after `before`, because the numbers wrap. */
 function greatest(before: number | null, numbers: readonly number[]): number | null {
   const origin = before ?? numbers[0];
   if (origin === undefined) return null;
@@ -186,7 +186,7 @@ function greatest(before: number | null, numbers: readonly number[]): number | n
 }
 
 /**
- * Whether the receipt numbers of all sales lie between `from` and `to`, each once. Otherwise an
+ * Whether each receipt number of the sales is between `from` and `to` and occurs once. Otherwise an
  * unknown end of day ran, or the terminal was emptied, between the sales.
  */
 function areInside(entries: readonly LedgerEntry[], from: number, to: number): boolean {
@@ -197,8 +197,8 @@ function areInside(entries: readonly LedgerEntry[], from: number, to: number): b
 }
 
 /**
- * Returns the attempts from the sale with the receipt number `from` on, if all numbers lie between
- * `from` and `to`. An unknown end of day has closed the sales before.
+ * Returns the attempts from the sale with the receipt number `from` on, if the numbers of all of
+ * them are between `from` and `to`. An unknown end of day has closed the sales before.
  */
 function beginningWith(
   since: readonly LedgerEntry[],
@@ -229,7 +229,7 @@ function withGaps(
   });
 }
 
-/** Returns for each attempt the receipt number of the last sale before it, or else `first`. */
+/** Returns for each attempt the receipt number of the last sale before it, at first `first`. */
 function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (number | null)[] {
   let last = first;
   return entries.map(({ receiptNumber }) => {
@@ -252,7 +252,7 @@ export function compareDeliveries(entries: readonly LedgerEntry[]) {
   };
 }
 
-/** Returns how much of the charged sales in one currency the gateway has. */
+/** Returns how much of the charged sales in one currency was sent to the gateway. */
 function sumsOf(sales: readonly LedgerEntry[], currency: string) {
   const mine = sales.filter((entry) => entry.currency === currency);
   const those = (...states: readonly LedgerEntry["delivery"][]) =>
@@ -261,7 +261,7 @@ function sumsOf(sales: readonly LedgerEntry[], currency: string) {
     currency,
     charged: countAndSum(mine),
     sent: those("sent"),
-    /** The sales that wait to be sent or for an operator. */
+    /** The sales that wait to be sent, or for an operator because the gateway refuses them. */
     waiting: those("pending", "parked"),
     /** The sales that an operator closed without sending. */
     closed: those("closed"),
@@ -273,7 +273,7 @@ function countAndSum(entries: readonly LedgerEntry[]) {
   return { count: entries.length, sumMinor };
 }
 
-/** Returns the order with the reason if the gateway and the journal differ about it. */
+/** Returns the order and the reason if gateway and journal have different facts about it. */
 function faultOf(entry: LedgerEntry) {
   const because = whyWrong(entry);
   if (because === undefined) return [];
@@ -294,7 +294,7 @@ function whyWrong(entry: LedgerEntry): string | undefined {
   return isLeft ? "reversed at the terminal, and the gateway has it" : undefined;
 }
 
-/** Returns the orders that can explain a difference; empty if nothing could be compared. */
+/** Returns the orders that can explain a difference; none if nothing could be compared. */
 export function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
   if (body.kind === "receipt-jump") return body.suspects;
   return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;

@@ -26,7 +26,7 @@ const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_trace
       WHERE local_time = r ->> '$.localTime' AND local_date = r ->> '$.localDate'
         AND trace_number IS NULL AND receipt_number IS r ->> '$.receiptNumber'))`;
 
-/** Returns the SQL that stores a terminal's JSON record if it has a receipt, trace or time. */
+/** Returns the SQL that stores a terminal's record if it has a receipt number, trace or time. */
 function keepRecord(
   transactionId: string,
   seenAs: string,
@@ -117,7 +117,7 @@ export const migrations: readonly Migration[] = [
     accepted_at_ms INTEGER NOT NULL
   ) STRICT;
   `,
-  // Adds the events that `GET /events` repeats after a Last-Event-ID; their ids are never reused.
+  // Adds the events that `GET /events` repeats after a Last-Event-ID; no event's id is reused.
   `
   CREATE TABLE event (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -149,11 +149,11 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
-  // Adds who asked for an end of day, so that one demand of the terminal is not met twice.
+  // Adds who requested an end of day, so that one demand of the terminal leads to one end of day.
   `
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
-  // Adds the id of the last alarm taken from the supervisor, for each supervisor database.
+  // Adds the id of the last alarm read from the supervisor, for each database of the supervisor.
   `
   CREATE TABLE alarm_taken (
     origin TEXT PRIMARY KEY,
@@ -169,7 +169,7 @@ export const migrations: readonly Migration[] = [
     last INTEGER NOT NULL
   ) STRICT;
   `,
-  // Adds results that the terminal reported although no payment ran, and what became of them.
+  // Adds results that the terminal reported without a running payment, and the findings about them.
   `
   CREATE TABLE unexpected_report (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -184,7 +184,7 @@ export const migrations: readonly Migration[] = [
     ended_at_ms INTEGER
   ) STRICT;
   `,
-  // Adds to each attempt the last end of day before it, because times can jump. NULL: unknown.
+  // Adds to each attempt the last end of day before it, as times can jump. NULL: not known.
   `
   ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
   `,
@@ -192,12 +192,12 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
   `,
-  // Adds the first end of day that can have closed an unmatched sale; 0 in older rows: unknown.
+  // Adds the first end of day that can have closed an unmatched sale; older rows get 0: unknown.
   `
   ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;
   `,
-  // Adds indexes for searches that would otherwise read whole tables. A payment writes only the
-  // first of these indexes, which is now smaller.
+  // Adds indexes for searches that would otherwise read whole tables. A payment writes to only one
+  // of these indexes: the first, which replaces a larger one.
   `
   DROP INDEX attempt_undelivered;
   CREATE INDEX attempt_undelivered ON attempt (amount_minor, currency)
@@ -216,7 +216,7 @@ export const migrations: readonly Migration[] = [
     WHERE name = 'alarm';
   CREATE INDEX alarm_taken_newest ON alarm_taken (taken);
   `,
-  // Adds results of comparing end-of-day totals and receipt numbers (docs/rules/18-totals.md).
+  // Adds the comparisons of end-of-day totals and receipt numbers (docs/rules/18-totals.md).
   `
   CREATE TABLE reconciliation (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -273,18 +273,18 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX store_doubt_open ON store_doubt (id) WHERE ended_at_ms IS NULL;
   `,
-  // Adds whether no known order can have made an unmatched transaction; older rows get 0 (no).
+  // Adds whether no order here can have made an unmatched transaction; older rows get 0: no.
   `
   ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;
   `,
-  // Adds since when the kiosk has not read that its order is charged (docs/rules/11-unread.md).
+  // Adds since when the kiosk has not read that an order is charged (docs/rules/11-unread.md).
   `
   ALTER TABLE attempt ADD COLUMN unread_since_ms INTEGER;
   CREATE INDEX attempt_unread ON attempt (unread_since_ms) WHERE unread_since_ms IS NOT NULL;
   CREATE INDEX hand_off_standing ON hand_off (id) WHERE withdrawn = 2 AND delivery <> 'closed';
   `,
   // Adds indexes for listings by status and time, and for attempts that may be sales. The index by
-  // status replaces an index that each payment also had to write.
+  // status replaces an index that each payment had to write as well.
   `
   ALTER TABLE attempt ADD COLUMN status TEXT AS (CASE phase
     WHEN 'sent' THEN iif(json_extract(state, '$.goods') IS NOT NULL
@@ -313,7 +313,7 @@ export const migrations: readonly Migration[] = [
     WHERE (result IS NULL
       OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'));
   `,
-  // Saves each payment two writes per event: the index of names and SQLite's sequence of ids. Only
+  // Drops the index of event names and SQLite's id sequence: two writes less for each event. Only
   // alarms and reversals are searched for. The newest event is never dropped, so no id is reused.
   `
   CREATE TABLE kept_event (
@@ -331,7 +331,7 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
     WHERE name = 'alarm';
   `,
-  // Adds for each hour the terminal's state and the number of transactions that waited to be sent.
+  // Adds for each hour the terminal's state, and how many transactions waited for the gateway.
   {
     goesOn: `
   CREATE TABLE hour (
@@ -377,9 +377,9 @@ export const migrations: readonly Migration[] = [
     WHERE result IN ('differs', 'jump') AND seen_ms IS NULL;
   `,
   },
-  // Adds the error code of a console change that was refused or whose outcome is not known.
+  // Adds the error code of a change at the console that was refused or has no known outcome.
   { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
-  // Adds facts that a terminal has shown (0: disproved); a new `era` makes the facts void.
+  // Adds the facts that a terminal has shown (0: disproved); in a new `era` they count no more.
   {
     goesOn: `
   CREATE TABLE learned (
@@ -391,9 +391,9 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   },
-  // Adds the numbers of every record that a terminal reported, also of archived orders. Triggers
+  // Adds the numbers of every record that a terminal reported, even of archived orders. Triggers
   // fill the table, so that the previous version of the program fills it too. A NULL transaction_id
-  // means that the record came outside a payment.
+  // means that no payment was running when the record came.
   {
     goesOn: `
   CREATE TABLE record (
@@ -439,15 +439,15 @@ export const migrations: readonly Migration[] = [
   `,
   },
   proofMigration,
-  // Adds an index of unmatched results that name an attempt by its reference (one-way terminals).
+  // Adds an index of unmatched results that name an attempt by its reference.
   {
     goesOn: `
   CREATE INDEX unexpected_report_named ON unexpected_report (json_extract(report, '$.reference'))
     WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
   `,
   },
-  // Adds the event members that `detail` lacks, with a version; NULL if an older program wrote it.
+  // Adds those members of an event that `detail` lacks, and its version; NULL in older events.
   { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
-  // Adds how long the program has run since the last loss, because the wall clock can jump.
+  // Adds how long the program has run since the last loss of data: the wall clock can jump.
   { goesOn: "ALTER TABLE store_doubt ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;" },
 ];

@@ -5,7 +5,7 @@ import { prepared, transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 
-/** Matches statements on `hand_off`, the one table with delayed writes, which are written first. */
+/** Matches SQL on `hand_off`: the table's delayed writes are written before such a statement. */
 const mayWait = /\bhand_off\b/;
 
 export type Row = Record<string, SQLInputValue>;
@@ -25,7 +25,7 @@ export class Statement {
   #kept: { stamp: number; values: readonly SQLInputValue[]; row: Row | undefined } | undefined;
 
   constructor(name: string, text: string, home: Statements) {
-    // With an expression after LIMIT, SQLite does not plan the statement anew at each use.
+    // An expression after LIMIT keeps SQLite from planning the statement anew at each use.
     const sql = text.replaceAll(/\bLIMIT (\?\d*)/g, "LIMIT $1 + 0");
     const written = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+(\w+)/.exec(sql)?.[1];
     this.name = name;
@@ -49,7 +49,7 @@ export class Statement {
     return this.#use("run", values) as StatementResultingChanges;
   }
 
-  /** Runs the statement, counts its write, and reports to the write proof whether it failed. */
+  /** Runs the statement, counts its write, and reports a success or failure to the write proof. */
   #use(how: "get" | "all" | "run", values: readonly SQLInputValue[]): unknown {
     const { database, proof } = this.#home;
     if (this.#mayWait && how === "run") this.#home.settle();
@@ -60,7 +60,7 @@ export class Statement {
     return database.isTransaction ? use() : proof.watch(use);
   }
 
-  /** The number of writes so far to the tables that this statement reads. */
+  /** The number of writes so far to the tables that this statement reads from. */
   get stamp(): number {
     const { tables } = this.#home;
     this.#read ??= [...new Set(this.sql.match(/\w+/g))].flatMap((name) => tables.get(name) ?? []);
@@ -80,14 +80,14 @@ export class Statement {
       return known.row;
     }
     const row = this.get(...values);
-    // A row read in an open transaction is not cached, because the transaction may be rolled back.
+    // A row from an open transaction is not cached: the transaction may be rolled back.
     if (!this.#home.database.isTransaction) this.#kept = { stamp, values, row };
     return row;
   }
 
   /**
    * Yields all rows of a statement that ends in `< ? ... DESC LIMIT ?`, reading a page of `size`
-   * rows when needed. `by` is the compared column; `before` is above the value of the first row.
+   * rows at a time. `by` is the compared column; `before` is a value above that of the first row.
    */
   *pages(by: string, before: SQLInputValue, size: number): Generator<Row, void> {
     for (let from = before; ; ) {
@@ -100,13 +100,13 @@ export class Statement {
 }
 
 /**
- * All statements of the journal in one list, so that the speed test can run each statement. The
+ * All statements of the journal in one list, so that the speed test can run each of them. The
  * schema (migrations.ts) and the few rows about the database itself are not in the list.
  */
 export class Statements {
   readonly database: DatabaseSync;
   readonly proof: WriteProof;
-  /** The tables of the journal by name, each with its number of writes. */
+  /** The tables of the journal by name, each with the number of writes to it. */
   readonly tables: ReadonlyMap<string, Table>;
   readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
@@ -153,7 +153,7 @@ export class Statements {
     this.transaction(() => {});
   }
 
-  /** Writes the delayed writes before a read, which goes on even if the disk is full. */
+  /** Writes the delayed writes before a read. On a full disk, the read goes on without them. */
   settleForReading(): void {
     try {
       this.settle();
@@ -164,8 +164,8 @@ export class Statements {
 }
 
 /**
- * Returns the base class of one part of the journal, with its statements by name. `P` is the type
- * of the other parts of the journal that the class uses.
+ * Returns the base class for one part of the journal, which has the part's statements by name. `P`
+ * is the type of the other parts of the journal that the class uses.
  */
 export function rows<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
   return class<P = unknown> {
@@ -192,7 +192,7 @@ class WaitingWrites {
   readonly #clock: Clock | undefined;
   readonly #settle: () => void;
   #waiting: Array<{ readonly write: () => void; readonly written: () => void }> = [];
-  /** The number of delayed writes, counted from the first, that the open transaction contains. */
+  /** How many of the delayed writes, counted from the first, are in the open transaction. */
   #written = 0;
   #timer: Timer | undefined;
   /** Called when the timer's commit failed. The next commit contains the delayed writes again. */
@@ -209,8 +209,8 @@ class WaitingWrites {
   }
 
   /**
-   * Delays a write to the next commit, at most by `LATER_MS`. `write` is called again after a
-   * failed commit, and `written` when the write is on disk.
+   * Delays a write to the next commit, at most by `LATER_MS`. `write` is called again if the commit
+   * fails, and `written` when the write is on disk.
    */
   add(write: () => void, written: () => void): void {
     this.#waiting.push({ write, written });
