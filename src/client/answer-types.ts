@@ -4,8 +4,8 @@ import type { Answer, Still } from "../tp-manager/http/call.ts";
 import type { Known } from "../tp-manager/http/openapi/known-answers.ts";
 
 /*
- * The types of the local API's answers, derived from the schemas of its document. In the package
- * the same names are plain types: scripts/client-package.ts has a line for each type of this file.
+ * The types of the local API's answers, derived from the schemas of the API's document. The
+ * published client has plain types with the same names; scripts/client-package.ts lists them.
  */
 
 export type PaymentAnswer = Answer<"paymentAnswer">;
@@ -13,5 +13,5 @@ export type PaymentStatus = PaymentAnswer["status"];
 export type Attempt = Answer<"attempt">;
 export type Health = Answer<"health">;
 export type Check = Still<z.input<Known["check"]>>;
-/** The members of each event of `GET /events`, without the member `at` (its time). */
+/** The members of each event of `GET /events`, except the member `at` (the time of the event). */
 export type EventMembers = { readonly [Name in keyof typeof eventTable]: Still<EventData<Name>> };

@@ -39,7 +39,7 @@ export interface PaymentRequest {
   readonly basket?: CartLine | readonly CartLine[];
   readonly customer?: Customer;
   readonly customData?: Readonly<Record<string, string | number | boolean>>;
-  /** Makes this a two-phase sale: Approved until {@link ConnectorClient.deliver} is called. */
+  /** Makes the payment a two-phase sale: Approved until {@link ConnectorClient.deliver}. */
   readonly delivery?: { readonly withinSeconds: number };
 }
 
@@ -62,7 +62,7 @@ export interface Customer {
   readonly email?: string;
 }
 
-/** The answer to a refused request; it has only those parts of the request that are known. */
+/** The answer to a refused request, with those members of the request that the connector read. */
 export interface Refusal {
   readonly status: "Failed" | "Unknown";
   readonly error: ApiError;
@@ -138,12 +138,12 @@ export class ConnectorClient {
     return (await this.#call("POST", "/delivery", body)).one as unknown as Outcome;
   }
 
-  /** Reverses a charged order on the terminal, once. */
+  /** Reverses a charged order on the terminal. The client never repeats this request. */
   async reverse(orderId: string): Promise<Outcome> {
     return (await this.#call("POST", "/reversal", { orderId })).one as unknown as Outcome;
   }
 
-  /** Asks the terminal to cancel the payment; only the payment's answer says if it did. */
+  /** Asks the terminal to cancel the running payment. Only the payment's answer has the result. */
   async cancel(): Promise<void> {
     await this.#good("POST", "/cancel");
   }
@@ -164,9 +164,9 @@ export class ConnectorClient {
   }
 
   /**
-   * Yields the events from now on, or the events after `afterId`, until `signal` aborts. A broken
-   * stream continues after the last event. Rejects when the connector refuses the login or the
-   * page's origin.
+   * Yields the connector's events from now on, or all events after the one with the id `afterId`,
+   * until `signal` aborts. A broken stream continues after the last event. Rejects when the
+   * connector refuses the login or the origin of the web page.
    */
   async *events(options: {
     readonly signal: AbortSignal;
@@ -247,7 +247,7 @@ function errorOf(one: Record<string, unknown>): ApiError {
   return one["error"] as ApiError;
 }
 
-/** Reads one block of the stream of events; a block that only has an id gets the name "". */
+/** Returns the event in one block of the event stream; a block with only an id has the name "". */
 function eventOf(block: string) {
   const lineOf = (name: string): string | undefined =>
     new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
@@ -264,7 +264,7 @@ function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 }
 
-/** Resolves after a time, or as soon as `signal` aborts. */
+/** Resolves after `ms` milliseconds, or as soon as `signal` aborts. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const either = AbortSignal.any([AbortSignal.timeout(ms), signal]);

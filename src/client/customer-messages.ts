@@ -1,6 +1,7 @@
 /*
- * Sentences that a kiosk may display to its customer. The connector's answers have no sentences,
- * because each kiosk has its own style. A sentence says no more about the money than its `charged`.
+ * Sentences that a kiosk can display to its customer. The connector's answers have none, because
+ * each kiosk has its own style. A sentence claims no more about the money than its member
+ * `charged`.
  */
 
 export const customerLanguages = ["en", "fr", "de"] as const;
@@ -9,7 +10,7 @@ export type CustomerLanguage = (typeof customerLanguages)[number];
 type Sentences = Readonly<Record<CustomerLanguage, string>>;
 
 interface Message extends Sentences {
-  /** What the sentence says about the order's money. */
+  /** Whether the sentence says that the order was charged. */
   readonly charged: "no" | "yes" | "unknown";
 }
 
@@ -19,7 +20,7 @@ const notCharged = {
   de: "Ihnen wurde nichts berechnet.",
 };
 
-/** Returns a sentence in three languages, followed by the sentence that nothing was charged. */
+/** Returns a sentence in three languages, each followed by "nothing was charged". */
 function free(en: string, fr: string, de: string): Message {
   return {
     charged: "no",
@@ -100,7 +101,7 @@ export const customerMessages = {
     "Veuillez patienter un instant, puis réessayer.",
     "Bitte warten Sie einen Moment und versuchen Sie es dann noch einmal.",
   ),
-  // This refusal lasts until the terminal has been probed or an operator has settled the order.
+  // Shown while payments are refused because an earlier payment has to be probed or settled.
   "ask-staff": free(
     "Card payment is not possible until an earlier payment is cleared up. Please ask the staff, " +
       "or try again in a few minutes.",
@@ -150,8 +151,8 @@ interface DecidingParts {
 }
 
 /**
- * Returns the name of the sentence for an answer. What the error says in `charged` decides before
- * the error's code does, because only a newer connector may know the code.
+ * Returns the name of the sentence for an answer. The error's member `charged` has precedence over
+ * the error's code, because a newer connector can send a code that is missing here.
  */
 export function customerMessageName({ status, error }: DecidingParts): CustomerMessageName {
   if (error === null) {

@@ -2,7 +2,7 @@ import texts from "./code-texts.json" with { type: "json" };
 
 /** Descriptions of Caisse-AP tags, by the two letters of a tag (docs/concert.md 4.2). */
 const tagNames: Readonly<Record<string, string>> = texts.tags;
-/** Names of payment modes, also of the last character of tag CC (docs/concert.md 3.4, 4.5). */
+/** Names of payment modes; the last character of tag CC is one too (docs/concert.md 3.4, 4.5). */
 const applicationNames: Readonly<Record<string, string>> = texts.applications;
 /** Texts for the values of tag AF, the reason why an action was not done (docs/concert.md 4.4). */
 const failureTexts: Readonly<Record<string, string>> = texts.failures;

@@ -1,6 +1,6 @@
 /** Why bytes cannot be decoded as a Concert message, or a value cannot be encoded into one. */
 export type ConcertFaultCode =
-  /** The check byte (LRC) does not belong to the body of the frame. */
+  /** The check byte (LRC) of the frame does not match the body of the frame. */
   | "lrc"
   /** A body or a tag's value is not as long as the layout or the length field says. */
   | "length"
@@ -10,13 +10,13 @@ export type ConcertFaultCode =
   | "no-stx"
   /** A control byte other than ETX stands inside a frame. */
   | "no-etx"
-  /** The amount is no number. */
+  /** The field of the amount has characters other than digits. */
   | "amount"
   /** The status is no digit. */
   | "status"
-  /** Control bytes came with a parity bit: terminal and register have different line settings. */
+  /** Control bytes have a parity bit, so terminal and register use different line settings. */
   | "parity"
-  /** A field of a fixed layout, other than amount and status, has an invalid value. */
+  /** A field of a fixed layout has an invalid value (amount and status have codes of their own). */
   | "field"
   /** A tag with the length 000. */
   | "zero-length"
@@ -25,9 +25,9 @@ export type ConcertFaultCode =
   | "duplicate-tag"
   /** The bytes do not begin with a tag. */
   | "tag"
-  /** The version tag is present, but is not the first tag. */
+  /** The message has the tag of the version, but not as its first tag. */
   | "order"
-  /** A value that cannot be encoded. */
+  /** A value that cannot be encoded, because its field or tag does not allow it. */
   | "value";
 
 /** The only error that the codec throws. */

@@ -3,13 +3,13 @@ import { bytesOf, textOf } from "./latin-text.ts";
 
 /** A request of the cash register, with the options of its variant (docs/concert.md 3.1). */
 export interface FixedRequest {
-  /** Two characters, not always digits. */
+  /** The number of the cash register: two characters, not always digits. */
   readonly posNumber: string;
   readonly amountMinor: number;
-  /** `0` no report, `1` report with the card number, `2` report as tags. */
+  /** What the reply has to contain: `0` no report, `1` a report with the card number, `2` tags. */
   readonly answerFlag: string;
   readonly paymentMode: string;
-  /** `0` debit, `1` credit, `2` cancellation, `4` pre-authorisation. */
+  /** The kind of transaction: `0` debit, `1` credit, `2` cancellation, `4` pre-authorisation. */
   readonly transactionType: string;
   /** ISO 4217, three digits. */
   readonly currency: string;
@@ -118,15 +118,15 @@ function readCurrency(digits: string): string {
 /** The terminal's reply to one request (docs/concert.md 3.2). */
 export interface FixedReply {
   readonly posNumber: string;
-  /** A digit; `0` accepted, `7` not accepted (docs/concert.md 3.3). */
+  /** The result, a digit: `0` accepted, `7` not accepted (docs/concert.md 3.3). */
   readonly status: string;
   readonly amountMinor: number;
   readonly paymentMode: string;
-  /** 55 characters; null in the short reply. May hold a card number in clear. */
+  /** The report of 55 characters, which can contain an unmasked card number; null: no report. */
   readonly report: string | null;
   readonly currency: string;
   readonly private: string;
-  /** The lines after the private field when a ticket was asked for; null without a ticket. */
+  /** The lines of the ticket after the private field; null: the reply has no ticket. */
   readonly ticket: string | null;
 }
 
@@ -147,11 +147,11 @@ export function encodeFixedReply(reply: FixedReply): Uint8Array {
   return bytesOf(`${text}${filled}${currency}${own}${ticket ?? ""}`);
 }
 
-/** What the request asked for; a reply may have a report or not (docs/concert.md 2.7). */
+/** What the request asked for; the reply can still lack the report (docs/concert.md 2.7). */
 interface AskedReply {
   /** Whether the request asked for a ticket, so that the reply may have any length. */
   readonly ticket: boolean;
-  /** Whether a report was asked for; before a ticket, the layout with a report is tried first. */
+  /** Whether the request asked for a report; a reply with a ticket is first read as having one. */
   readonly report: boolean;
   /** The currency of the request; its position shows where the reply ends and a ticket begins. */
   readonly currency: string;

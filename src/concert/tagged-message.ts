@@ -6,11 +6,11 @@ import { bytesOf, textOf } from "./latin-text.ts";
 export type Tagged = readonly [tag: string, value: string];
 
 interface TaggedReading {
-  /** The whole tags before the fault; all tags when there is no fault. */
+  /** The complete tags before the fault; all tags when there is no fault. */
   readonly tags: readonly Tagged[];
   /**
-   * null when the bytes are one or more whole tags. `at`: where the tag begins that cannot be read.
-   * Only the fault "incomplete" may disappear when more bytes arrive.
+   * null when the bytes are one or more whole tags. `at`: the start of the tag that cannot be read.
+   * Only the fault "incomplete" can disappear when more bytes arrive.
    */
   readonly fault: { readonly code: ConcertFaultCode; readonly at: number } | null;
 }
@@ -55,8 +55,8 @@ export function readTagged(bytes: Uint8Array): TaggedReading {
 }
 
 /**
- * Reads a tag and its length. When no tag follows a value, the length of that value was wrong, so
- * the value is removed from `tags`.
+ * Reads the next tag and its length. If no tag follows the previous value, the length of that value
+ * was wrong, so the value is removed from `tags`.
  */
 function readHead(
   text: string,

@@ -2,10 +2,10 @@ import { concat, ZvtCodecError } from "./bytes.ts";
 
 /** A whole message of ZVT as it stands in a frame or in the TCP stream (docs/zvt.md 4.1). */
 export interface Apdu {
-  /** Both bytes of the control field, 0x0601 for example. */
+  /** The control field of two bytes, for example 0x0601. */
   readonly control: number;
   readonly data: Uint8Array;
-  /** Whether the length field has three bytes where one byte would be enough. */
+  /** Whether the length field has three bytes although one byte would be enough. */
   readonly extended?: boolean;
 }
 
@@ -30,7 +30,7 @@ export function encodeApdu({ control, data, extended = false }: Apdu): Uint8Arra
   return bytes;
 }
 
-/** Reads bytes that must be exactly one APDU, as in a serial frame. */
+/** Reads bytes that must be exactly one APDU, as the content of a serial frame is. */
 export function decodeApdu(bytes: Uint8Array): Apdu {
   const size = apduSize(bytes, 0);
   if (size === undefined || size.total !== bytes.length) {
@@ -43,7 +43,7 @@ export function decodeApdu(bytes: Uint8Array): Apdu {
 }
 
 /**
- * First bytes of the control fields of ZVT. On a TCP stream any other first byte means that another
+ * The first bytes of ZVT's control fields. Any other first byte on a TCP stream means that another
  * protocol answers, or that the beginning of a message was missed (docs/zvt.md 12.7, 12.8).
  */
 const controlClasses: readonly number[] = [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0x84];
@@ -53,7 +53,7 @@ type ApduEvent =
   /** All bytes from an impossible control field on: the next message's start cannot be known. */
   | { readonly event: "garbage"; readonly bytes: Uint8Array };
 
-/** Joins the pieces of a stream, which may be cut at any byte, into APDUs (docs/zvt.md 3.2). */
+/** Joins the pieces of a stream, cut at any byte, into APDUs (docs/zvt.md 3.2). */
 export class ApduReader {
   #pending: Uint8Array = new Uint8Array(0);
 
@@ -83,7 +83,7 @@ export class ApduReader {
   }
 }
 
-/** Returns the number of bytes of an APDU; undefined until the length field is complete. */
+/** Returns the number of bytes of an APDU; undefined: its length field is not complete yet. */
 function apduSize(bytes: Uint8Array, at: number) {
   const short = bytes[at + 2];
   if (short === undefined) return undefined;

@@ -47,7 +47,7 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-/** Returns a number as BCD, as in amounts (docs/zvt.md 4.2). */
+/** Returns a number in BCD (two decimal digits a byte), as for amounts (docs/zvt.md 4.2). */
 export function encodeBcd(value: number, bytes: number): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new ZvtCodecError("value", `${value} is not a whole number from 0`);
@@ -86,7 +86,7 @@ export function decodeBigEndian(bytes: Uint8Array): number {
   return Number.parseInt(`0${toHex(bytes)}`, 16);
 }
 
-/** Reads bytes in order. Throws {@link ZvtCodecError} "truncated" when too few are left. */
+/** Reads bytes one after another. Throws {@link ZvtCodecError} "truncated" if too few are left. */
 export class ByteReader {
   readonly bytes: Uint8Array;
   #at = 0;

@@ -1,27 +1,27 @@
 /**
- * All numbered fields ("bitmaps", BMP) of docs/zvt.md 11.1 as data. Only its number says how long a
- * field is, so the reading of a message ends at a number that is not in this table.
+ * All numbered fields ("bitmaps", BMP) of docs/zvt.md 11.1 as data. Only a field's number says how
+ * long the field is, so a message cannot be read beyond a number that is not in this table.
  */
 
-/** A fixed length in bytes, or how the length is written before the content (docs/zvt.md 4.2). */
+/** A field's fixed length in bytes, or the form of the length before it (docs/zvt.md 4.2). */
 export type FieldLength = number | "llvar" | "lllvar" | "tlv";
 
 /** How a field's content becomes a value. Content of `pan`, `track2` or `secret` is card data. */
 export type Encoding =
-  /** Unsigned number, high byte first. */
+  /** An unsigned number, high byte first. */
   | "number"
   /** An amount in minor units, as decimal digits. */
   | "amount"
-  /** Two digits in each byte, decoded as text; a nibble above 9 becomes A..F. */
+  /** Decimal digits, two in each byte, decoded as text; a nibble above 9 becomes A to F. */
   | "digits"
   /** Card number: masked when decoded. */
   | "pan"
-  /** Track 2: only the masked card number is decoded. */
+  /** Track 2 of a card, of which only the masked card number is decoded. */
   | "track2"
-  /** Card data that only the codec may see: decoded as the number of its bytes. */
+  /** Card data that only the codec may see; the decoded value is the number of bytes. */
   | "secret"
   | "text"
-  /** A text that is followed by zeros (field 3B) or by one closing zero (field 8B). */
+  /** A text followed by several zero bytes (field 3B) or by one (field 8B). */
   | "zero-text"
   /** The totals of an end of day (docs/zvt.md 7.1). */
   | "totals"

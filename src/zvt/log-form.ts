@@ -1,4 +1,4 @@
-/** The only forms of a message that may be logged: no card data, no password, no PIN. */
+/** The only forms in which a message can be logged: without card data, password and PIN. */
 import { maskPansInText } from "../shared/masking/mask.ts";
 import { type Apdu, encodeApdu } from "./apdu.ts";
 import { encodeBigEndian, hexByte, toHex, ZvtCodecError } from "./bytes.ts";
@@ -12,9 +12,9 @@ import { type RawTag, writeTlvLength } from "./tags.ts";
 const HIDDEN_BYTE = "..";
 
 /**
- * Returns the bytes of an APDU in hexadecimal, with two dots for every byte that is, or may be,
- * card data, a password, or a digit of a card number in a text. Also hidden are bytes that cannot
- * be read, an unknown field with all that follows it, and unknown tags.
+ * Returns the bytes of an APDU in hexadecimal, with two dots for every byte that is, or could be,
+ * card data, part of a password, or a digit of a card number in a text. Hidden too are bytes that
+ * cannot be read, an unknown field with all bytes after it, and unknown tags.
  */
 export function safeHex(apdu: Apdu, options: Answering = {}): string {
   const bytes = encodeApdu(apdu);
@@ -42,7 +42,7 @@ function safeField({ number, content, tags, lengthBytes }: RawField): string {
   return name + safeContent(entry, content);
 }
 
-/** Returns the content of a field or part for the log, after its length digits if it has any. */
+/** Returns the content of a field or part for the log, preceded by its length digits, if any. */
 function safeContent(entry: Field | Part | undefined, content: Uint8Array): string {
   const length = toHex(writeLength(entry?.length, content.length));
   switch (entry?.as) {
@@ -75,7 +75,7 @@ function safeDigits(content: Uint8Array): string {
   return maskPansInText(digits) === digits ? digits : hidden(content);
 }
 
-/** Returns the bytes of a text with card numbers hidden; digits are alike in all character sets. */
+/** Returns a text's bytes with card numbers hidden; all character sets have the same digits. */
 function safeText(content: Uint8Array): string {
   const text = Array.from(content, (byte) => String.fromCharCode(byte)).join("");
   const masked = maskPansInText(text);

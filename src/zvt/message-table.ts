@@ -1,10 +1,9 @@
 /**
- * All messages (docs/zvt.md 6.1 to 8.4) as data: what stands in front of the numbered fields. How
- * to declare a message: add a line with the message's name, the control field, and its positional
- * parts in order, each as a key of {@link partTable}; a part that is not always there has a
- * condition. Numbered fields and the container need no declaration. If only the command before it
- * distinguishes a message from another message with the same control field, `answers` names this
- * command.
+ * All messages (docs/zvt.md 6.1 to 8.4) as data: which parts stand before the numbered fields. To
+ * declare a message, add a line with the message's name, the control field, and its positional
+ * parts in order, each as a key of {@link partTable}; a part that can be missing has a condition.
+ * Numbered fields and the container of tags are not declared. If two messages have the same control
+ * field, `answers` names the command before the message, which distinguishes them.
  */
 
 /** The length and the encoding of each positional part, by the part's name. */
@@ -30,7 +29,7 @@ export const partTable = {
   attribute: [1, "number"],
   lineFeeds: [1, "number"],
   text: ["rest", "text"],
-  /** Bytes that this program does not read: keys that were pressed. */
+  /** Bytes that this program does not interpret: the keys that were pressed. */
   data: ["rest", "bytes"],
 } as const satisfies Readonly<Record<string, readonly [Part["length"], Part["as"]]>>;
 
@@ -38,32 +37,32 @@ export type PartName = keyof typeof partTable;
 
 export interface Part {
   readonly name: PartName;
-  /** The length in bytes; "lllvar": a length stands before the part; "rest": all that is left. */
+  /** The length in bytes; "lllvar": the length stands before the part; "rest": all bytes left. */
   readonly length: number | "lllvar" | "rest";
   readonly as: "number" | "digits" | "secret-digits" | "bcd-number" | "text" | "bytes";
-  /** The condition under which the part is present; undefined: the part is always present. */
+  /** The condition for the part to be present; undefined: the part is always present. */
   readonly when: Condition | undefined;
 }
 
 export type Condition =
-  /** The part is present when the message has bytes left. */
+  /** The part is present when bytes of the message are left. */
   | "if-any"
-  /** Present if three bytes F0 to F9, its length, follow; one F0 is a status (docs/zvt.md 6.5). */
+  /** Present if its length, three bytes F0 to F9, follows; one F0 is a status (docs/zvt.md 6.5). */
   | "if-length-digits"
   /** Present after result code 6F if no numbered field follows (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
-  /** Present if more than a container is left of the message (docs/zvt.md 7.2). */
+  /** The part is present if more than a container of tags is left (docs/zvt.md 7.2). */
   | "if-no-container"
-  /** A vendor's short form: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
+  /** The part is a bare result code before the amount, a vendor's form (docs/zvt.md 7.1, 12.8). */
   | "if-bare-result"
-  /** Present after attribute FF: a count of line feeds instead of a text (docs/zvt.md 7.3). */
+  /** The part is a count of line feeds in place of a text, after attribute FF (docs/zvt.md 7.3). */
   | "if-line-feeds"
   | "if-no-line-feeds";
 
 interface MessageShape {
   readonly control: number;
   readonly parts: readonly Part[];
-  /** The command that a completion or an answer belongs to. */
+  /** The command to which this completion or answer belongs. */
   readonly answers?: number;
 }
 
@@ -89,7 +88,7 @@ const result: readonly GivenPart[] = [
 ];
 
 export const messages = {
-  // Commands of the register, docs/zvt.md 6.1 to 6.8
+  // Commands of the register (docs/zvt.md 6.1 to 6.8)
   registration: shape(0x0600, "password", "configByte", ["currency", "if-any"]),
   authorisation: shape(0x0601),
   "log-off": shape(0x0602),
@@ -140,7 +139,7 @@ export const messages = {
   "select-language": shape(0x0830, "language"),
   "change-baud-rate": shape(0x0840, "baudCode"),
   "activate-reader": shape(0x0850),
-  // Messages of the terminal, docs/zvt.md 7.4
+  // Messages of the terminal (docs/zvt.md 7.4)
   "set-register-time": shape(0x0401),
   "file-request": shape(0x040c),
   "input-request": shape(0x040d),
@@ -164,12 +163,12 @@ export const messages = {
   ),
   "print-text-block": shape(0x06d3),
   "blocked-list-query": shape(0x06e4),
-  // Answers, docs/zvt.md 4.1, 6.8, 8.1
+  // Answers to messages (docs/zvt.md 4.1, 6.8, 8.1)
   "positive-acknowledgement": shape(0x8000),
   "key-answer": answer(0x8000, 0x06e1, "data"),
   "numeric-answer": answer(0x8000, 0x06e2, "data"),
   "pin-answer": answer(0x8000, 0x06e3, "data"),
-  /** Any 84 xx except 84 00 and 84 1E; xx is the error code. */
+  /** All 84 xx except 84 00 and 84 1E, where xx is the error code. */
   "negative-acknowledgement": shape(0x8400),
   "currency-refused": shape(0x841e, ...result),
 } as const satisfies Record<string, MessageShape>;
@@ -187,7 +186,7 @@ const shapes = new Map<string, NamedShape>(
   ]),
 );
 
-/** Returns the shape of a message; undefined for a control field that is not in the table. */
+/** Returns the parts of a message; undefined: the control field is not in the table. */
 export function shapeOf(control: number, answering?: number): NamedShape | undefined {
   if (control === 0x8400) return shapes.get(`${0x8000}/`); // docs/zvt.md 4.1: 84 00 is positive too
   const shape = shapes.get(`${control}/${answering}`) ?? shapes.get(`${control}/`);

@@ -38,9 +38,9 @@ export interface Message {
   readonly control: number;
   readonly parts: Partial<PartValues>;
   readonly fields: FieldValues;
-  /** The container, field 06; null when the message has no container. */
+  /** The tags in the container (field 06); null when the message has no container. */
   readonly tags: readonly Tag[] | null;
-  /** The number of the first field that no table has; the bytes after it were not read. */
+  /** The number of the first field that is not in the table; the bytes after it were not read. */
   readonly unknownField: number | null;
 }
 
@@ -48,7 +48,7 @@ export interface DecodeOptions extends Answering {
   readonly charset?: Charset;
 }
 
-/** Returns a message without card data. Throws no other error than {@link ZvtCodecError}. */
+/** Returns a decoded message without card data. Throws only {@link ZvtCodecError}. */
 export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message {
   const raw = decodeRaw(apdu, options);
   const charset = options.charset ?? DEFAULT_CHARSET;
@@ -62,7 +62,7 @@ export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message 
   };
 }
 
-/** Returns the xx of a negative answer 84 xx to a command; undefined for any other message. */
+/** Returns the error code xx of a negative answer 84 xx; undefined for any other message. */
 export function errorCodeOf(control: number): number | undefined {
   return control >> 8 === 0x84 && control !== 0x8400 ? control & 0xff : undefined;
 }
@@ -91,7 +91,7 @@ function decodeParts(raw: readonly RawPart[], charset: Charset): Partial<PartVal
   const values: Partial<Record<PartName, FieldValue>> = {};
   for (const { part, content } of raw) {
     const { name, as } = part;
-    // A time-out of 04 FF that is not decimal counts as not sent (docs/zvt.md 7.2).
+    // A time-out in 04 FF whose digits are not decimal counts as missing (docs/zvt.md 7.2).
     if (as === "bcd-number" && !/^\d+$/.test(toHex(content))) continue;
     values[name] = decodeValue(as === "text" ? "zero-text" : as, content, charset);
   }
@@ -100,9 +100,9 @@ function decodeParts(raw: readonly RawPart[], charset: Charset): Partial<PartVal
 
 export interface MessageInput {
   readonly parts?: Partial<PartValues>;
-  /** The fields in the order in which they are written; the container comes last. */
+  /** The numbered fields in their order on the wire; the container comes after them. */
   readonly fields?: FieldInputs;
-  /** The tags of the container: undefined for no container, [] for an empty container `06 00`. */
+  /** The tags of the container; undefined: no container; []: an empty container `06 00`. */
   readonly tags?: readonly RawTag[];
   readonly charset?: Charset;
   /** The error code xx of a negative answer 84 xx. */
@@ -146,21 +146,21 @@ interface RawPart {
   readonly content: Uint8Array;
 }
 
-/** A message in pieces that {@link encodeRaw} joins again. Holds card data: never log it. */
+/** The pieces of a message, which {@link encodeRaw} joins again. With card data: never log them. */
 interface RawMessage {
   readonly control: number;
   readonly extended: boolean;
   readonly parts: readonly RawPart[];
   readonly fields: readonly RawField[];
-  /** A field's number that is not in the table of fields; reading ended there (docs/zvt.md 4.2). */
+  /** The number of a field that is not in the table, where reading ended (docs/zvt.md 4.2). */
   readonly unknownField: number | null;
-  /** The bytes that were not read: all after an unknown field, or all of an unknown command. */
+  /** The bytes that were not read: all after an unknown field, or all of an unknown message. */
   readonly rest: Uint8Array;
 }
 
-/** What the reader must know about the command that a message answers. */
+/** What must be known of the command to read the message that answers it. */
 export interface Answering {
-  /** Control field of the command that the message answers or completes (docs/zvt.md 6.5). */
+  /** The control field of the command that the message answers or completes (docs/zvt.md 6.5). */
   readonly answering?: number;
 }
 
@@ -196,13 +196,13 @@ const trailing = new RegExp(
 );
 const TRAILING_BYTES_MAX = 12;
 
-/** Returns the length of the container after the text of a print line; 0: there is no container. */
+/** Returns the number of bytes of a container after the text of a print line; 0: there is none. */
 function trailingContainer(name: PartName, reader: ByteReader): number {
   if (name !== "text") return 0;
   const bytes = Math.min(TRAILING_BYTES_MAX, reader.left);
   const tail = toHex(reader.bytes.subarray(reader.bytes.length - bytes));
   const found = trailing.exec(tail);
-  // A match that begins in the middle of a byte is no container.
+  // An odd index in hexadecimal digits is the middle of a byte, so no container begins there.
   return found && found.index % 2 === 0 ? found[0].length / 2 : 0;
 }
 
@@ -238,7 +238,7 @@ function isLengthDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
 }
 
-/** Whether the next two bytes are a currency: they begin no fields, or fields or nothing follow. */
+/** Whether the next two bytes are a currency: only fields follow them, or they begin no fields. */
 function isBareCurrency(reader: ByteReader): boolean {
   if (reader.peek() === 0x49) return false;
   return reader.left === 2 || isFields(remaining(reader, 2)) || !isFields(remaining(reader));
@@ -267,14 +267,14 @@ export function encodeRaw({ control, extended, parts, fields, rest }: RawMessage
   return { control, data, ...(extended ? { extended: true } : {}) };
 }
 
-/** One numbered field exactly as it stands on the wire. Holds card data: never log it. */
+/** One numbered field as on the wire. With card data: never log it. */
 export interface RawField {
   readonly number: number;
   /** The content of the field, without the field's number and length. */
   readonly content: Uint8Array;
   /** The data objects of a container (field 06); null for every other field. */
   readonly tags: readonly RawTag[] | null;
-  /** How many bytes the length of field 06 has, if more than necessary. */
+  /** The number of bytes of field 06's length, if more than necessary. */
   readonly lengthBytes?: number;
 }
 
@@ -297,7 +297,7 @@ function readFields(reader: ByteReader): Omit<RawMessage, "control" | "extended"
   return { fields: found, unknownField: null, rest: reader.rest() };
 }
 
-/** Reads a length that is written as digits, one in each byte, high nibble F (docs/zvt.md 4.2). */
+/** Reads a length of decimal digits, one in each byte, with high nibble F (docs/zvt.md 4.2). */
 function readDigitLength(reader: ByteReader, digits: number): number {
   let length = 0;
   const bytes = reader.take(digits);
@@ -338,8 +338,8 @@ function writeField({ number, content, tags, lengthBytes }: RawField): Uint8Arra
 }
 
 /**
- * Returns a message with one more tag at the end of its container, which is added if missing.
- * Throws {@link ZvtCodecError} when the message cannot be read.
+ * Returns a message with one more tag at the end of its container; adds a missing container. Throws
+ * {@link ZvtCodecError} when the message cannot be read.
  */
 export function withTag(apdu: Apdu, added: RawTag): Apdu {
   const raw = decodeRaw(apdu);

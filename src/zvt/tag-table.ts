@@ -1,14 +1,14 @@
 /**
  * The tags of docs/zvt.md 11.2 as data. Bit 6 of a tag's first byte says that the tag contains
- * further tags (docs/zvt.md 4.3); `container` says so here, and a test compares the two. `opaque`
- * marks tags with the bit set that contain plain content all the same (Feig, docs/zvt.md 12.5).
+ * other tags (docs/zvt.md 4.3); such tags are `container` here, and a test compares both. Tags that
+ * have the bit but contain no tags (Feig, docs/zvt.md 12.5) are `opaque`.
  */
 type TagEncoding =
   | "number"
   | "digits"
   | "text"
   | "bytes"
-  /** Card data; only the number of its bytes is decoded. */
+  /** Card data, of which only the number of bytes is decoded. */
   | "secret"
   | "container"
   | "opaque";

@@ -16,17 +16,17 @@ import {
   type TagValueOf,
 } from "./values.ts";
 
-/** One data object of a container, exactly as it stands on the wire (docs/zvt.md 4.3). */
+/** One tag with its content, exactly as in the container on the wire (docs/zvt.md 4.3). */
 export interface RawTag {
   readonly tag: number;
   readonly content: Uint8Array;
-  /** The tags inside; null for plain content. */
+  /** The tags inside this tag; null: plain content without tags. */
   readonly children: readonly RawTag[] | null;
-  /** How many bytes (1 to 3) the length has, if more than necessary. */
+  /** In how many bytes (1 to 3) the length is written, if in more than necessary. */
   readonly lengthBytes?: number;
 }
 
-/** The deepest nesting that is read; real receipts have four levels. */
+/** The deepest nesting of tags that is read; real receipts have four levels. */
 const TLV_DEPTH_MAX = 16;
 const TAG_BYTES_MAX = 4;
 
@@ -45,8 +45,8 @@ function readTags(content: Uint8Array, depth = 0): RawTag[] {
 }
 
 /**
- * Returns the tags inside a tag whose constructed bit is set; null when its content is plain. An
- * opaque tag has plain content; an unknown tag may have it, and is skipped (docs/zvt.md 4.3).
+ * Returns the tags inside a tag with the constructed bit; null: it contains none. An opaque tag has
+ * plain content; an unknown tag can have it, and is then skipped (docs/zvt.md 4.3).
  */
 function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
   const known = tagsByNumber.get(tag);
@@ -59,7 +59,7 @@ function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[]
   }
 }
 
-/** Returns bit 6 of the first byte of a tag (docs/zvt.md 4.3). */
+/** Returns whether bit 6 of the first byte of a tag is set (docs/zvt.md 4.3). */
 export function hasConstructedBit(number: number): boolean {
   let first = number;
   while (first > 0xff) first = Math.floor(first / 256);
@@ -90,7 +90,7 @@ function isOldFileTag(tag: number, reader: ByteReader): boolean {
   return !newForm;
 }
 
-/** Returns a length, and in how many bytes it is written if these are more than necessary. */
+/** Reads a length, and in how many bytes it is written if in more than necessary. */
 function readTlvLength(reader: ByteReader): { length: number; lengthBytes?: number } {
   const first = reader.byte();
   if (first <= 0x7f) return { length: first };
@@ -113,7 +113,7 @@ export function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(leng
   return concat([Uint8Array.of(0x7f + lengthBytes), encodeBigEndian(length, lengthBytes - 1)]);
 }
 
-/** Reads the content of field 06: a TLV length, and the tags that fill this length. */
+/** Reads the content of field 06: the length of the container, and the tags in it. */
 export function readContainer(reader: ByteReader) {
   const { length, ...written } = readTlvLength(reader);
   const content = reader.take(length);
@@ -134,17 +134,17 @@ export function writeTags(tags: readonly RawTag[]): Uint8Array {
   );
 }
 
-/** A data object of a container with its value, without card data. */
+/** One tag of a container with its decoded value, without card data. */
 export interface Tag {
   readonly tag: number;
-  /** The name in the table of tags; null for an unknown tag. */
+  /** The name in the table of tags; null: the tag is unknown. */
   readonly name: TagName | null;
-  /** The value; null for a tag that holds tags, the size for card data and unknown tags. */
+  /** The value; null: the tag contains tags; the number of bytes: card data or an unknown tag. */
   readonly value: FieldValue | null;
   readonly children: readonly Tag[] | null;
 }
 
-/** The longest content that is read as a number; longer content stays bytes. */
+/** The most bytes that are read as a number; a longer content stays bytes. */
 const NUMBER_BYTES_MAX = 6;
 
 export function decodeTags(tags: readonly RawTag[], charset: Charset): Tag[] {
@@ -161,18 +161,18 @@ function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charse
   if (as === "number" && (content.length === 0 || content.length > NUMBER_BYTES_MAX)) {
     return content;
   }
-  // Digits of any tag are masked: a terminal may put a card number into any tag.
+  // Digits are masked in every tag, because a terminal can put a card number into any tag.
   if (as === "digits") return maskPansInText(toHex(content).toUpperCase());
   return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
 
-/** Makes a tag. Bytes become the content as they are; digits are a string of even length. */
+/** Makes a tag. A content of bytes is taken unchanged; digits are a string of even length. */
 export function tag(name: TagName, value: number | string | Uint8Array, charset?: Charset): RawTag {
   const [number, as] = tagsByName[name];
   return { tag: number, content: encodeValue(as, value, charset), children: null };
 }
 
-/** Makes a tag that holds other tags. */
+/** Makes a tag that contains other tags. */
 export function container(name: TagName, children: readonly RawTag[]): RawTag {
   const [number] = tagsByName[name];
   if (!hasConstructedBit(number)) {
@@ -181,12 +181,12 @@ export function container(name: TagName, children: readonly RawTag[]): RawTag {
   return { tag: number, content: writeTags(children), children };
 }
 
-/** Makes a tag by its number, without tags inside, for vendors' and unknown tags. */
+/** Makes a tag by its number, without tags inside: for unknown tags and those of vendors. */
 export function rawTag(number: number, content: Uint8Array): RawTag {
   return { tag: number, content, children: null };
 }
 
-/** Returns all tags at the end of a path of names. */
+/** Returns all tags at a path, which names a tag on each level. */
 export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[] {
   const [name, ...deeper] = path;
   const found = (tags ?? []).filter((entry) => entry.name === name);
@@ -194,7 +194,7 @@ export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[]
   return found.flatMap(({ children }) => findTags(children, ...deeper));
 }
 
-/** Returns the value of the first tag at a path; undefined: no such tag, or another type. */
+/** Returns the value of the first tag at a path; undefined: no tag, or a value of another type. */
 export function tagValue<N extends TagName>(
   tags: readonly Tag[] | null,
   ...path: [...TagName[], N]

@@ -16,7 +16,7 @@ import type { Encoding, FieldName, fields } from "./field-table.ts";
 import type { Part, PartName, partTable } from "./message-table.ts";
 import type { NamedTag, TagName, tags } from "./tag-table.ts";
 
-/** The character sets of text and of tag 14 (docs/zvt.md 11.2, 11.7). */
+/** The character sets that a text can have and tag 14 can name (docs/zvt.md 11.2, 11.7). */
 export type Charset =
   | "cp437"
   | "utf8"
@@ -42,7 +42,7 @@ const sevenBitOfLetters = new Map(sevenBitLetters.map(([code, letter]) => [lette
 
 export function decodeText(bytes: Uint8Array, charset: Charset): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // These character sets all begin with ASCII.
+  // All these character sets except "zvt7" begin with ASCII.
   if (charset !== "zvt7" && isAscii(buffer)) return buffer.toString("latin1");
   if (charset !== "zvt7") return iconv.decode(buffer, charset, { stripBOM: false });
   return replaceEach(iconv.decode(buffer, "cp437"), lettersOfSevenBit);
@@ -96,7 +96,7 @@ export interface Totals {
   }[];
 }
 
-/** The number of bytes of content that is or may be card data, in place of the content. */
+/** A content that is or could be card data: only the number of its bytes is kept. */
 interface Hidden {
   readonly hiddenBytes: number;
 }
@@ -192,7 +192,7 @@ function decodeTotals(content: Uint8Array): Totals {
   return { receiptFrom, receiptTo, groups };
 }
 
-/** Returns the bytes of a value, filled up to `length`; a value that is bytes stays as it is. */
+/** Returns the bytes of a value, padded to `length`; a value of bytes stays as it is. */
 export function encodeValue(
   as: AnyEncoding,
   value: FieldValue,
@@ -232,7 +232,7 @@ function zeroText(bytes: Uint8Array, length: number | undefined): Uint8Array {
   return padded(bytes, length ?? (bytes.length > 0 ? bytes.length + 1 : 0));
 }
 
-/** Returns the bytes of totals; a group that is not named counts as zero. */
+/** Returns the bytes of totals; a group that is not named gets zero. */
 function encodeTotals({ receiptFrom, receiptTo, groups }: Totals): Uint8Array {
   return concat([
     fromHex(receiptFrom.padStart(4, "0")),

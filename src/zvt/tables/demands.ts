@@ -1,4 +1,4 @@
-/** The maintenance that a terminal asks its register to start (docs/zvt.md 6.1, 11.2, 11.5). */
+/** The maintenance demands that a terminal makes to its register (docs/zvt.md 6.1, 11.2, 11.5). */
 import { findTags, type Message, type Tag, tagValue } from "../index.ts";
 
 export type Demand =
@@ -14,13 +14,13 @@ const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0x51, "initialisation"],
   [0x62, "clock"],
   [0xb1, "end-of-day"],
-  // The merchant card is locked: the command 06 91 or 06 70 unlocks the card.
+  // C1: the merchant card is locked until 06 91 (set clock) or 06 70 (diagnosis).
   [0xc1, "clock"],
   [0xc2, "diagnosis"],
   [0xf0, "end-of-day"],
 ]);
 
-/** Maintenance by value of tag 1F13 (docs/zvt.md 11.2), without 03 for outdated commands. */
+/** The maintenance by value of tag 1F13 (docs/zvt.md 11.2), without the outdated value 03. */
 const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x00, "diagnosis"],
   [0x01, "end-of-day"],
@@ -28,15 +28,15 @@ const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x04, "emv-diagnosis"],
 ]);
 
-/** The bits of the status byte in a completed registration (docs/zvt.md 6.1). */
+/** The bits of the status byte in the completion of a registration (docs/zvt.md 6.1). */
 const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
-/** The value of tag 1F43 (inside tag E4) of a device that needs an initialisation. */
+/** The value of tag 1F43 (inside tag E4) of a device that requires an initialisation. */
 const DEVICE_NOT_INITIALISED = 0x01;
 
 /**
  * Returns the demands in the completion of a status enquiry. The locks in tag 1F55 are ignored,
- * because documents contradict each other about what these locks mean (docs/zvt.md 11.2).
+ * because the documents contradict each other about their meaning (docs/zvt.md 11.2).
  */
 export function demandsOfStatus({ parts, tags }: Message): readonly Demand[] {
   const status = ofStatus.get(parts.terminalStatus ?? 0);

@@ -1,12 +1,11 @@
 import type { Message } from "../index.ts";
 import texts from "./code-texts.json" with { type: "json" };
 
-/** Languages of the texts for codes. */
 export type Language = "en" | "fr" | "de";
 
 type Texts = Readonly<Record<Language, string>>;
 
-/** The meaning of a code to the customer. */
+/** What a code says about the customer or the card. */
 type CodeReason =
   | "declined"
   | "cancelled"
@@ -14,10 +13,10 @@ type CodeReason =
   | "wrong-currency"
   | "already-reversed";
 
-/** The texts of result and error codes of docs/zvt.md 11.4 (field 27, 06 1E and 84 xx), by code. */
+/** The texts of the result and error codes of docs/zvt.md 11.4 (field 27, 06 1E and 84 xx). */
 const knownTexts: Readonly<Record<string, Texts>> = texts.results;
 
-/** Codes that reject the customer or the card. Any other code is a fault of the terminal. */
+/** The codes that reject the customer or the card; any other code is a fault of the terminal. */
 const reasons = new Map<number, CodeReason>([
   ...[
     0x00, 0x37, 0x64, 0x65, 0x67, 0x68, 0x6e, 0x71, 0x72, 0x73, 0x76, 0x78, 0x79, 0x7a, 0x7b, 0x7c,
@@ -34,7 +33,7 @@ const reasons = new Map<number, CodeReason>([
 const HOST_CODE_MIN = 1;
 const HOST_CODE_MAX = 99;
 
-/** Returns what a code means to the customer, and its texts. */
+/** Returns what a code says about the customer, and the code's texts. */
 export function resultCode(code: number): { readonly reason: CodeReason; readonly texts: Texts } {
   const known = knownTexts[codeText(code)];
   if (known) return { reason: reasons.get(code) ?? "terminal-fault", texts: known };
@@ -51,14 +50,14 @@ export function resultText(code: number, language: Language): string {
   return resultCode(code).texts[language];
 }
 
-/** Returns a result code in hexadecimal (`6C`), with its text in a language. */
+/** Returns a result code in hexadecimal, for example `6C`, with its text in a language. */
 export function coded(code: number, language: Language): { code: string; text: string } {
   return { code: codeText(code), text: resultText(code, language) };
 }
 
 /**
- * Codes of a locked terminal (docs/zvt.md 5.3, 11.5), which sends them in an abort 06 1E without a
- * result. In the result of a payment the same codes come from the bank.
+ * The texts of codes that a locked terminal sends in an abort 06 1E without a report (docs/zvt.md
+ * 5.3, 11.5). In the report of a payment the same codes come from the bank.
  */
 const locks: Readonly<Record<string, Texts>> = texts.locks;
 
@@ -67,21 +66,21 @@ export function refusalText(code: number, language: Language): string {
   return locks[codeText(code)]?.[language] ?? resultText(code, language);
 }
 
-/** Returns a code that comes from the terminal, with its text (`6C aborted`). */
+/** Returns a code that the terminal itself sends, with its text, for example `6C aborted`. */
 export function refusal(code: number, language: Language): string {
   return `${codeText(code)} ${refusalText(code, language)}`;
 }
 
-/** Returns whether a code that comes from the terminal says that the terminal is locked. */
+/** Returns whether a code that the terminal itself sends says that the terminal is locked. */
 export function isLock(code: number): boolean {
   return locks[codeText(code)] !== undefined;
 }
 
-/** Codes after which the same card may work: card unreadable, PIN wrong, or bank not reached. */
+/** The codes after which the same card can work: card unreadable, PIN wrong, bank not reached. */
 const sameCardCodes: readonly number[] = [
   0x37, 0x64, 0x65, 0x66, 0x6c, 0x72, 0x7b, 0x7c, 0x7d, 0x7e, 0x9b, 0x9c, 0xa0, 0xa1, 0xa3, 0xeb,
   0xec,
-  // ISO 8583 codes as hosts use them: allowable tries left, issuer or switch not available.
+  // Response codes of ISO 8583: allowable PIN tries left, issuer or switch not available.
   91, 96,
 ];
 
@@ -104,38 +103,38 @@ export function isGoodCompletion(code: number): boolean {
   return goodCompletionCodes.includes(code);
 }
 
-/** Returns a host's code as two digits, `05` for example. */
+/** Returns a code of the bank's host as two digits, for example `05`. */
 function hostCodeText(code: number): string {
   return String(code).padStart(2, "0");
 }
 
-/** The error code of a terminal that requires a registration first. */
+/** The error code of a terminal that first requires a registration. */
 export const NOT_REGISTERED = 0x6b;
 
-/** Returns the code of 06 1E, 84 1E or 84 xx; if it has none: FF, other error. */
+/** Returns the code in 06 1E, 84 1E or 84 xx; FF (other error) if the message has none. */
 export function codeOf({ parts, control }: Message): number {
   if (parts.resultCode !== undefined) return parts.resultCode;
   return control >> 8 === 0x84 ? control & 0xff : 0xff;
 }
 
-/** Returns a code in hexadecimal (`6C`), as in answers and logs. */
+/** Returns a code in hexadecimal, for example `6C`, as in answers and logs. */
 export function codeText(code: number): string {
   return code.toString(16).padStart(2, "0").toUpperCase();
 }
 
 /**
- * The status codes of 04 FF in docs/zvt.md 11.3, and those that Ingenico devices send (A0 to A5).
- * Where 11.3 marks a code with x, the German text is word for word what a certified unattended
- * terminal without its own display has to show.
+ * The texts of the status codes of 04 FF in docs/zvt.md 11.3, and of those of Ingenico devices (A0
+ * to A5). For a code that 11.3 marks with x, the German text is word for word what a certified
+ * unattended terminal without its own display has to show.
  */
 const statuses: Readonly<Record<string, Texts>> = texts.statuses;
 
-/** Added to a status code up to 27, this means: the card must be removed too (docs/zvt.md 11.3). */
+/** This value is added to a status up to 27 if the card must be removed (docs/zvt.md 11.3). */
 const CARD_REMOVAL = 0x40;
 const CARD_REMOVAL_MIN = 0x41;
 const CARD_REMOVAL_MAX = 0x67;
 
-/** Returns the texts of a status; null without texts, as for FF, whose message brings the text. */
+/** Returns the texts of a status; null: it has none, as FF, whose message contains the text. */
 export function intermediateTexts(code: number): Texts | null {
   const own = statuses[codeText(code)];
   if (own) return own;
@@ -148,10 +147,10 @@ export function intermediateTexts(code: number): Texts | null {
 
 /** Card type names by the number in field 8A or tag 41 (docs/zvt.md 11.6); 46 is Maestro. */
 const cardNames: Readonly<Record<number, string>> = texts.cards;
-/** The value of field 8A that refers to tag 41 for the card type (docs/zvt.md 7.1). */
+/** The value of field 8A if the card type stands in tag 41 (docs/zvt.md 7.1). */
 const SEE_TAG_41 = 0xff;
 
-/** Returns the name of a card type; undefined when the terminal names none or an unlisted one. */
+/** Returns the name of a card type; undefined: the terminal names none, or the type is unknown. */
 export function cardTypeName(
   cardType: number | undefined,
   tag41: number | undefined,
