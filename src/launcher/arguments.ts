@@ -35,7 +35,7 @@ const optionTypes = {
 } as const;
 
 interface CommandRow {
-  /** The options that this command takes; a command refuses options that its row does not list. */
+  /** The options that this command accepts; any other option is refused. */
   readonly options?: ReadonlyArray<keyof typeof optionTypes>;
   /** Words of which one may follow the command, such as `journal` in `restore journal`. */
   readonly subjects?: readonly string[];
@@ -65,7 +65,7 @@ const rows: ReadonlyArray<readonly [string, CommandRow]> = Object.entries(comman
 
 type Values = ReturnType<typeof parse>["values"];
 
-/** A command with its options; `simulate` holds the arguments after the command `simulate`. */
+/** The parsed command line; `simulate` holds the arguments after the command `simulate`. */
 export type LauncherArguments = ReturnType<typeof readArguments>;
 
 /** Reads the arguments after `launch.sh`. Throws {@link ProgramExit} 64 with the reason. */

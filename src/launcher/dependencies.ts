@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Whether node_modules holds the packages of package-lock.json: exit code 0 or 1. The shell files
- * call this before anything else is loaded, so the file uses nothing but Node. Versions are
- * compared and not dates, so that a kiosk without network keeps packages that are right.
+ * Checks whether node_modules holds the packages of package-lock.json: exit code 0 or 1. The shell
+ * files call this before any package can be loaded, so this file uses nothing but Node.js. It
+ * compares versions and not dates, so that a kiosk without network keeps packages that are right.
  */
 interface Package {
   readonly version?: string;
@@ -17,13 +17,13 @@ interface Package {
 
 const root = join(import.meta.dirname, "../..");
 const wanted = packagesOf("package-lock.json");
-// The record that npm itself keeps of what it has installed.
+// The list in which npm records the packages that it has installed.
 const installed = packagesOf("node_modules/.package-lock.json");
 
 const areInstalled = Object.entries(wanted).every(([path, entry]) => {
   if (path === "" || entry.link) return true;
   const found = installed[path];
-  // A delivered archive has no development packages, and no machine has every optional package.
+  // Packages may be missing: no archive has development ones, no system has all optional ones.
   if (!found) return Boolean(entry.optional ?? entry.dev ?? entry.devOptional);
   return found.version === entry.version && found.integrity === entry.integrity;
 });

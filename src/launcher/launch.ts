@@ -77,7 +77,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
   }
 }
 
-/** Returns the demo's data folder if only the demo runs, else the default (docs/design.md 9.1). */
+/** Returns the demo's data folder if the demo runs alone, else the default (docs/design.md 9.1). */
 async function targetDirectory(): Promise<string> {
   if (!existsSync(demoDataDirectory)) return defaultDataDirectory;
   const { isDemoTarget } = await import("./demo/settings.ts");

@@ -3,8 +3,8 @@ import { defaultDataDirectory } from "../shared/version-files.ts";
 import { answerWithinDefaultMs, keepAlive } from "./commands/keep-alive.ts";
 
 /**
- * The entry of launch.sh, launch.cmd, always-up.sh and always-up.cmd. Before the command is known,
- * only the check of the keep-alive is loaded, which runs every two minutes on a small machine.
+ * The entry of launch.sh, launch.cmd, always-up.sh and always-up.cmd. At first only the check of
+ * the keep-alive is loaded, because it runs every two minutes, also on a small machine.
  */
 const [first, second, third, ...others] = process.argv.slice(2);
 const plainKeepAlive =

@@ -5,7 +5,7 @@ import type { Clock } from "../shared/time.ts";
 const codes = { good: "32", bad: "31", warn: "33", plain: "0", bold: "1" };
 export type Mood = Exclude<keyof typeof codes, "bold">;
 
-/** The widths of the first two columns: a name and a state. */
+/** The widths of the first two columns, in characters: a name and a state. */
 const ROW = { name: 19, state: 15 };
 const FINDING: typeof ROW = { name: 11, state: 4 };
 
@@ -23,7 +23,7 @@ export function createOutput() {
     /** Prints a line of the doctor, with narrower columns. */
     finding: (name: string, mood: Mood, verdict: string, says: string): void =>
       out.row(FINDING, name, mood, verdict, says),
-    /** Prints a text as it stands, to be copied or read by a program. */
+    /** Prints a text unchanged, for a person to copy or a program to read. */
     text: (text: string): void => out.text(text),
     note: (text: string): void => out.lines(text, "plain"),
     fault: (text: string): void => err.lines(text, "bad"),
@@ -55,7 +55,7 @@ class Writer {
     this.text(`${head}${rest}`.trimEnd());
   }
 
-  /** Prints lines; the rest of a line that is too long goes below the text that it continues. */
+  /** Prints lines; the rest of a line that is too long continues below its explanation. */
   lines(text: string, mood: Mood): void {
     const columns = this.#columns;
     const lines = columns > 0 ? fitted(forThisSystem(text), columns) : text.split("\n");
@@ -67,20 +67,20 @@ class Writer {
     return `\u001b[${codes[mood]}m${text}\u001b[0m`;
   }
 
-  /** The terminal's width; 0 of a file or pipe, where no line is broken. */
+  /** The terminal's width in columns; 0 for a file or pipe, where no line is broken. */
   get #columns(): number {
     return this.#stream.isTTY ? this.#stream.columns : 0;
   }
 }
 
-/** The form of an entry: a term and, after two spaces or more, its explanation. */
+/** A line of two columns: a term and, after two spaces or more, its explanation. */
 const entry = /^( *\S.*? {2,})(\S.*)$/;
-/** The indentation, in columns, from which a line continues the explanation above it. */
+/** A line that is indented by this many columns continues the explanation above it. */
 const SECOND_COLUMN_FROM = 20;
-/** The narrowest second column; on a narrower terminal explanations stand below their terms. */
+/** The narrowest explanation; on a narrower terminal explanations stand below their terms. */
 const SECOND_COLUMN_MIN = 20;
 
-/** Returns the lines of a text, which may have entries of two columns, broken at `columns`. */
+/** Returns the lines of a text, which can have two columns, broken at the width `columns`. */
 export function fitted(text: string, columns: number): string[] {
   const parts: Array<{ readonly head: string; text: string; readonly isColumn: boolean }> = [];
   for (const line of text.split("\n")) {
@@ -126,7 +126,7 @@ export function wrap(text: string, columns: number, used: number, indent: number
   return [...lines, line].join(`\n${" ".repeat(indent)}`);
 }
 
-/** Lets a command go on when the reader of its output ends, as in `launch.sh start | head -1`. */
+/** Lets a command finish when the reader of its output ends early, as in `start | head -1`. */
 function goOnWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -135,12 +135,12 @@ function goOnWithoutReader(): void {
   }
 }
 
-/** Returns a text with the names of the shell files as they are on this system. */
+/** Returns a text with the names of the shell files (.sh or .cmd) as this system has them. */
 export function forThisSystem(text: string, platform: string = process.platform): string {
   return platform === "win32" ? text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd") : text;
 }
 
-/** Returns an argument quoted as the shell of this system needs it, for a person to copy. */
+/** Returns an argument quoted for the shell of this system, so that a person can copy it. */
 export function shellArgument(text: string): string {
   if (/^[\w@+=:,./-]+$/.test(text)) return text;
   // cmd.exe knows double quotes only; inside double quotes, curl.exe reads \" as a quote.
@@ -173,6 +173,6 @@ export function duration(ms: number): string {
 export interface CommandContext extends Installation {
   readonly clock: Clock;
   readonly output: Output;
-  /** Whether all programs run and nothing stops them; only in a launcher that is their parent. */
+  /** Whether all programs run and nothing stops them; only if this launcher is their parent. */
   readonly ownProgramsRun?: () => boolean;
 }

@@ -33,13 +33,13 @@ const PORT_TRIES = 5;
  */
 export async function runDemo(context: CommandContext, name: string | undefined): Promise<number> {
   const { dataDirectory, output } = context;
-  // The doctor's code knows which protocols the setup file accepts.
+  // The doctor's code is loaded because it knows which protocols the setup file accepts.
   const protocol = name && (await import("../doctor/check-config.ts")).readProtocol(name);
   output.text(`Demo in ${dataDirectory}`);
   const exitCode = await withLaunchLock(context, () => setUp(context, protocol));
   const setup = readDemoSetup(dataDirectory);
   if (exitCode !== exitCodes.ok || setup === undefined) return exitCode;
-  // A person may have left the terminal without power, cable, paper or customer.
+  // The simulated terminal may still be without power, cable, paper or customer from earlier use.
   await sayToTerminal(dataDirectory, "reset");
   await terminalConnected(context);
   await paySample(context, setup);
@@ -96,10 +96,10 @@ async function startOnFreePorts(
       throw error;
     });
     if (started === exitCodes.ok) return started;
-    // Simulators that have started hold ports that the next attempt needs, so all are stopped.
+    // The simulators that have started are stopped, because the next attempt needs their ports.
     await stopHere(context, true);
     const next = await choosePorts(ports);
-    // A port of the demo may be free again after EADDRINUSE: another demo held it for a moment.
+    // After EADDRINUSE the same ports may be free again, because another demo held them briefly.
     const why = started instanceof ProgramExit ? [...faults, started.message] : faults;
     const wasTaken = why.some((text) => text.includes("EADDRINUSE"));
     const isSame = JSON.stringify(next) === JSON.stringify(ports);
@@ -114,7 +114,7 @@ async function startOnFreePorts(
   }
 }
 
-/** Prints which parts of the demo do not run; prints nothing if no part runs. */
+/** Prints which programs of the demo do not run; prints nothing if all of them run. */
 function reportIncomplete({ programs, simulators }: InstallationStatus, output: Output): void {
   const stopped = [
     ...programs.filter(({ state }) => state === "stopped").map(({ program }) => program),
@@ -125,7 +125,7 @@ function reportIncomplete({ programs, simulators }: InstallationStatus, output: 
   output.note(`The demo was incomplete (${why}), so the whole demo is stopped and started again.`);
 }
 
-/** Waits until tp-manager has reached the terminal: a payment before that is refused. */
+/** Waits until tp-manager has reached the terminal, because it refuses payments before that. */
 async function terminalConnected(context: CommandContext): Promise<void> {
   const { dataDirectory, logDirectory, clock } = context;
   const spec = programSpec("tp-manager", dataDirectory);

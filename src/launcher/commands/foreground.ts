@@ -16,10 +16,10 @@ import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
 import { stopHere } from "./stop.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
-/** The time in which a program may print its fault after the other program has ended. */
+/** How long a program may take to print its fault after the other program has ended. */
 const LAST_OUTPUT_MS = 1_000;
 const READY_CHECK_MS = 5_000;
-/** A program that ends sooner after its start counts as a program that could not start. */
+/** A program that ends within this time after its start counts as one that could not start. */
 const STARTING_MS = 10_000;
 const PREFIX_COLUMNS = 10;
 
@@ -34,7 +34,7 @@ type Child = ReturnType<typeof startChild>;
 export async function runForeground(context: CommandContext): Promise<number> {
   const { dataDirectory } = context;
   const specs = programSpecs(dataDirectory);
-  // The signals are caught before anything is started, so that none leaves a child running.
+  // Signals are caught before a program is started, so that no signal leaves a child running.
   const { promise: signalled, resolve: onSignal } = Promise.withResolvers<void>();
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
     process.on(signal, () => onSignal());
@@ -59,12 +59,12 @@ export async function runForeground(context: CommandContext): Promise<number> {
   const isUp = (): boolean => stopping === undefined && children.every(isRunning);
   const { first, hasSwitched } = await untilOneEnds(context, children, isUp);
   if (hasSwitched) return await leaveAfterUpdate(context, stopping !== undefined);
-  // `launch.sh stop` records a stop, which counts like a signal to this process.
+  // `launch.sh stop` records a stop, which has the same effect as a stop signal to this process.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
   // Both programs often have the same fault, so the program that still runs gets time to print it.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
-  // On a slow machine the second program starts later, so it gets as long as the first one ran.
+  // On a slow machine a program needs longer to fail, so it gets as long as the other one ran.
   const isFailedStart = first === exitCodes.configuration || ranMs < STARTING_MS;
   const limitMs = isFailedStart ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
   if (!asked) await within(context.clock, "last output", limitMs, all);
@@ -76,7 +76,7 @@ export async function runForeground(context: CommandContext): Promise<number> {
   return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
 }
 
-/** Resolves when a program has ended; if an update ended the program, after the update. */
+/** Resolves when a program has ended; if an update ended it, when that update is over. */
 async function untilOneEnds(
   context: CommandContext,
   children: readonly Child[],
@@ -100,7 +100,7 @@ async function untilOneEnds(
 }
 
 /**
- * Takes each waiting version while the programs run; returns whether an update has ended them.
+ * Installs each version that is ready while the programs run; returns whether that has ended them.
  * Calls `onWork` with true when an update begins, with false when it left the programs running.
  */
 async function takeVersions(
@@ -162,7 +162,7 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
   for (const one of children) {
     const { spec, process: child, ended } = one;
     // Windows has no SIGTERM for other processes, so a message asks the program to stop. A program
-    // that does not answer is killed, because its output would go nowhere after this process.
+    // that does not answer is killed, because its output is lost when this process has ended.
     if (isRunning(one) && process.platform !== "win32") child.kill("SIGTERM");
     else if (isRunning(one)) {
       await askStop(spec, context.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
@@ -172,17 +172,17 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
 }
 
 const BEAT_WITHIN_MS = 5_000;
-/** The longest start of a program: a program answers only when it has migrated its store. */
+/** The longest start of a program, which migrates its database before it answers. */
 const MIGRATION_MS = 300_000;
-/** The number of reports in one watchdog time of systemd; sd_watchdog_enabled(3) asks for two. */
+/** The number of reports in one watchdog interval; sd_watchdog_enabled(3) recommends two. */
 const BEATS = 4;
 const MICROSECONDS = 1_000;
 
 /**
- * Reports to systemd that both programs answer, as often as the unit asks for (docs/design.md 9.5).
- * While a program hangs, no report is sent, and systemd restarts the service. systemd-notify sends
- * the report, because Node.js has no datagram sockets of files. `isAtWork`: whether an update has
- * stopped the programs.
+ * Reports to systemd that both programs answer, as often as the unit demands (docs/design.md 9.5).
+ * While a program hangs, no report is sent, and systemd restarts the service. The tool
+ * systemd-notify sends the report, because Node.js has no Unix datagram sockets. `isAtWork`:
+ * whether an update has stopped the programs.
  */
 export async function beatWatchdog(
   context: CommandContext,

@@ -28,9 +28,9 @@ import { findProcesses, type ProgramSpec, programSpecs } from "../processes/proc
 import { startProgram, stopProcess } from "../processes/programs.ts";
 import { finishUpdate } from "./start.ts";
 
-/** The number of unanswered probes in a row after which a process counts as hung. */
+/** The number of unanswered status requests in a row after which a process counts as hung. */
 const MISSED_MAX = 2;
-/** The size at which logs/keep-alive.log is renamed and begun anew. */
+/** The size in bytes at which logs/keep-alive.log is renamed and a new log begins. */
 const LOG_BYTES_MAX = 1024 * 1024;
 
 /**
@@ -47,7 +47,7 @@ export async function repair(dataDirectory: string, answerWithinMs: number): Pro
     const lock = tryLaunchLock(dataDirectory);
     if (!lock) return exitCodes.ok;
     try {
-      // An operator may have stopped the programs before this process got the lock.
+      // An operator may have stopped the programs while this process waited for the launch lock.
       if (deliberateStop(dataDirectory) !== undefined) return exitCodes.ok;
       return (await finishUpdate(context)) ?? (await repairAndUpdate(context, answerWithinMs));
     } finally {
@@ -60,7 +60,7 @@ export async function repair(dataDirectory: string, answerWithinMs: number): Pro
   }
 }
 
-/** Repairs the programs, then goes back from a version that crashes or takes a waiting version. */
+/** Repairs the programs; then replaces a version that crashes, or installs one that is ready. */
 async function repairAndUpdate(context: CommandContext, answerWithinMs: number): Promise<number> {
   const repair = new Repair(context, answerWithinMs);
   const exitCode = await repair.run();
@@ -81,7 +81,7 @@ class Repair {
   readonly #run: string;
   #unlogged = false;
   #closing: Promise<void> | undefined;
-  /** The name of a program that ends or hangs again and again by its own fault, and how often. */
+  /** The name of a program that keeps failing by its own fault, with the number of its failures. */
   crashing: string | undefined;
 
   constructor(context: CommandContext, answerWithinMs: number) {
@@ -103,7 +103,8 @@ class Repair {
       })),
     );
     for (const { name, record } of outcomes) {
-      // This counts without a new failure too: a payment may have prevented going back before.
+      // A crash loop counts even without a new failure, because a payment can have prevented the
+      // return to the previous version in an earlier run.
       if (record && isCrashLoop(record)) {
         this.crashing = `${name} failed ${record.failures} times (${record.kind})`;
       }
@@ -113,7 +114,7 @@ class Repair {
     try {
       writeMemory(this.#run, memory);
     } catch (error) {
-      // On a full disk the pauses between launches are not stored, and the probes continue.
+      // On a full disk the failures cannot be stored, but the programs are still checked.
       const storage = storageFault(error, dataDirectory);
       this.#report(storage ?? `could not store the failures: ${(error as Error).message}`);
     }
@@ -133,7 +134,7 @@ class Repair {
     return await this.#launch(spec, record, "was not running");
   }
 
-  /** Replaces a process after two unanswered probes; after one, it may be starting or stopping. */
+  /** Replaces a process after two unanswered requests; after one it may be starting or stopping. */
   async #replace(spec: ProgramSpec, before: FailureRecord) {
     const { clock } = this.#context;
     const missed = before.missed + 1;
@@ -160,7 +161,7 @@ class Repair {
   async #launch(spec: ProgramSpec, before: FailureRecord, why: string) {
     const { clock } = this.#context;
     if (isPaused(before, clock.now())) return { record: before, exitCode: exitCodes.unavailable };
-    // The data folder is closed to other users once, for both programs.
+    // The data folder is closed to other users before the first launch, once for both programs.
     this.#closing ??= closeDataFolder(this.#context.dataDirectory).then((fault) => {
       if (fault !== undefined) this.#report(fault);
     });

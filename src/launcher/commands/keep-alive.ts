@@ -5,7 +5,7 @@ import { probe } from "../processes/probe.ts";
 
 const { existsSync } = process.getBuiltinModule("node:fs");
 
-/** The default time limit for a program's answer; even a busy machine answers much sooner. */
+/** The default time limit of a program's answer, in milliseconds; answers come much sooner. */
 export const answerWithinDefaultMs = 5_000;
 
 const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];
@@ -21,7 +21,7 @@ export async function keepAlive(dataDirectory: string, answerWithinMs: number): 
   if (isStoppedOnPurpose(dataDirectory)) return 0;
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
-  // keep-alive.json records earlier failures; while it exists, the repair has to run and update it.
+  // While keep-alive.json exists, it records earlier failures, which the repair has to update.
   const isUpdating = updateFiles.some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./keep-alive-repair.ts");

@@ -5,8 +5,8 @@ import { writeTicket } from "../../shared/process/kiosk-ticket.ts";
 import type { CommandContext } from "../output.ts";
 
 /**
- * Prints the address of the kiosk's own pages with a fresh ticket, for the script that starts the
- * browser (docs/browser-kiosk.md 2). Throws {@link ProgramExit}.
+ * Prints the address of the kiosk's own pages with a new login ticket, for the script that starts
+ * the browser (docs/browser-kiosk.md 2). Throws {@link ProgramExit}.
  */
 export function kioskAddress({ dataDirectory, configFile, output }: CommandContext): number {
   const port = settingsIn(configFile)("KIOSK_PORT");

@@ -21,9 +21,9 @@ interface Copy {
 /**
  * Restores both databases, or the database that `subject` names, from copies
  * (docs/rules/17-loss.md): from the newest copies, or from those of the day `from` (YYYY-MM-DD).
- * The present files are kept under another name. A note makes the programs import from each other
- * what happened since the copy. Throws {@link ProgramExit} when the programs run or a copy is
- * missing or damaged; nothing has changed then.
+ * The present databases are kept under another name. A note in the data folder makes the programs
+ * import from each other what happened since the copy. Throws {@link ProgramExit} when the programs
+ * run or a copy is missing or damaged; then nothing has changed.
  */
 export function restore(context: CommandContext, wanted: Wanted): Promise<number> {
   return withLaunchLock(context, () => restoreHere(context, wanted));
@@ -45,7 +45,7 @@ async function restoreHere(
   }
   const wanted = stores.filter((store) => subject === undefined || subject === store);
   const copies = wanted.map((store) => copyOf(dataDirectory, store, from));
-  // While these locks are held, no program starts, so that none meets one restored database only.
+  // While these locks are held, no program can start with one database restored and one not.
   await withProgramLocks(dataDirectory, () => {
     const aside = putBack(dataDirectory, copies, fileTime(clock.now()));
     for (const copy of copies) {
@@ -62,12 +62,12 @@ async function restoreHere(
 }
 
 /**
- * Puts copies in place of the databases, and returns the folder of the replaced files. All copies
- * are complete next to the databases before the first database is replaced.
+ * Replaces the databases with their copies, and returns the folder of the replaced files. All
+ * copies are complete next to the databases before the first database is replaced.
  */
 function putBack(data: string, copies: readonly Copy[], at: string): string {
   const targetOf = ({ store }: Copy): string => join(data, `${store}.db`);
-  // A restore that was cut off is finished first, because an operator decided on it.
+  // An earlier restore that was cut off is finished first, because an operator had ordered it.
   for (const copy of copies) finishPutBack(targetOf(copy));
   for (const copy of copies) stageCopy(targetOf(copy), copy.path, at);
   for (const copy of copies) {

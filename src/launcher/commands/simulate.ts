@@ -4,11 +4,11 @@ import { terminalControl } from "../demo/settings.ts";
 import type { CommandContext } from "../output.ts";
 import { httpCall } from "../processes/network.ts";
 
-/** The list of the terminal's commands; the member "word" holds a command's name. */
+/** The list of commands that the simulated terminal knows; the member "word" holds the name. */
 const commandList = z.array(z.record(z.string(), z.string()));
 const refusal = z.object({ error: z.string() });
 
-/** The HTTP status for a command that the terminal cannot carry out now. */
+/** The HTTP status for a command that the simulated terminal cannot carry out now. */
 const NOT_NOW = 409;
 
 /**
@@ -33,7 +33,7 @@ export async function simulate(
   return exitCodes.ok;
 }
 
-/** Gives the terminal a command. Throws {@link ProgramExit} if no terminal runs or it refuses. */
+/** Gives a simulated terminal a command. Throws {@link ProgramExit} if none runs or it refuses. */
 export async function sayToTerminal(
   dataDirectory: string,
   command: string,
@@ -52,7 +52,7 @@ function controlOf(dataDirectory: string): string {
   return control;
 }
 
-/** Returns the values of `--name value`; one argument may have no name and is called "value". */
+/** Returns the values of arguments `--name value`; a single argument without a name is "value". */
 function valuesIn(args: readonly string[]): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (let at = 0; at < args.length; at++) {

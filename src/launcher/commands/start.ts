@@ -26,7 +26,7 @@ export function restart(context: CommandContext): Promise<number> {
 
 /**
  * Starts the programs that do not run, a demo's simulators first, and returns the exit code. If a
- * start fails, all that this call has started are stopped again. The caller holds the launch lock.
+ * start fails, whatever this call has started is stopped again. The caller holds the launch lock.
  */
 export async function startHere(context: CommandContext): Promise<number> {
   const { dataDirectory, clock, output } = context;
@@ -55,7 +55,7 @@ export async function startHere(context: CommandContext): Promise<number> {
   return failure.exitCode;
 }
 
-/** Closes the data folder to other users at the first start on Windows; prints why if it cannot. */
+/** Closes the data folder to other users at the first start on Windows; prints why that failed. */
 export async function closeFolder({ dataDirectory, output }: CommandContext): Promise<void> {
   const fault = await closeDataFolder(dataDirectory);
   if (fault !== undefined) output.row("data folder", "warn", "warning", fault);
@@ -67,9 +67,9 @@ export function wasCutOff(dataDirectory: string): boolean {
 }
 
 /**
- * Ends an update that was cut off, and names a version when the file `current` is lost. Must be
- * called before anything is started. Returns an exit code if another version is to run, which needs
- * its own launcher.
+ * Ends an update that was cut off; if the file `current`, which names the version to run, is lost,
+ * writes it again. Must be called before any program is started. Returns an exit code if another
+ * version has to run, because only the launcher of that version can start it.
  */
 export async function finishUpdate(context: CommandContext): Promise<number | undefined> {
   if (wasCutOff(context.dataDirectory)) {
@@ -82,7 +82,7 @@ export async function finishUpdate(context: CommandContext): Promise<number | un
   return await leaveToReader(switchSiteOf(context), versionNumber);
 }
 
-/** Prints the warnings about the setup file, which nobody would look for in a log. */
+/** Prints the warnings about the setup file here, because nobody would look for them in a log. */
 async function reportWarnings(context: CommandContext): Promise<void> {
   const { checkConfig } = await import("../doctor/check-config.ts");
   for (const { verdict, says } of checkConfig(context).findings) {

@@ -37,7 +37,7 @@ export async function readStatus(dataDirectory: string, clock: Clock) {
       { program: "tp-manager" as const, ...tpManager },
       { program: "supervisor" as const, ...supervisor },
     ],
-    /** The conditions that do not keep payments from being accepted. */
+    /** The conditions that the programs report and that do not prevent payments. */
     troubles: conditionsReported(states).map((condition) => ({
       name: condition.name,
       about: condition.row.check,
@@ -90,7 +90,7 @@ function printProgram(one: InstallationStatus["programs"][number], output: Outpu
   }
 }
 
-/** Returns all facts that are not false, null or empty, in one line. */
+/** Returns the given facts in one line, without those that are false, null or empty. */
 const listed = (...facts: ReadonlyArray<string | false | null>): string =>
   facts.filter(Boolean).join(", ");
 

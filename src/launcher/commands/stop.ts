@@ -13,13 +13,13 @@ export function stop(context: CommandContext): Promise<number> {
   // The stop is recorded before the wait for the lock: a keep-alive at work then starts nothing.
   recordStop(dataDirectory, clock.now());
   return withLaunchLock(context, async () => {
-    // The stop is recorded once more, because a start that had the lock removes the record.
+    // The stop is recorded again, because a start that held the lock has removed the first record.
     recordStop(dataDirectory, clock.now());
     return await stopHere(context);
   });
 }
 
-/** How each outcome of a stop is printed. */
+/** The text for each outcome of a stop. */
 export const stopTexts = {
   stopped: { mood: "good", state: "stopped", details: "" },
   killed: { mood: "warn", state: "killed", details: "the program did not end by itself in time" },

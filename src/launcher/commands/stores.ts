@@ -8,7 +8,7 @@ import type { CommandContext } from "../output.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 
-/** Shows the journal gap after a loss (docs/rules/17-loss.md), or closes it for an operator. */
+/** Shows the journal gap (payments that may be missing, docs/rules/17-loss.md), or closes it. */
 export async function stores(
   { dataDirectory, clock, output }: CommandContext,
   { subject }: LauncherArguments,

@@ -51,7 +51,7 @@ export async function update(context: CommandContext, given: LauncherArguments):
   }
 }
 
-/** Prints the last update, the last check, the version that waits, and a hold of updates. */
+/** Prints the last update, the last check, the version that is ready, and a hold of updates. */
 function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
   const record = readSwitch(dataDirectory) ?? readLastSwitch(dataDirectory);
   output.row("version", "plain", versionNumber, record === undefined ? "no update yet" : "");
@@ -76,7 +76,7 @@ function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
 }
 
 /**
- * Asks the server for a version, and returns the exit code; "fetch" unpacks the version too. Only
+ * Asks the update server for a new version and returns the exit code; "fetch" unpacks it too. Only
  * this command loads the code that verifies signatures.
  */
 async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): Promise<number> {
@@ -104,7 +104,7 @@ async function takeNow(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-/** Holds updates: no version is taken by itself until the hold ends. Updates under way go on. */
+/** Holds updates: until the hold ends, none begins by itself. Updates under way go on. */
 function holdUpdates(
   { dataDirectory, clock, output }: CommandContext,
   { untilMs, by }: LauncherArguments,

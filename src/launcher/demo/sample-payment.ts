@@ -8,13 +8,13 @@ import { basicAuthorization, httpCall } from "../processes/network.ts";
 import texts from "../texts-en.json" with { type: "json" };
 import { API_LOGIN, apiPassword, type DemoPorts, demoFiles } from "./settings.ts";
 
-/** The time limit of an answer: more than PAYMENT_TIMEOUT, PAYMENT_GRACE and GATEWAY_WAIT. */
+/** The time limit of an answer in ms: more than PAYMENT_TIMEOUT + PAYMENT_GRACE + GATEWAY_WAIT. */
 const ANSWER_WITHIN_MS = 240_000;
 
 const AMOUNT = "12.00";
 const AMOUNT_MINOR = 1200;
 
-/** The checked members of an answer to the payment; the whole answer is printed. */
+/** The members of the answer to the payment that the demo checks; it prints the whole answer. */
 const answerSchema = z.tuple([
   z.object({
     status: z.string(),

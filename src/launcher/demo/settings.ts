@@ -18,8 +18,8 @@ import { listenFault } from "../processes/network.ts";
 import { findProcesses, isForbidden, programSpecs } from "../processes/process-table.ts";
 
 /**
- * The ports of a demo, as its folder stores them. The defaults are the ports of a first demo, and
- * replace ports that a file of an older version lacks. A port in use is replaced by another one.
+ * The ports of a demo, as the demo's folder stores them. The defaults are the ports of a first
+ * demo; they also fill in ports that a file of an older version lacks. A port in use is replaced.
  */
 const portsSchema = z.object({
   localApi: z.int().default(8765),
@@ -62,8 +62,8 @@ export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
 }
 
 /**
- * Writes the demo's files. Passwords are made once. With `keepConfig` (same ports and protocol) the
- * setup file keeps the changes that a person has made.
+ * Writes the demo's files. Passwords of an earlier demo are kept. With `keepConfig` (same ports and
+ * protocol) the setup file keeps the changes that a person has made.
  */
 export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
@@ -98,7 +98,7 @@ function keptPasswords(configFile: string) {
   };
 }
 
-/** Returns the netrc file; curl uses a host's first line, or the line of the address's login. */
+/** Returns the netrc file: curl uses a host's first line, or the line with the login of the URL. */
 function netrcText({ api, operator }: Passwords): string {
   const logins = { [API_LOGIN]: api, [OPERATOR_LOGIN]: operator };
   const lines = Object.entries(logins).filter(([, password]) => password !== "");
@@ -112,7 +112,7 @@ function netrcText({ api, operator }: Passwords): string {
 /** Returns a new password of 24 characters; the gateway accepts at most 32. */
 const newPassword = (): string => randomBytes(18).toString("base64url");
 
-/** Returns the text of the setup file, made from config.txt; missing passwords are made. */
+/** Returns the text of the setup file, made from config.txt; `kept` passwords stay the same. */
 function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string {
   const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
   const made = Object.entries(kept).map(([name, value]) => [name, value || newPassword()]);
@@ -124,7 +124,7 @@ function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string 
   return filled(template, (name) => String(values[name as keyof typeof values]));
 }
 
-/** The ports that replace ports in use; no system gives them to programs that ask for any port. */
+/** The lowest port that replaces a port in use; no system assigns such ports by itself. */
 const FIRST_PORT = 20_100;
 const END_OF_PORTS = 32_000;
 
@@ -176,7 +176,7 @@ export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
   const { terminalState, gatewayDatabase, gatewayAccount } = demoFiles(dataDirectory);
   return [
     simulatorSpec(dataDirectory, "terminal-simulator", terminalState, {
-      // Only the simulated ZVT terminal knows two-phase sales and the switch for them.
+      // Only the simulated ZVT terminal knows two-phase sales and their switch `vending`.
       ...(protocol === undefined ? { vending: true } : { protocol }),
       tcp: `127.0.0.1:${terminal}`,
       control: terminalControl,
@@ -185,7 +185,7 @@ export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
     simulatorSpec(dataDirectory, "gateway-sandbox", gatewayAccount, {
       port: gateway,
       database: gatewayDatabase,
-      // A file, because a password would show in the list of processes.
+      // The account is passed in a file, because the list of processes would show the password.
       account: gatewayAccount,
     }),
   ];
@@ -204,7 +204,7 @@ export async function startSimulator(
   { readyFile, ...spec }: SimulatorSpec,
   { logDirectory, clock }: CommandContext,
 ): Promise<number> {
-  // A killed process leaves its ready file, which would count as the new process's file.
+  // A killed simulator leaves its ready file, which would seem to be the new process's file.
   rmSync(readyFile, { force: true });
   const launched = await launchDetached(spec, logDirectory);
   await poll(clock, "simulator ready", ASK_EVERY_MS, READY_WITHIN_MS, () =>
@@ -220,8 +220,8 @@ export async function startSimulator(
 
 /**
  * Whether a command without `--data` is for the demo in this folder: the demo runs, and the
- * installation does not. The demo of another user cannot be examined; a command is for that demo if
- * no installation is set up.
+ * installation does not. The state of another user's demo is not known; a command is for that demo
+ * if no installation is set up.
  */
 export function isDemoTarget(folder: string, installation = defaultDataDirectory): boolean {
   if (isForbidden(folder)) return !existsSync(join(installation, "config.txt"));

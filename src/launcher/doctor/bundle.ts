@@ -13,14 +13,14 @@ import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 import type { CommandContext } from "../output.ts";
 import { entriesOf, readText } from "./check-surroundings.ts";
 
-/** The bundle has the end of each log: the most bytes of one log, and of all logs together. */
+/** The most bytes of one log, and of all logs together: the bundle has only the end of each log. */
 const LOG_BYTES_MAX = 8 * 1024 * 1024;
 const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Writes an archive for support: the doctor's report, versions, setup file and logs. Each line is
- * cleaned as a line of a log is, and each secret of the setup file is removed wherever it stands.
- * The databases are left out. Throws when `file` exists.
+ * Writes an archive for support: the doctor's report, versions, setup file and logs. In each line
+ * card numbers are masked, and each secret of the setup file is removed wherever it stands. The
+ * databases are left out. Throws when `file` exists.
  */
 export async function writeBundle(
   file: string,
@@ -41,7 +41,7 @@ export async function writeBundle(
     asFile("config.txt", entries.map(bundledEntry).join("")),
     ...(await logTexts(logDirectory)).map(({ name, text }) => asFile(`logs/${name}`, text)),
   ];
-  // "wx" overwrites nothing; the mode lets no other user read the bundle.
+  // The flag "wx" overwrites no file; the mode lets no other user read the bundle.
   writeFileSync(file, tarGz(files, clock.now()), { mode: 0o600, flag: "wx" });
 }
 
@@ -63,7 +63,7 @@ function bundledEntry(entry: Entry): string {
   return `${entry.name}=${value}\n`;
 }
 
-/** Returns the ends of the logs, newest log first. */
+/** Returns the last part of each log file, newest log first. */
 async function logTexts(folder: string) {
   const logs = entriesOf(folder).flatMap((name) => {
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });
@@ -81,7 +81,7 @@ async function logTexts(folder: string) {
 }
 
 interface ArchiveFile {
-  /** ASCII, at most 100 characters, with / between folders. */
+  /** The path of the file in the archive: ASCII, at most 100 characters, / between folders. */
   readonly name: string;
   readonly content: Buffer;
 }
@@ -95,7 +95,7 @@ export function tarGz(files: readonly ArchiveFile[], modifiedMs: number): Buffer
     content,
     Buffer.alloc((BLOCK_BYTES - (content.length % BLOCK_BYTES)) % BLOCK_BYTES),
   ]);
-  // Two empty blocks end an archive.
+  // Two empty blocks end a tar archive.
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]));
 }
 

@@ -48,8 +48,8 @@ export function checkConfig({ configFile: file }: Installation): ReadConfigs {
 }
 
 /**
- * Returns a value for TERMINAL_PROTOCOL; undefined for the default protocol. Throws {@link
- * ProgramExit} 64 for a value that the setup file does not know.
+ * Returns the value of TERMINAL_PROTOCOL for a protocol's name; undefined: the default protocol.
+ * Throws {@link ProgramExit} 64 for a protocol that the setup file does not know.
  */
 export function readProtocol(name: string): string | undefined {
   const schema = protocolPart.fields["TERMINAL_PROTOCOL"];

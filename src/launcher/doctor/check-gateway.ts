@@ -15,9 +15,9 @@ const NO_TRANSACTION = "0";
 type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
 
 /**
- * Checks the gateway's address and login by a lookup of a transaction that cannot exist: the only
- * call with a login that changes nothing (docs/gateway.md 4.5). `nowMs`: the gateway's clock, from
- * its answer.
+ * Checks the gateway's address and login by looking up a transaction that cannot exist, because no
+ * other call with a login changes nothing (docs/gateway.md 4.5). `nowMs`: the gateway's clock, read
+ * from its answer.
  */
 export async function checkGateway(
   { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password }: Settings,
@@ -31,7 +31,7 @@ export async function checkGateway(
     });
     const dateMs = Date.parse(answer.headers.date ?? "");
     const nowMs = Number.isNaN(dateMs) ? undefined : dateMs;
-    // An answer without a code is a page of some server between this machine and the gateway.
+    // An answer without a code comes from some other server between this machine and the gateway.
     const { data } = z.object({ code: z.number() }).safeParse(parseJson(answer.text));
     return { finding: judged(url, answer.status, data?.code), nowMs };
   } catch (error) {

@@ -30,7 +30,7 @@ export async function checkLocalPort(port: number, tpManager: ProgramState): Pro
 
 type PortConfig = Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">;
 
-/** Checks that tp-manager serves each page that has a port, or else that the port is free. */
+/** For each page with a port: checks that tp-manager serves the page, or that the port is free. */
 export async function checkPages(config: PortConfig, tpManager: ProgramState): Promise<Finding[]> {
   const asked = [
     { name: "console", setting: "CONSOLE_PORT", port: consolePortOf(config) ?? 0 },
@@ -140,7 +140,7 @@ function portNames(ports: readonly SerialPortFound[]): string {
   return names.join(" or ");
 }
 
-/** Returns the finding of a usable port; /dev/ttyUSB0 can be another adapter after a restart. */
+/** Returns the finding for a usable port; warns if its name can change, as /dev/ttyUSB0 can. */
 function usable(found: SerialPortFound): Finding {
   const port = portNames([found]);
   const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);

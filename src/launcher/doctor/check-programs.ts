@@ -14,7 +14,7 @@ import {
   type TpManagerStatus,
 } from "../processes/programs.ts";
 
-/** Returns findings about both programs, and on the terminal, queue and conditions they report. */
+/** Returns findings about both programs, the terminal, the queue and the reported conditions. */
 export function checkPrograms(states: ProgramStates, dataDirectory: string): Finding[] {
   const stopped = deliberateStop(dataDirectory);
   const status = reportOf(states.tpManager);
@@ -40,7 +40,7 @@ function checkProgram(program: string, is: ProgramState, since: string | undefin
   return finding("program-stopped", { program });
 }
 
-/** Returns a failure for each reason to refuse a payment, or the state of a ready terminal. */
+/** Returns a failure for each reason to refuse a payment; without one, the terminal's state. */
 function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   if (!status) return [finding("terminal-not-asked", {})];
   const reasons = notReadyReasonsOf(status).map((one) =>
@@ -51,7 +51,7 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
 
-/** Returns findings about the assumptions of verdicts; an older tp-manager does not report them. */
+/** Returns findings about assumptions of verdicts; an older tp-manager reports no assumptions. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
   const { assumptions = [], shown = [] } = status?.terminal ?? {};
   return [
@@ -83,7 +83,7 @@ function checkReadyTerminal(status: TpManagerStatus): Finding {
 function checkQueue(supervisor: ProgramStates["supervisor"]): Finding[] {
   const status = reportOf(supervisor);
   const reported = conditionsReported({ tpManager: { state: "stopped" }, supervisor });
-  // A condition of the queue that the supervisor reports has a finding of its own.
+  // If the supervisor reports a condition of the queue, that condition already is a finding.
   if (!status || reported.some(({ row }) => row.check === "queue")) return [];
   const { pending, parked, sent, oldestAgeMs } = status.outbox;
   const counts = { pending, parked, sent };
@@ -100,7 +100,7 @@ function checkConditions(states: ProgramStates): Finding[] {
   });
 }
 
-/** The time limit of the audit in the doctor: people would not wait longer. */
+/** The time limit of the journal's audit in ms, because a person waits for the doctor. */
 const AUDIT_WITHIN_MS = 60_000;
 
 /** Checks each payment of the journal against the rules; no finding without a journal. */

@@ -30,7 +30,7 @@ export function checkDataFolder(dataDirectory: string): Finding[] {
   return [finding("data-folder-right", { folder: dataDirectory }), checkDisk(dataDirectory)];
 }
 
-/** Checks on Windows who may use the data folder; elsewhere the setup file's check does this. */
+/** Checks on Windows who may use the data folder; elsewhere the check of the setup file does. */
 export async function checkDataAccess(dataDirectory: string): Promise<Finding[]> {
   if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];
   try {
@@ -54,7 +54,7 @@ function checkDisk(folder: string): Finding {
   return finding(bytes < DISK_WARN_BYTES ? "disk-low" : "disk-right", values);
 }
 
-/** The earliest time of a clock that is set; a machine without a battery starts earlier. */
+/** An earlier time shows that the clock is not set: without a battery it starts in the past. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
 const SKEW_WARN_MS = 60_000;
 
@@ -111,7 +111,7 @@ const policyFolders = [
   "/etc/chromium/policies/managed",
   "/etc/opt/edge/policies/managed",
 ];
-/** The policy with which Chrome and Edge let a page call this machine without asking a person. */
+/** The browser policy by which Chrome and Edge let a web page call this machine without asking. */
 const POLICY = "LocalNetworkAccessAllowedForUrls";
 
 /** Checks whether a browser here lets the allowed web pages call the local API. */

@@ -16,7 +16,7 @@ const timestampSchema = z.object({ signed: z.object({ expires: z.iso.datetime() 
 
 type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CA_FILE">;
 
-/** Returns findings about updates; an empty list in a checkout of the sources. */
+/** Returns findings about updates; an empty list in a checkout of the sources, which gets none. */
 export async function checkUpdates(
   { UPDATE_URL: url, UPDATE_CA_FILE: caFile }: Settings,
   { dataDirectory, clock }: CommandContext,
@@ -39,7 +39,7 @@ function held({ who, sinceMs, untilMs }: Hold): Finding {
   return finding("updates-held", { ...values, until: isoTime(untilMs) });
 }
 
-/** Checks by the unsigned dates of one file whether the publisher still renews the metadata. */
+/** Checks by the unverified dates in timestamp.json whether the publisher renews the metadata. */
 export async function checkServer(
   url: string,
   caFile: string | undefined,

@@ -25,7 +25,7 @@ import { checkUpdates } from "./check-updates.ts";
 const ANSWER_WITHIN_MS = 3_000;
 const moods: Record<Verdict, Mood> = { ok: "good", warn: "warn", fail: "bad" };
 
-/** Checks everything that an installation needs, without a change; returns the exit code. */
+/** Checks everything that an installation needs, changes nothing, and returns the exit code. */
 export async function runDoctor(
   context: CommandContext,
   { json, bundle }: Pick<LauncherArguments, "json" | "bundle">,
@@ -64,7 +64,7 @@ function newFile(path: string): string {
 async function examine(context: CommandContext): Promise<Finding[]> {
   const { dataDirectory, clock } = context;
   const { terminal, gateway, findings } = checkConfig(context);
-  // These run at the same time, because each may wait for an answer that does not come.
+  // The checks run at the same time, because each may wait for an answer that does not come.
   const [states, asked, updates] = await Promise.all([
     programStates(dataDirectory, clock, ANSWER_WITHIN_MS),
     gateway && checkGateway(gateway, clock),
@@ -95,12 +95,12 @@ async function examine(context: CommandContext): Promise<Finding[]> {
 }
 
 const launched = "(?:start|restart|audit|status|systemd-unit|update(?: --(?:now|check))?)\\b";
-/** Commands in the doctor's texts that work on one data folder. */
+/** The commands in the doctor's texts that need `--data` for another data folder. */
 const command = new RegExp(`\\./(?:launch\\.sh ${launched}|always-up\\.sh --uninstall\\b)`, "g");
 
 /**
  * Returns the finding with its commands ready to be copied: with `--data`, if the data folder is
- * not the default one. The first command is a value too, for the texts in other languages.
+ * not the default one. The first command also becomes a value, for texts in other languages.
  */
 function toBeCopied(one: Finding, dataDirectory: string): Finding {
   if (one.todo === null) return one;

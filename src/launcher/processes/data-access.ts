@@ -11,7 +11,7 @@ import { runSystemTool, toolFault } from "./system-tool.ts";
  */
 const SYSTEM = "S-1-5-18";
 const ADMINISTRATORS = "S-1-5-32-544";
-/** The short names of two accounts in a list of rights ([MS-DTYP] 2.5.1.1). */
+/** The short names of two accounts in a Windows list of rights ([MS-DTYP] 2.5.1.1). */
 const short: Readonly<Record<string, string>> = { SY: SYSTEM, BA: ADMINISTRATORS };
 
 /** One entry of the list of rights that `icacls /save` writes: its type and its account. */
@@ -24,7 +24,7 @@ const broad = new Set(
 
 /**
  * Closes the data folder to other users at the first start on Windows; only once, so that rights
- * which an administrator gives later stay. Returns why that failed; the next start tries again.
+ * which an administrator gives later stay. Returns why closing failed; the next start tries again.
  */
 export async function closeDataFolder(dataDirectory: string): Promise<string | undefined> {
   if (process.platform !== "win32") return undefined;
@@ -65,9 +65,9 @@ function accessOf(saved: string, own: string) {
   const three = new Set([own, SYSTEM, ADMINISTRATORS]);
   const others = [...new Set(sids.filter((sid) => !three.has(sid)))];
   return {
-    /** Whether everybody on this machine may use the folder; true also without a list of rights. */
+    /** Whether everybody on this machine may use the folder, as without any list of rights. */
     isOpen: flags === "NO" || others.some((sid) => broad.has(sid)),
-    /** Whether the folder has the rights of the folder above it. */
+    /** Whether the folder inherits the rights of the folder above it. */
     inherits: !flags.includes("P"),
     others,
     /** Whether the user of this process may use the folder. */
@@ -75,7 +75,7 @@ function accessOf(saved: string, own: string) {
   };
 }
 
-/** Returns the arguments of icacls that give the three accounts, and no other, full rights. */
+/** Returns the icacls arguments that give only user, system and administrators full rights. */
 function closingArguments(folder: string, own: string): string[] {
   const full = [...new Set([own, SYSTEM, ADMINISTRATORS])].map((sid) => `*${sid}:(OI)(CI)F`);
   return [folder, "/inheritance:r", "/grant:r", ...full, "/q"];

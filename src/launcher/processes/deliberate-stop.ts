@@ -1,7 +1,7 @@
 /*
- * When an operator stops the programs, a file records the stop until the next start: the keep-alive
- * starts nothing meanwhile, also after a reboot (docs/design.md 9.2). The keep-alive loads this
- * module every two minutes, so the module stays small.
+ * When an operator stops the programs, a file records the stop until the next start: until then the
+ * keep-alive starts nothing, not even after a reboot (docs/design.md 9.2). The keep-alive loads
+ * this module every two minutes, so the module stays small.
  */
 
 const { existsSync, readFileSync, rmSync, statSync, writeFileSync } =
@@ -19,7 +19,7 @@ export function recordStop(dataDirectory: string, nowMs: number): void {
   try {
     writeFileSync(file, new Date(nowMs).toISOString());
   } catch (error) {
-    // On a full disk the file exists without content, which is enough.
+    // On a full disk the file is created without content, which is enough to record the stop.
     if (!existsSync(file)) throw error;
   }
 }

@@ -17,16 +17,16 @@ export interface JournalAudit {
     readonly transactionId: string;
     readonly says: string;
   }[];
-  /** The number of attempts with steps of a newer version, by the kind of step. */
+  /** The number of attempts with steps that only a newer version knows, by the kind of step. */
   readonly unknown: Readonly<Record<string, number>>;
 }
 
-/** The largest report, with a long list of faults. */
+/** The most bytes of an audit's report; a report with many faults is long. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Audits a copy of a data folder's journal, or the file `journal`. Throws {@link ProgramExit} if
- * there is nothing to audit, or no room for the copy. `limitMs` 0: there is no time limit.
+ * there is no journal, or no room for the copy. `limitMs`: the time limit; 0: there is none.
  */
 export function auditOf(
   dataDirectory: string,

@@ -6,7 +6,7 @@ import { readJsonIfWhole } from "../../shared/store/store-file.ts";
 
 /** The failures of one program, as the keep-alive stores them for its next run. */
 const failureSchema = z.object({
-  /** The number of probes in a row that the running process did not answer. */
+  /** The number of checks in a row that the running process did not answer. */
   missed: z.int(),
   /** The number of failures of the same kind in a row. */
   failures: z.int(),
@@ -14,7 +14,7 @@ const failureSchema = z.object({
   kind: z.string(),
   /** When the last launch succeeded, in milliseconds since 1970; 0: the program failed since. */
   launchedMs: z.number(),
-  /** The time before which the program is not launched again. */
+  /** The time before which the program is not launched again, in milliseconds since 1970. */
   notBeforeMs: z.number(),
 });
 export type FailureRecord = z.infer<typeof failureSchema>;
@@ -29,9 +29,9 @@ const memorySchema = z.object({
 type KeepAliveMemory = z.infer<typeof memorySchema>;
 
 const MINUTE_MS = 60_000;
-/** After this time since its launch, a running program counts as healthy again. */
+/** A program that has run for this time since its launch counts as healthy again. */
 export const STABLE_MS = 10 * MINUTE_MS;
-/** The largest difference between two readings of the time at which the machine was started. */
+/** Two computed times of the machine's start that differ by less than this are the same start. */
 const BOOT_TOLERANCE_MS = MINUTE_MS;
 
 /**
@@ -49,13 +49,13 @@ export function pauseMs(kind: string, failures: number): number {
 const none = { missed: 0, failures: 0, kind: "", launchedMs: 0, notBeforeMs: 0 };
 export const noFailure: FailureRecord = none;
 
-/** Returns the record with one more failure; the pause after the failure begins now. */
+/** Returns the record with one more failure; the pause before the next launch begins now. */
 export function failed(before: FailureRecord, kind: string, nowMs: number): FailureRecord {
   const failures = before.kind === kind ? before.failures + 1 : 1;
   return { ...none, failures, kind, notBeforeMs: nowMs + pauseMs(kind, failures) };
 }
 
-/** Whether a pause is running. A pause with an end too far away was stored with a wrong clock. */
+/** Whether the next launch still has to wait; a far too long wait (a wrong clock) is ignored. */
 export function isPaused(record: FailureRecord, nowMs: number): boolean {
   const leftMs = record.notBeforeMs - nowMs;
   return leftMs > 0 && leftMs <= pauseMs(record.kind, record.failures);
@@ -64,7 +64,7 @@ export function isPaused(record: FailureRecord, nowMs: number): boolean {
 const CRASHES = 3;
 const FULL_DISK = "full disk";
 
-/** Returns the kind of a failure without an exit code; a full disk counts as the cause. */
+/** Returns the kind of a failure without an exit code; on a full disk the disk is the cause. */
 export function kindWithoutCode(kind: "died" | "hung" | "silent", isDiskFull: boolean): string {
   return isDiskFull ? FULL_DISK : kind;
 }
@@ -76,13 +76,13 @@ export function isCrashLoop({ failures, kind }: FailureRecord): boolean {
   return failures >= CRASHES && (exitCode === undefined || isOwnFault(Number(exitCode)));
 }
 
-/** Reads the memory; it is empty after a start of the machine or a change of the setup file. */
+/** Reads the recorded failures; a restart of the machine or a new setup file clears them. */
 export function readMemory(
   runDirectory: string,
   now: { readonly bootMs: number; readonly configMs: number },
 ): KeepAliveMemory {
   const kept = readJsonIfWhole(fileIn(runDirectory), memorySchema);
-  // A file of another version, or a file that a power failure has cut, counts as empty.
+  // A file of another version, or one cut short by a power failure, is treated as empty.
   if (!kept) return { ...now, programs: {} };
   const isSameStart = Math.abs(kept.bootMs - now.bootMs) < BOOT_TOLERANCE_MS;
   const isSame = isSameStart && kept.configMs === now.configMs;

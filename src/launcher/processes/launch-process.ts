@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { installationRoot } from "../../shared/version-files.ts";
 import type { Launch } from "./process-table.ts";
 
-/** Half of V8's young generation, in megabytes; the programs make little garbage at a time. */
+/** Half of V8's young generation, in megabytes: small, because there is little garbage at once. */
 const YOUNG_GENERATION_HALF_MB = 2;
 /** The number of the C library's memory pools; a pool for each thread would keep more memory. */
 const ALLOCATION_POOLS = 2;
 /**
- * Memory blocks of this many bytes and more go back to the system as soon as they are freed: the
- * blocks of compiling do, the smaller blocks that SQLite needs for each statement do not. Only for
- * tp-manager, because the supervisor's buffers for answers are of this size too.
+ * Freed memory blocks of at least this many bytes go back to the system at once: the blocks that
+ * compiling needs, but not the smaller ones that SQLite needs for each statement. Set only for
+ * tp-manager, because the supervisor's buffers for answers have this size too.
  */
 const GIVEN_BACK_FROM = 32_768;
 
@@ -39,9 +39,9 @@ export function spawnProcess(
 }
 
 /**
- * Starts a process that outlives the launcher, in a session of its own and without a window. Its
- * output goes to `logs/<name>.out`: only what the program's own log lacks, such as why it did not
- * start. The file of the previous launch is kept as `.out.1`.
+ * Starts a process that outlives the launcher, in a session of its own and without a window. The
+ * process's output goes to `logs/<name>.out` and has only what the program's own log lacks, such as
+ * why it did not start. The file of the previous launch is kept as `.out.1`.
  */
 export async function launchDetached(launch: Launch, logDirectory: string) {
   mkdirSync(logDirectory, { recursive: true });

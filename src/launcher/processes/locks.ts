@@ -10,7 +10,7 @@ import { poll } from "../../shared/time.ts";
 import type { CommandContext } from "../output.ts";
 import { programNames } from "./process-table.ts";
 
-/** How long a launcher waits for another launcher; a start or a stop takes no longer. */
+/** How long a launcher waits for another launcher, in ms; a start or a stop is shorter. */
 const LOCK_WITHIN_MS = 120_000;
 const RETRY_EVERY_MS = 200;
 
@@ -50,7 +50,7 @@ export async function withLaunchLock<T>(
   }
 }
 
-/** Runs `work` while no program has the stores open. Throws {@link ProgramExit} 75 if one has. */
+/** Runs `work` while no program uses the databases. Throws {@link ProgramExit} 75 if one does. */
 export async function withProgramLocks<T>(
   dataDirectory: string,
   work: () => T | Promise<T>,

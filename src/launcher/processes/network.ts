@@ -12,7 +12,7 @@ interface HttpCall {
   readonly limit?: { readonly clock: Clock; readonly withinMs: number };
 }
 
-/** The name of the error with which a call rejects when its answer has not come in time. */
+/** The name of the error with which a call rejects when the time limit is over. */
 export const NO_ANSWER = "NoAnswerError";
 
 /** Returns the value of an Authorization header. */
@@ -48,7 +48,7 @@ export function httpCall(url: string, { method = "GET", headers, body, limit }: 
   );
 }
 
-/** Returns why this process cannot listen at an address, as an error code; undefined: it can. */
+/** Returns the error code with which listening at an address fails; undefined: it succeeds. */
 export function listenFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

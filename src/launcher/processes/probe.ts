@@ -2,15 +2,15 @@ import { join } from "node:path";
 import type { Program } from "../../shared/ipc/contract.ts";
 
 /*
- * An `import` of node:fs or node:net makes Node.js load seventeen more modules, a tenth of an empty
- * start, so the files that the keep-alive always loads use getBuiltinModule.
+ * An `import` of node:fs or node:net makes Node.js load seventeen more modules, a tenth of the time
+ * that an empty script takes, so the files that the keep-alive always loads use getBuiltinModule.
  */
 const { readFileSync } = process.getBuiltinModule("node:fs");
 const { connect } = process.getBuiltinModule("node:net");
 
 const GOOD = "HTTP/1.1 200 ";
 
-/** "unreachable": no program listens. "no-answer": a program listens and did not answer rightly. */
+/** "unreachable": no program listens. "no-answer": a program listens but gives no valid answer. */
 type Probe = "answers" | "no-answer" | "unreachable";
 
 /**
@@ -31,14 +31,14 @@ export async function probe(
   } catch {
     return "unreachable"; // the program was never started
   }
-  // Only Windows has pipes, and there the owner of the pipe has to be checked.
+  // Windows uses named pipes, of which the owner has to be checked; other systems use sockets.
   const isRight = address.startsWith("\\\\.\\pipe\\")
     ? (await import("../../shared/ipc/pipe.ts")).isPipeOfLiving
     : () => true;
   return await new Promise((resolve) => {
     let result: Probe = "unreachable";
     let received = "";
-    // Reads straight from the socket: the stream's own reading takes a tenth of the whole run.
+    // Reads from the socket without a stream, which would lengthen each keep-alive run by a tenth.
     const onread = {
       buffer: Buffer.alloc(GOOD.length),
       callback: (count: number, bytes: Uint8Array): boolean => {
@@ -49,7 +49,7 @@ export async function probe(
         return false;
       },
     };
-    // `timeout` limits each silence of the socket, while it connects and afterwards.
+    // `timeout` limits each pause in which no byte comes, while connecting and afterwards.
     const socket = connect({ path: address, timeout: withinMs, onread }, () => {
       if (!isRight(runDirectory, program, address)) {
         socket.destroy();

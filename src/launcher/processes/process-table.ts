@@ -26,7 +26,7 @@ export function findProcesses(spec: ProcessSpec): number[] {
 function isOf(pid: string, spec: ProcessSpec): boolean {
   const user = process.getuid?.() ?? 0;
   try {
-    // Only root may stop the processes of other users.
+    // The processes of other users are left out, because only root can stop them.
     if (user !== 0 && statSync(`/proc/${pid}`).uid !== user) return false;
     const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
     const directory = args.length < 2 ? "" : readlinkSync(`/proc/${pid}/cwd`);
@@ -44,7 +44,7 @@ function isOf(pid: string, spec: ProcessSpec): boolean {
   }
 }
 
-/** Whether a folder exists that this user may not read. */
+/** Whether a folder exists and this user has no right to read it. */
 export function isForbidden(folder: string): boolean {
   try {
     accessSync(folder, constants.R_OK | constants.X_OK);
@@ -54,7 +54,7 @@ export function isForbidden(folder: string): boolean {
   }
 }
 
-/** Whether a process runs; a process that has ended but is not reaped yet does not. */
+/** Whether a process runs; one that has ended and is only not reaped yet does not run. */
 export function isRunning(pid: number): boolean {
   if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;
@@ -69,7 +69,7 @@ export interface Launch {
   readonly name: string;
   readonly script: string;
   readonly args: readonly string[];
-  /** The path of the runtime that runs the script; missing: the runtime of this process. */
+  /** The path of the Node.js that runs the script; missing: the Node.js of this process. */
   readonly runtime?: string;
 }
 
@@ -102,7 +102,7 @@ export function programSpec<P extends Program>(name: P, dataDirectory: string): 
   };
 }
 
-/** Returns how both programs are started; `other`: how those of another version are started. */
+/** Returns how to start both programs, or with `other` the programs of another version. */
 export function programSpecs(
   dataDirectory: string,
   other?: { readonly version: string; readonly runtime: string },

@@ -35,7 +35,7 @@ export type TpManagerStatus = StatusOf<"tp-manager">;
 /** The state of a program of this installation, as another process finds it out. */
 export type ProgramState<P extends Program = Program> =
   | { readonly state: "running"; readonly pid: number; readonly status: StatusOf<P> }
-  /** A process runs and does not answer as it should: it starts, hangs, or is not our program. */
+  /** A process runs and does not answer as it should: it starts, hangs, or is another program. */
   | {
       readonly state: "silent";
       readonly pids: readonly number[];
@@ -56,8 +56,8 @@ export async function programStates(dataDirectory: string, clock: Clock, answerW
 
 /**
  * Returns the state of a program: from its own answer, or else from the list of processes. Throws
- * {@link ProgramExit} when this user may not read the folder of the program's socket, because the
- * program would seem to have stopped.
+ * {@link ProgramExit} when this user has no right to read the folder of the program's socket,
+ * because the program would wrongly seem to be stopped.
  */
 export async function programState<P extends Program>(
   spec: ProgramSpec<P>,
@@ -87,13 +87,13 @@ export function reportOf<P extends Program>(state: ProgramState<P>): StatusOf<P>
   return state.state === "running" ? state.status : undefined;
 }
 
-/** Returns the conditions that the programs report, without {@link notReadyReasonsOf}. */
+/** Returns the reported conditions, without those of {@link notReadyReasonsOf}. */
 export function conditionsReported({ tpManager, supervisor }: ProgramStates): Condition[] {
   const reports = { supervisor: reportOf(supervisor), tpManager: reportOf(tpManager) };
   return conditionsOf(reports).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
 }
 
-/** Returns why a payment would be refused now; an older tp-manager reports only its link. */
+/** Returns why payments are refused now; an older tp-manager reports only the terminal's link. */
 export function notReadyReasonsOf({
   obstacles: reasons,
   terminal,
@@ -140,13 +140,13 @@ export interface Started {
   readonly pid: number | undefined;
   /** Whether this call has started the process. */
   readonly isOurs: boolean;
-  /** The exit code of a program that has ended; 69 for "silent"; else 0. */
+  /** The exit code of a program that has ended; 69 for the result "silent"; else 0. */
   readonly exitCode: number;
   /** The last output of a program that has ended. */
   readonly reason: string;
 }
 
-/** Starts the programs and waits until each answers or has ended, under the launch lock. */
+/** Starts the programs under the launch lock, and waits until each one answers or has ended. */
 export function startPrograms(
   context: CommandContext,
   specs = programSpecs(context.dataDirectory),
@@ -172,7 +172,7 @@ export async function startProgram(
   }
   const launched = await launchDetached(spec, logDirectory);
   const started = await poll(clock, "start", ASK_EVERY_MS, READY_WITHIN_MS, async () => {
-    // `ended` is read before the question, because another process may answer for an ended child.
+    // `ended` is read before the request, because another process may answer for an ended child.
     const { ended } = launched;
     const pid = (await askStatus(spec, clock, ANSWER_WITHIN_MS).catch(whenSilent))?.pid;
     if (pid === launched.pid) return end("started", pid, true);
@@ -197,7 +197,7 @@ async function waitForOther(spec: ProgramSpec, clock: Clock) {
   return last?.state === "running" ? { isRunning: true, pid: last.pid } : { isRunning: false, pid };
 }
 
-/** Returns undefined when a program does not answer; throws any other error. */
+/** Returns undefined for the error of a program that does not answer; throws any other error. */
 function whenSilent(error: unknown): undefined {
   if (!(error instanceof IpcError)) throw error;
 }
@@ -212,7 +212,7 @@ const POLITE_WITHIN_MS = 75_000;
 const TERMINATE_WITHIN_MS = 4_000;
 const KILL_WITHIN_MS = 5_000;
 const CHECK_EVERY_MS = 50;
-/** The time after which a stop is announced as slow. */
+/** The time in ms after which the caller learns that a stop takes long. */
 const QUICK_MS = 2_000;
 
 /**
@@ -227,7 +227,7 @@ export async function stopProgram(
   const before = await programState(spec, clock, ANSWER_WITHIN_MS);
   if (before.state === "stopped") return "was-not-running";
   const pids = before.state === "running" ? [before.pid] : before.pids;
-  // A program that left the first message unanswered would not answer this message either.
+  // A program that did not answer the status request would not answer a request to stop either.
   const listens = before.state === "running" || before.failure === "refused";
   const ask = () => askStop(spec, clock, ANSWER_WITHIN_MS).then(() => true, whenSilent);
   if (listens && (await ask())) {
@@ -242,7 +242,7 @@ export async function stopProgram(
 export async function stopProcess(spec: ProcessSpec, clock: Clock): Promise<Stopped> {
   let pids = findProcesses(spec);
   if (pids.length === 0) return "was-not-running";
-  // Windows has no SIGTERM for other processes: the signal would be a kill without a deadline.
+  // Windows has no SIGTERM for other processes: the signal would kill the program at once.
   const gentle = process.platform !== "win32";
   if (gentle) {
     send(pids, "SIGTERM");

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { readOr } from "../../shared/read-or.ts";
 
 const run = promisify(execFile);
-/** The time limit of a tool, which would wait for ever for a service that does not start. */
+/** The time limit of a tool in ms, because it would wait for ever for a service that hangs. */
 const ANSWER_WITHIN_MS = 30_000;
 
 /**

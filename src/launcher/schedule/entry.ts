@@ -53,7 +53,7 @@ export function refuseControlCharacters(args: readonly string[]): void {
   );
 }
 
-/** Throws when another user owns the folder, who could not write the files of this schedule. */
+/** Throws if another user owns the data folder, who could not change the files written here. */
 export function refuseOtherUser(dataDirectory: string): void {
   const owner = statSync(dataDirectory, { throwIfNoEntry: false })?.uid;
   const user = process.getuid?.();

@@ -76,7 +76,7 @@ export function crontabLine({ script, args, runtimeFolder }: KeepAliveEntry): st
   return `${EVERY_TWO_MINUTES} ${command.replaceAll("%", "\\%")}`;
 }
 
-/** Whether a line, perhaps written by hand, runs always-up.sh for the same data folder. */
+/** Whether a crontab line, even one written by hand, runs always-up.sh for the same data folder. */
 function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean {
   const command = utf8Of(line.trim());
   if (command.startsWith("#")) return false;
@@ -96,7 +96,7 @@ function shellArguments(command: string): string[] {
   );
 }
 
-/** Returns a line in latin1, in which bytes that are no UTF-8 stay unchanged. */
+/** Returns a line decoded as latin1, so that bytes that are no UTF-8 stay unchanged. */
 function bytes(line: string): string {
   return Buffer.from(line, "utf8").toString("latin1");
 }
@@ -107,7 +107,7 @@ function utf8Of(line: string): string {
 
 async function readLines(): Promise<string[]> {
   const { code, out, err } = await runCrontab(["-l"]);
-  // Without a crontab, crontab(1) says "no crontab for"; busybox's names a missing file.
+  // For a user without a crontab, crontab(1) prints "no crontab for", busybox "no such file".
   if (code !== 0 && /no crontab for|no such file/i.test(err)) return [];
   if (code !== 0) throw refused(err);
   const lines = out.split("\n");
@@ -128,17 +128,17 @@ function refused(why: string): ProgramExit {
 }
 
 async function runCrontab(args: readonly string[], input = "") {
-  // The callers read the messages of crontab, which must not be translated.
+  // The callers compare the messages of crontab, so the messages must not be translated.
   const options = { env: { ...process.env, LC_ALL: "C" }, encoding: "latin1" } as const;
   const running = promisify(execFile)("crontab", args, options);
-  // crontab may end without reading its input; only its exit code counts.
+  // crontab may end without reading its input, and only its exit code says whether it failed.
   running.child.stdin?.on("error", () => undefined).end(input, "latin1");
   try {
     const { stdout, stderr } = await running;
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
     const { code, stdout = "", stderr = "" } = error as Failure;
-    // EACCES also comes from a folder of PATH that this user may not enter, for example after su.
+    // EACCES also means that this user may not enter a folder of PATH, for example after su.
     if (code === "ENOENT" || code === "EACCES") throw notToBeRun(code);
     if (typeof code === "string") throw error;
     return { code, out: stdout, err: stderr };
@@ -176,7 +176,7 @@ export const taskScheduler: Schedule = {
   },
   async find(entry) {
     const name = taskName(entry);
-    // The messages are in the machine's language, so only the exit code counts.
+    // The messages of schtasks are in the machine's language, so only its exit code is used.
     return await runSystemTool("schtasks", "/Query", "/TN", name).then(
       () => name,
       () => undefined,
@@ -192,9 +192,9 @@ export function taskName({ dataDirectory }: KeepAliveEntry): string {
 }
 
 /**
- * Returns the task in XML, made from keep-alive-task.xml. With S4U the task runs also when the user
- * is not logged on, without a stored password. The task's priority is set, because with the
- * scheduler's default, 7, the programs would run after all others.
+ * Returns the task in XML, made from keep-alive-task.xml. With the logon type S4U the task also
+ * runs when the user is not logged on, without a stored password. The task's priority is set,
+ * because with the scheduler's default, 7, the programs would run after all others.
  */
 export function taskXml({ script, args }: KeepAliveEntry, user: string): string {
   const command = [script, ...args].map((arg, i) => (i === 1 ? arg : `"${arg}"`)).join(" ");
@@ -243,7 +243,7 @@ export function systemdUnit(dataDirectory: string): string {
     uninstall: withData("./always-up.sh --uninstall"),
     stop: withData("./launch.sh stop"),
     print: withData("./launch.sh systemd-unit"),
-    // systemd accepts the number of a user who has no name.
+    // systemd accepts a user's number in place of a name, for a user who has no name.
     user: userName().replace(/^user /, ""),
     environment: folder === undefined ? "" : `Environment=${search}\n`,
     command: command.map(unitText).join(" "),
@@ -254,7 +254,7 @@ export function systemdUnit(dataDirectory: string): string {
   return filled(template, (name) => values[name] ?? "").trimEnd();
 }
 
-/** systemd.exec(5): a path may be quoted; % is special in it. */
+/** Returns a path for a systemd unit: quoted, and with % doubled (systemd.exec(5)). */
 function path(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
 }

@@ -15,9 +15,9 @@ import type { CommandContext } from "../output.ts";
 import { programNames } from "../processes/process-table.ts";
 import { isWhole, runtimeOf } from "./versions.ts";
 
-/** The time limit of one step of the test; a slow kiosk with a large journal needs less. */
+/** The time limit of one step of the test, in ms; a slow kiosk with a large journal needs less. */
 const TEST_WITHIN_MS = 10 * 60_000;
-/** The number of last characters of a failed program's output that the reason contains. */
+/** How many characters of a failed program's output, counted from its end, the reason contains. */
 const OUTPUT_CHARACTERS = 400;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const { PRIORITY_BELOW_NORMAL } = constants.priority;
@@ -51,7 +51,7 @@ export async function selfTest(
       const { code, output } = await run(process.execPath, copying);
       if (code !== 0) return { why: `${store}.db could not be copied: ${output}`, bars: false };
     }
-    // A full disk is not the fault of the new version.
+    // A full disk, or the exit code "unavailable", is not the fault of the new version.
     const bars = (code: unknown) => code !== exitCodes.unavailable && !isFull(dataDirectory);
     for (const program of programNames) {
       const args = [programFileOf(version, program), "--check", "--data", copies];
@@ -61,7 +61,7 @@ export async function selfTest(
     const args = [programFileOf(version, "launcher"), "--demo", "--data", demo];
     const { code, output } = await run(runtime, args);
     if (code === 0) return undefined;
-    // A demo ends with the code "unavailable" also after a crash, so its exit code decides nothing.
+    // A demo ends with the code "unavailable" even after a crash, so its exit code proves nothing.
     return { why: `a sample payment failed: ${output}`, bars: bars(undefined) };
   } finally {
     await clearSelfTest(version, dataDirectory);
@@ -88,9 +88,9 @@ async function run(runtime: string, args: readonly string[]) {
     windowsHide: true,
   });
   const { pid } = running.child;
-  // Throws when the process has ended already.
+  // setPriority throws when the process has already ended.
   if (pid !== undefined) readOr(undefined, () => setPriority(pid, PRIORITY_BELOW_NORMAL));
-  // Of an error, `code` is the exit code or the code of a failed start.
+  // An error of execFile has in `code` the exit code, or why the program could not be started.
   const end: Partial<ExecFileException> = await running.catch((error: ExecFileException) => error);
   const { code = 0, stdout = "", stderr = "", message = "", killed } = end;
   const printed = `${stdout}${stderr}`.slice(-OUTPUT_CHARACTERS).trim();

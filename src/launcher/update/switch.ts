@@ -64,15 +64,15 @@ export async function carrySwitchOut(
 }
 
 /**
- * Returns whether a launcher that continues from this record starts the previous programs, with the
- * stores as they are. If so, these programs may sell although the next record cannot be written.
+ * Returns whether a launcher that continues from this record starts the previous programs on the
+ * present databases. If so, they can accept payments even if the next record is not written.
  */
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   if (step === "going-back") return !withStores;
   return ["testing", "stopping", "restarting"].includes(step);
 }
 
-/** Returns the next record, which leads back to the previous programs, without writing it. */
+/** Returns the next record, which leads back to the previous programs and cannot be written. */
 function unwritten(
   { output }: SwitchSite,
   record: SwitchRecord,
@@ -83,13 +83,13 @@ function unwritten(
   return nextSwitchState(record, record.step === "stopping" ? failure(message) : event);
 }
 
-/** Returns the event of a failure that is no fault of the new version. */
+/** Returns the event "failed" for a failure that is no fault of the new version. */
 const failure = (why: string) => ({ event: "failed", why, bars: false }) as const;
 
 /**
- * Carries out a step and returns the event with which the step ends. Until the new version stays, a
- * fault such as a full disk ends the step as failed, which leads back; later the fault is thrown,
- * and the next launcher tries again.
+ * Carries out a step and returns the event with which the step ends. Before it is decided that the
+ * new version stays, a fault such as a full disk ends the step as failed, which leads back to the
+ * previous version; later the fault is thrown, and the next launcher tries again.
  */
 async function outcomeOf(site: SwitchSite, record: SwitchRecord): Promise<SwitchEvent> {
   const leadsBack = ["stopping", "switching", "probation"].includes(record.step);
@@ -114,10 +114,10 @@ export function recordNext(
   return next;
 }
 
-/** Writes the record of a step; after the last step, the result to the state of updates too. */
+/** Writes the record of a step; after the last step, also writes the result of the update. */
 function writeRecord(dataDirectory: string, next: SwitchRecord): void {
   const write = (): void => {
-    // The result is written first, so that a power cut before the last record repeats the writing.
+    // The result is written first: a power cut before the last record makes a launcher write both.
     if (isOver(next)) rememberEnd(dataDirectory, next);
     writeSwitch(dataDirectory, next);
   };
@@ -125,7 +125,7 @@ function writeRecord(dataDirectory: string, next: SwitchRecord): void {
     write();
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    // Removes files that the update has written and no longer needs.
+    // Files that the update has written and no longer needs make room for the record.
     const { step, withStores } = next;
     const isBack = ["going-back", "restarting", "undone"].includes(step) && !withStores;
     makeRoom(dataDirectory, { storesToo: isBack });
@@ -155,7 +155,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
       return { event: "given-up", received, readableByOlder };
     }
     case "going-back":
-      // If the previous version is still named, no lock and no write to the disk are needed.
+      // If the file `current` still names the previous version, no lock and no write are needed.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
       return await closed(dataDirectory, () => {
         if (record.withStores) putStoresBack(dataDirectory);
@@ -173,7 +173,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
   }
 }
 
-/** Runs `work` while no program has the stores open, however that program was started. */
+/** Runs `work` while no program has the databases open, however that program was started. */
 async function closed(dataDirectory: string, work: () => void): Promise<SwitchEvent> {
   await withProgramLocks(dataDirectory, work);
   return carriedOut;
@@ -187,7 +187,7 @@ async function closed(dataDirectory: string, work: () => void): Promise<SwitchEv
 export async function finishSwitch(context: CommandContext): Promise<number | undefined> {
   const { dataDirectory } = context;
   if (!existsSync(underWayFileOf(dataDirectory))) {
-    // A data folder restored by hand may have the mark of a probation without a record.
+    // A data folder restored by hand can have the mark of a probation without a record.
     endProbation(dataDirectory);
     return undefined;
   }
@@ -218,10 +218,10 @@ export async function endSwitch(site: SwitchSite): Promise<void> {
 }
 
 /**
- * Ends an update of which a version is missing: the data folder was moved to another delivery, or
- * the version was removed by hand. The version that exists here runs. Stores that a new version has
- * changed are replaced by their copies if they have received nothing since, because more versions
- * can read the older form.
+ * Ends an update of which a version is missing, because the data folder was moved to another
+ * delivery, or the version was removed by hand: the version that exists here runs. If a new version
+ * has migrated the databases and they have received nothing since, their copies replace them,
+ * because more versions can read the older form.
  */
 async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void> {
   const { dataDirectory, clock, output } = site;
@@ -238,7 +238,7 @@ async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void>
   writeRecord(dataDirectory, { ...record, step: "undone", why, bars: false, atMs: clock.now() });
 }
 
-/** Removes the files of a step that was cut off; prints an error when that fails. */
+/** Removes the files of an update step that was cut off; prints an error when that fails. */
 async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Promise<void> {
   const { dataDirectory, output } = site;
   try {

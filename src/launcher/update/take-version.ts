@@ -32,14 +32,14 @@ import { selfTest } from "./self-test.ts";
 import { carrySwitchOut, finishSwitch, recordNext } from "./switch.ts";
 import { isWhole, namedVersion, refused, stageFrom, switchSiteOf } from "./versions.ts";
 
-/** How long an update, or the way back, waits for an idle moment before it is given up. */
+/** How long an update, or the way back from it, waits for a moment without payments. */
 const TAKE_WITHIN_MS = 30 * 60_000;
 const BACK_WITHIN_MS = 5 * 60_000;
-/** The age up to which a version that crashes again and again is replaced by the previous one. */
+/** A version that has run for less than this and keeps crashing is replaced by the previous one. */
 const YOUNG_MS = 60 * 60_000;
 const ASK_EVERY_MS = 200;
 const ANSWER_WITHIN_MS = 5_000;
-/** The number of unanswered questions after which tp-manager counts as dead, no longer as busy. */
+/** After this number of unanswered requests tp-manager counts as dead, no longer as busy. */
 const SILENT_ANSWERS = 3;
 
 function isToBeTaken(context: CommandContext): boolean {
@@ -53,8 +53,8 @@ function heldBy({ dataDirectory, clock }: CommandContext): string | undefined {
 }
 
 /**
- * Starts a launcher that takes the version that waits, because a keep-alive may not live until the
- * next idle moment (docs/updates.md 4.4). The launcher's output goes to logs/update.out.
+ * Starts a launcher that installs the version that is ready, because a keep-alive may end before
+ * the next idle moment (docs/updates.md 4.4). The launcher's output goes to logs/update.out.
  */
 export async function startTakingReady(context: CommandContext): Promise<void> {
   const { dataDirectory, logDirectory } = context;
@@ -67,9 +67,9 @@ export async function startTakingReady(context: CommandContext): Promise<void> {
 }
 
 /**
- * Takes the version that waits, in a launcher whose children the programs are; a service manager
- * would end another launcher with the service (docs/updates.md 4.4). Returns whether the programs
- * were stopped for the update, so that the launcher of the new version has to run.
+ * Installs the version that is ready, in the launcher that is the parent of the programs; a service
+ * manager would end any other launcher with the service (docs/updates.md 4.4). Returns whether the
+ * programs were stopped for the update, so that the launcher of the new version has to run.
  */
 export async function takeReadyHere(context: CommandContext): Promise<boolean> {
   if (!isToBeTaken(context)) return false;
@@ -78,7 +78,7 @@ export async function takeReadyHere(context: CommandContext): Promise<boolean> {
     return context.ownProgramsRun?.() === false;
   } catch (error) {
     context.output.fault(`no new version is installed now: ${(error as Error).message}`);
-    // A damaged record counts as a begun switch, which the next launcher ends.
+    // A damaged record counts as a switch that has begun, which the next launcher ends.
     const step = readOr("damaged", () => readSwitch(context.dataDirectory)?.step);
     return step !== undefined && step !== "testing";
   }
@@ -99,7 +99,7 @@ export async function withUpdateLock(
   return await work().finally(() => lock.release());
 }
 
-/** Takes the version of an unpacked delivery. Returns the exit code. */
+/** Installs the version of an unpacked delivery. Returns the exit code. */
 export function takeDelivery(context: CommandContext, delivery: string): Promise<number> {
   return withUpdateLock(context, async () => {
     await mustBeRunning(context);
@@ -107,7 +107,7 @@ export function takeDelivery(context: CommandContext, delivery: string): Promise
   });
 }
 
-/** Takes the version that waits. After a failure the next check has to find the version again. */
+/** Installs the version that is ready. If that fails, the next check has to offer it again. */
 export function takeReady(context: CommandContext): Promise<number> {
   const { dataDirectory, clock, output } = context;
   return withUpdateLock(context, async () => {
@@ -163,7 +163,7 @@ async function take(
   const end = await inMoment(context, TAKE_WITHIN_MS, moment, async ({ terminal }) => {
     const why = against();
     if (why !== undefined) return fail(why, false);
-    // Checked before the stop: on a full disk the stopped programs could not start again.
+    // The free disk room is checked before the stop, as programs cannot start on a full disk.
     requireRoom(dataDirectory, roomForSwitch(dataDirectory));
     const begun = { ...record, linkWasUp: terminal.link === "connected" };
     const next = recordNext(context, begun, { event: "carried-out" });
@@ -182,9 +182,9 @@ function conclude(context: CommandContext, { from, to, step, why }: SwitchRecord
 }
 
 /**
- * Goes back to the previous version, on the stores as they are, and returns the exit code. The
- * present version is not taken again by itself (docs/updates.md 4.5). Throws {@link ProgramExit} if
- * there is no version to go back to; nothing has changed then. The caller holds the update lock.
+ * Goes back to the previous version, on the present databases, and returns the exit code. Only an
+ * operator can install the present version again (docs/updates.md 4.5). Throws {@link ProgramExit}
+ * if there is no version to go back to; then nothing has changed. The caller holds the update lock.
  */
 export async function goBack(context: CommandContext): Promise<number> {
   mustBeAble(context);
@@ -204,7 +204,7 @@ function mustBeAble({ dataDirectory }: CommandContext): SwitchRecord {
   throw refused(`version ${last.from} cannot read the databases of version ${last.to}`);
 }
 
-/** Returns the switch that brought the present version, if the previous version is still there. */
+/** Returns the switch that installed the present version, if the previous version still exists. */
 function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
   const last = readLastSwitch(dataDirectory);
   const isOurs = last?.step === "done" && last.to === versionNumber;
@@ -213,16 +213,16 @@ function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
 
 /**
  * Returns whether a version has run for less than an hour. Also true when the clock was set back,
- * because a previous version is better than no version that runs.
+ * because a working previous version is better than one that crashes.
  */
 export function isYoung(sinceMs: number, nowMs: number): boolean {
   return nowMs - sinceMs < YOUNG_MS;
 }
 
 /**
- * Goes back from a version younger than an hour whose programs crash again and again, if the
- * previous version can use the stores and no payment runs. Returns whether the previous version
- * runs now. The caller holds the launch lock.
+ * Goes back from a version younger than an hour whose programs crash repeatedly, if the previous
+ * version can use the databases and no payment runs. Returns whether the previous version runs now.
+ * The caller holds the launch lock.
  */
 export async function goBackFromCrashes(context: CommandContext, what: string): Promise<boolean> {
   const { dataDirectory } = context;
@@ -240,14 +240,14 @@ export async function goBackFromCrashes(context: CommandContext, what: string): 
   }
 }
 
-/** Goes back with the stores as they are, because they may hold payments of the new version. */
+/** Goes back on the present databases, because they may hold payments of the new version. */
 async function switchBack(
   context: CommandContext,
   last: SwitchRecord,
   why: string,
 ): Promise<SwitchRecord> {
   const { dataDirectory } = context;
-  // Marks the stores as used, before the record: after a power cut, copies do not replace them.
+  // The databases are marked as used before the record is written, so no copy can replace them.
   admitPayments(dataDirectory);
   const atMs = context.clock.now();
   const begins = { step: "giving-up", bars: true, withStores: false } as const;
@@ -273,7 +273,7 @@ function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
 }
 
 /**
- * Returns whether a launcher in the foreground runs the programs, mostly for a service manager.
+ * Returns whether a launcher in the foreground, mostly of a service manager, runs the programs.
  * Such a launcher would start the older programs again in the middle of a switch.
  */
 export function isServed(dataDirectory: string): boolean {

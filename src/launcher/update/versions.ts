@@ -21,12 +21,12 @@ import { askStatus, type Started, startPrograms, stopProgram } from "../processe
 const MARK = "complete";
 const NAMES_MODE = 0o644;
 
-/** Returns whether a version has the mark of a whole version, which is written as its last file. */
+/** Returns whether a version is complete: it has the mark that is written as its last file. */
 export function isWhole(version: string, root = installationRoot): boolean {
   return existsSync(join(root, "versions", version, MARK));
 }
 
-/** Returns the name of the runtime that a version names, and the path of its program. */
+/** Returns the name of the runtime (Node.js) that a version names, and its program's path. */
 export function runtimeOf(version: string, root = installationRoot) {
   const name = readFileSync(join(root, "versions", version, "runtime"), "utf8").trim();
   if (!/^[0-9a-z]{1,64}$/.test(name)) throw refused(`version ${version} names no Node.js runtime`);
@@ -37,7 +37,8 @@ export function runtimeOf(version: string, root = installationRoot) {
 /**
  * Copies the version of an unpacked delivery into this installation and returns its number. All
  * files are synced before the mark `complete` is written (docs/updates.md 4.1); a version that has
- * its mark is not copied again. Throws {@link ProgramExit} if it is no delivery for this machine.
+ * its mark is not copied again. Throws {@link ProgramExit} if the folder is no delivery for this
+ * machine.
  */
 export function stageFrom(delivery: string, own: string): string {
   const version = versionIn(delivery);
@@ -89,8 +90,8 @@ function copyFolder(from: string, to: string): void {
 }
 
 /**
- * Returns the version that the scripts at the root run. undefined: they run the newest version,
- * because `current` and `previous` are torn, missing, or name no complete version.
+ * Returns the version that the scripts in the installation folder run. undefined: they run the
+ * newest version, because `current` and `previous` are torn, missing, or name no complete version.
  */
 export function namedVersion(root = installationRoot): string | undefined {
   return ["current", "previous"]
@@ -98,7 +99,7 @@ export function namedVersion(root = installationRoot): string | undefined {
     .find((version) => version !== undefined && isWhole(version, root));
 }
 
-/** Returns the version in a file at the root; undefined: the file is missing or torn. */
+/** Returns the version that a file in the installation folder names; undefined: missing or torn. */
 export function wholeLineIn(root: string, name: string): string | undefined {
   const file = join(root, name);
   const line = existsSync(file) ? /^(.*?)\r?\n/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
@@ -122,14 +123,14 @@ export function refused(why: string): ProgramExit {
   return new ProgramExit(exitCodes.unavailable, why);
 }
 
-/** The time in which the new programs must answer and reconnect a terminal that was connected. */
+/** How long the new programs may take to answer and to reconnect the terminal, in ms. */
 const PROBATION_WITHIN_MS = 60_000;
-/** The time for which the new programs have to stay well. */
+/** How long the new programs have to work without a break before they count as healthy. */
 const STEADY_MS = 2_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/** What a switch of versions works on. In tests its programs do nothing but write to the disk. */
+/** The installation on which a switch works. In tests its programs only write to the disk. */
 export interface SwitchSite extends CommandContext {
   /** The folder with the files that name the version. */
   readonly root: string;
@@ -159,7 +160,7 @@ async function stopAll({ dataDirectory, clock }: CommandContext): Promise<void> 
   }
 }
 
-/** Starts a version, and clears the counted failures, which another version has had. */
+/** Starts a version, and clears the counted failures, which are those of another version. */
 function startVersion(context: CommandContext, version: string): Promise<Started[]> {
   const { dataDirectory } = context;
   forgetFailures(openRunDirectory(dataDirectory));
@@ -175,7 +176,7 @@ async function prove(
   for (const { program, result, exitCode, reason } of await startVersion(context, to)) {
     if (result !== "silent" && result !== "ended") continue;
     const why = result === "ended" ? `${program} ended: ${reason}` : `${program} does not answer`;
-    // A full disk or a taken port is no fault of a version.
+    // A full disk or a port in use is no fault of a version.
     return { event: "failed", why, bars: result === "silent" || isOwnFault(exitCode) };
   }
   let link: string | undefined;
@@ -211,11 +212,11 @@ async function linkOf(
 }
 
 /**
- * Names and starts a version that can read the stores, when `current` is torn, missing, or names no
- * complete version (docs/updates.md 4.2); the scripts at the root then run any complete version,
- * which may not know the stores. The version of the last update is preferred, then the newest. A
- * complete version that is named is never replaced. Returns an exit code if another version runs
- * now, so that this launcher does nothing more. The caller holds the launch lock.
+ * When `current` is torn, missing, or names no complete version, names and starts a version that
+ * can read the databases (docs/updates.md 4.2); otherwise the scripts in the installation folder
+ * could run a version that cannot read them. The version of the last update is preferred, then the
+ * newest. A complete version that is named is never replaced. Returns an exit code if another
+ * version runs now, so that this launcher does nothing more. The caller holds the launch lock.
  */
 export async function leaveToReader(
   { dataDirectory, output, root, start }: SwitchSite,
@@ -241,7 +242,7 @@ export async function leaveToReader(
   return exitCodes.ok;
 }
 
-/** Returns whether a version can read the stores; undefined: its schemas cannot be read. */
+/** Returns whether a version can read the databases; undefined: its schemas cannot be read. */
 function canRead(root: string, version: string, dataDirectory: string): boolean | undefined {
   const folder = versionFolder(version, root);
   const schemas = readOr(undefined, () => deliveryIn(folder).schemas);
