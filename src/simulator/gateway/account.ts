@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const category = z.strictObject({ id: z.int().positive(), label: z.string().min(1) });
 
-/** Invented categories; at the real gateway each merchant has its own list of categories. */
+/** Invented categories of goods; at the real gateway each merchant has a list of its own. */
 const defaultCategories: readonly Category[] = [
   { id: 1, label: "General" },
   { id: 5, label: "Vending machine" },
@@ -31,11 +31,11 @@ const websiteSchema = z.strictObject({
   passphrase: z.string().min(1).optional(),
 });
 
-/** The most characters of a login: of real logins, and in the description (docs/gateway.md 2.2). */
+/** The most characters of a login, in real use and in the description (docs/gateway.md 2.2). */
 export const LOGIN_LENGTH_MAX = 255;
 export const LOGIN_LENGTH_DESCRIBED = 32;
 
-/** A merchant of the sandbox: the credentials, and the websites with what each website may sell. */
+/** A merchant of the sandbox: its credentials, and its websites with what each website can sell. */
 export const accountSchema = z.strictObject({
   login: z.string().min(1).max(LOGIN_LENGTH_MAX),
   password: z.string().min(1).max(32),
@@ -54,7 +54,7 @@ export const accountFileSchema = z.preprocess(
 export type Category = z.infer<typeof category>;
 export type Website = z.infer<typeof websiteSchema>;
 export type Account = z.infer<typeof accountSchema>;
-/** An account before it is read: members with a default can be left out. */
+/** An account as its file gives it: members that have a default can be left out. */
 export type AccountInput = z.input<typeof accountSchema>;
 
 /** Returns the account if login and password are right; passwords are compared in constant time. */
@@ -67,7 +67,7 @@ export function accountOf(
   return account && sameSecret(account.password, password) ? account : undefined;
 }
 
-/** Returns the website of an order; undefined: the account or website is no longer there. */
+/** Returns the website of an order; undefined: its account or website no longer exists. */
 export function websiteOf(
   accounts: readonly Account[],
   order: { readonly login: string; readonly websiteId: number },

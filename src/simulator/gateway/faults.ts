@@ -2,20 +2,20 @@ import { z } from "zod";
 import { operationNames } from "./soap/services.ts";
 import texts from "./texts.json" with { type: "json" };
 
-/** The faults that the sandbox can play; their texts appear in `--help`. */
+/** The faults that the sandbox can simulate; their descriptions appear in `--help`. */
 export const faultKinds = texts.faults;
 
 type FaultKind = keyof typeof faultKinds;
 
 export const faultSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
-  /** The number of requests, operations or events that the fault strikes; missing: all. */
+  /** The number of requests, operations or events that the fault strikes; missing: no limit. */
   times: z.int().min(1).optional(),
-  /** The SOAP operation whose requests alone the fault strikes; missing: any operation. */
+  /** The SOAP operation that the fault strikes; missing: any operation. */
   operation: z.enum(operationNames as [string, ...string[]]).optional(),
-  /** The order whose SOAP requests alone the fault strikes; missing: any order. */
+  /** The order, by its merchant reference, that the fault strikes; missing: any order. */
   merchantReference: z.string().optional(),
-  /** The delay of the faults latency and notification-delayed. */
+  /** The delay of the faults latency and notification-delayed, in milliseconds. */
   delayMs: z.int().min(0).max(3_600_000).default(1_000),
   /** The value of Retry-After for unavailable-503, in seconds. */
   retryAfter: z.int().min(0).default(30),
@@ -23,14 +23,14 @@ export const faultSchema = z.strictObject({
   code: z.int().min(1).default(9),
   /** The HTTP status that the faults lookup-refused and lookup-plural-refused answer. */
   status: z.int().min(400).max(599).default(404),
-  /** Whether the request is carried out before the fault strikes; missing: as usual for `kind`. */
+  /** Whether the request is carried out before the fault strikes; missing: decided by `kind`. */
   commit: z.boolean().optional(),
 });
 
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/** The kinds of faults that strike after the request is carried out, unless `commit` is given. */
+/** The kinds of faults that strike after the request is carried out, if `commit` is missing. */
 const afterCommit: readonly FaultKind[] = [
   "hang-after-commit",
   "reset-after-commit",
@@ -66,7 +66,7 @@ function settingValue(text: string): string | number | boolean {
   return text === "true" || text === "false" ? text === "true" : text;
 }
 
-/** The faults in force, oldest first. */
+/** The armed faults of the sandbox, oldest first. */
 export class FaultList {
   #faults: Fault[];
 
@@ -88,7 +88,7 @@ export class FaultList {
 
   /**
    * Returns the sum of all latencies that strike a request, and the oldest other fault that strikes
-   * it. Counts these faults down.
+   * the request. Each of these faults has one strike fewer left.
    */
   take(operation: string, merchantReference: string) {
     const mine = this.#faults.filter(
@@ -103,14 +103,14 @@ export class FaultList {
     return { latencyMs: latencies.reduce((sum, { delayMs }) => sum + delayMs, 0), strike };
   }
 
-  /** Returns the faults that strike the notifications of one event, and counts the faults down. */
+  /** Returns the faults that strike the notifications of one event, and counts their strikes. */
   takeForNotification(): readonly Fault[] {
     const mine = this.#faults.filter(({ kind }) => kind.startsWith("notification-"));
     this.#use(mine);
     return mine;
   }
 
-  /** Returns the HTTP status of the fault that strikes a lookup, and counts the fault down. */
+  /** Returns the HTTP status of the fault that strikes a lookup, and counts the strike. */
   takeForLookup(plural: boolean): number | undefined {
     const refusing = plural ? ["lookup-refused", "lookup-plural-refused"] : ["lookup-refused"];
     return this.#oldest(refusing)?.status;
@@ -120,7 +120,7 @@ export class FaultList {
     return this.#faults.some((fault) => fault.kind === kind);
   }
 
-  /** Returns whether a fault makes an operation of this type fail, and counts the fault down. */
+  /** Returns whether a fault makes an operation of this type fail, and counts the strike. */
   takeForOperation(type: string): boolean {
     return this.#oldest([`${type}-nok`]) !== undefined;
   }

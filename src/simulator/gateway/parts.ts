@@ -13,7 +13,7 @@ import { migrations } from "./rows.ts";
 
 export interface SandboxOptions {
   readonly accounts: readonly AccountInput[];
-  /** The path of the database file, or ":memory:" for a database that ends with the sandbox. */
+  /** The path of the database file, or ":memory:" for a database that is lost at the end. */
   readonly database: string;
   readonly host?: string;
   /** The port to listen on; 0, the default, lets the system choose. */
@@ -26,7 +26,7 @@ export interface SandboxOptions {
   readonly paymentsWait?: boolean;
   /** Whether refunds without a websiteId are refused; off by default. */
   readonly websiteIdMandatory?: boolean;
-  /** The receiver of mails to emailCallback; missing: a file next to the database. */
+  /** The receiver of mails to emailCallback; missing: a file in the folder of the database. */
   readonly mail?: MailTarget;
   readonly clock?: Clock;
   /** Called with unexpected errors of the sandbox itself; missing: they go to standard error. */

@@ -71,10 +71,9 @@ export const migrations: readonly Migration[] = [
   `,
 ];
 
-/** A row of a table. Each member is a column; in the database its name is in snake case. */
+/** A row of a table: each member is a column, whose name in the database is in snake case. */
 type Members = Readonly<Record<string, SQLOutputValue>>;
 
-/** Some tables of the sandbox's database. */
 export class Rows extends Tables {
   protected readonly clock: Clock;
 
@@ -96,7 +95,7 @@ export class Rows extends Tables {
     return Number(this.database.prepare(sql).run(...Object.values(members)).lastInsertRowid);
   }
 
-  /** Changes members of one row, and the time of its last change. */
+  /** Changes columns of one row, and sets the time of its last change. */
   protected update(
     table: string,
     id: number,

@@ -14,7 +14,7 @@ export async function startGatewaySandbox(options: SandboxOptions) {
   const { host = "127.0.0.1", port = 0, tls } = options;
   const closing = new AbortController();
   const toReport = options.report ?? ((error: Error) => console.error(error));
-  // An error of a wait that ends because the sandbox closes is no fault of the sandbox.
+  // An error of a wait that ends only because the sandbox closes is not reported.
   const report = (error: Error): void => {
     if (!closing.signal.aborted) toReport(error);
   };
@@ -53,8 +53,8 @@ export async function startGatewaySandbox(options: SandboxOptions) {
 }
 
 /**
- * Calls `work` after the answer to a request, or at once if the client has hung up: notifications
- * leave after the answer to the request that caused them.
+ * Calls `work` after the answer to a request, or at once if the client has disconnected, so that
+ * notifications are sent after the answer to the request that caused them.
  */
 function afterAnswer(answer: ServerResponse, work: () => void): void {
   if (answer.closed) work();

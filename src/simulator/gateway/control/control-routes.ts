@@ -8,7 +8,7 @@ import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
 import { autoPayment } from "../pages/test-cards.ts";
 import type { SandboxParts } from "../parts.ts";
 
-/** The largest number of orders in a list: tests send ten thousand, more would fill the memory. */
+/** The most orders in one list: tests send ten thousand orders, and more would fill the memory. */
 export const ORDERS_LISTED_MAX = 50_000;
 
 const limitSchema = z.coerce.number().int().min(1).max(ORDERS_LISTED_MAX);
@@ -25,7 +25,7 @@ const operatorPolicy =
   "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; " +
   "frame-ancestors 'none'";
 
-/** Adds the routes for tests and operators, which the real gateway does not have. */
+/** Adds the routes for tests and operators, which only the sandbox has, not the real gateway. */
 export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const { orders, notifications, sender } = parts;
   const showOperatorPage = (reply: FastifyReply, problem?: string): FastifyReply => {
@@ -60,7 +60,7 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
     sender.kick();
     return notifications.latest(NOTIFICATIONS_LISTED);
   });
-  // JSON requests are answered with the order, the operator page's forms with the page or refusal.
+  // A JSON request is answered with the order, a form of the operator page with that page.
   app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
     if (!isForm(request)) return orderView(demanded(request, parts));
     try {
@@ -96,7 +96,7 @@ function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
 
 type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
 
-/** What an operator can do with an order, by the last part of the request's address. */
+/** The changes that an operator can make to an order, by the last part of the request's path. */
 const actions: Readonly<Record<string, Action>> = {
   wait: (order, { ledger }) => ledger.demand(order, { kind: "wait" }),
   pay: (order, { ledger }) => ledger.pay(order, order.card === "" ? autoPayment(order) : order),
@@ -113,7 +113,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 type Target = { Params: { id: string; action: string } };
 
-/** Carries out the action that a request names. Throws {@link RequestRefused} with the reason. */
+/** Changes an order as a request demands. Throws {@link RequestRefused} with the reason. */
 function demanded(request: FastifyRequest<Target>, parts: SandboxParts): Order {
   const { id, action } = request.params;
   const order = parts.orders.byPublicId(id.toUpperCase());

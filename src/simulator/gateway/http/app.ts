@@ -98,7 +98,7 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
   return app;
 }
 
-/** Returns whether a page of another origin asks for a change. */
+/** Returns whether a web page of another origin has sent a request that changes something. */
 function isForeignWrite({ method, headers }: FastifyRequest): boolean {
   if (method === "GET" || method === "HEAD") return false;
   const { origin, host } = headers;

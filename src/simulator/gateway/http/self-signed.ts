@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { isIP, isIPv4 } from "node:net";
 import type { Tls } from "./app.ts";
 
-/** The validity of a certificate: 397 days. */
+/** The validity of a certificate in milliseconds: 397 days. */
 const VALID_MS = 397 * 24 * 3_600_000;
 
 /**
@@ -39,7 +39,7 @@ function authority(): Buffer {
   return sequence(objectId("2.5.29.19"), yes, tagged(0x04, sequence(yes)));
 }
 
-/** Returns host names under tag 2, and addresses as bytes under tag 7 (RFC 5280 4.2.1.6). */
+/** Returns host names under tag 2, and IP addresses as bytes under tag 7 (RFC 5280 4.2.1.6). */
 function alternativeNames(hosts: readonly string[]): Buffer {
   const names = hosts.map((host) =>
     isIP(host) === 0 ? tagged(0x82, Buffer.from(host, "ascii")) : tagged(0x87, addressBytes(host)),

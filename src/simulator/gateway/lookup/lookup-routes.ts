@@ -14,11 +14,11 @@ const errors = {
 } as const;
 
 /**
- * Adds GET /v3/transaction(s)/{id} and /v3/order(s)/{id}: of the gateway's documents, the page
- * about events has the plural addresses, the published API the singular ones.
+ * Adds GET /v3/transaction(s)/{id} and /v3/order(s)/{id}, because the gateway's documents disagree:
+ * the page about events has the plural addresses, the published API the singular ones.
  */
 export function lookupRoutes(root: FastifyInstance, parts: SandboxParts): void {
-  // The hook for faults counts only for the routes that are added in this function.
+  // The hook for faults applies only to the routes that are added inside this function.
   void root.register((app, _options, done) => {
     addLookups(app, parts);
     done();
@@ -84,13 +84,13 @@ export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts)
   );
 }
 
-/** Returns the order with this number, or with this transaction id as notifications name it. */
+/** Returns the order with this number, or with this transaction id of a notification. */
 function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
   const byNumber = /^\d{12,15}$/.test(id) ? orders.byId(orderIdOf(Number(id))) : undefined;
   return byNumber ?? orders.byPublicId(id.toUpperCase());
 }
 
-/** Returns the account that HTTP Basic or X-API-KEY names (docs/gateway.md 4.4). */
+/** Returns the account that HTTP Basic or the header X-API-KEY names (docs/gateway.md 4.4). */
 function authenticated(
   { headers }: FastifyRequest,
   accounts: readonly Account[],

@@ -2,7 +2,7 @@ import { formatMajor } from "../../../shared/money.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 
-/** The smallest transaction id; the ids of the real gateway need more than 32 bits too. */
+/** The smallest transaction id; like the ids of the real gateway, it needs more than 32 bits. */
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
 
@@ -24,7 +24,7 @@ const states: Readonly<Record<OrderState, readonly [state: string, status: numbe
   aborted: ["declined", 8],
 };
 
-/** The v3 names of operation types; v3 does not report authorizations and cancellations. */
+/** The v3 names of operation types; v3 reports no authorizations and no cancellations. */
 const operationTypes: Readonly<Partial<Record<OrderOperation["type"], string>>> = {
   capture: "CAPTURE",
   refund: "REFUND",

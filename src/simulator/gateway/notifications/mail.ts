@@ -5,7 +5,7 @@ import { ValueError, whole } from "../../switch-table.ts";
 import type { ResultFields } from "./mapi-document.ts";
 import type { Attempt } from "./notification-store.ts";
 
-/** Where mails go: to the end of a file in mbox form, or to a mail server on this machine. */
+/** The receiver of mails: a file in mbox form, to which they are added, or a local mail server. */
 export type MailTarget =
   | { readonly file: string }
   | { readonly host: string; readonly port: number };
@@ -22,7 +22,7 @@ export function parseMailTarget(text: string): MailTarget {
   return { host: host.replace(/[[\]]/g, ""), port: whole(port, 1, PORT_MAX) };
 }
 
-/** Returns an entry of a mailbox file (RFC 4155); lines that begin like an entry are quoted. */
+/** Returns an entry of a mailbox file (RFC 4155); text lines like an entry's first are quoted. */
 function mboxEntry({ writtenAt, text }: Mail): string {
   const [day = "", date = "", month = "", year = "", time = ""] = new Date(writtenAt)
     .toUTCString()
@@ -42,7 +42,7 @@ interface Mail {
 
 const MAIL_FROM = "gateway-sandbox@localhost";
 
-/** Returns the addresses of `emailCallback` that a header and SMTP can carry unchanged. */
+/** Returns the addresses in `emailCallback` that a mail header and SMTP can carry unchanged. */
 export function mailAddresses(emailCallback: string): readonly string[] {
   const addresses = emailCallback.split(/[,;]/).map((address) => address.trim());
   return addresses
@@ -50,7 +50,7 @@ export function mailAddresses(emailCallback: string): readonly string[] {
     .filter((address) => /^[\x21-\x7e]+$/.test(address));
 }
 
-/** The content of a mail; how the real gateway writes its mails is not public. */
+/** The content of a mail, which is invented, because the form of the real mails is not public. */
 interface Letter {
   readonly to: readonly string[];
   readonly subject: string;
@@ -82,7 +82,7 @@ export function mailText({ to, subject, messageId, nowMs, fields }: Letter): str
 
 const LINE_MAX = 76;
 
-/** Returns one line in quoted-printable (RFC 2045, 6.7), folded, with its line feeds encoded. */
+/** Returns one line in quoted-printable (RFC 2045, 6.7), folded, with line feeds encoded. */
 function quotedPrintable(line: string): string {
   const last = Buffer.byteLength(line) - 1;
   const pieces = [...Buffer.from(line)].map((byte, i) => {
@@ -94,14 +94,14 @@ function quotedPrintable(line: string): string {
   const lines = [""];
   for (const piece of pieces) {
     const longer = `${lines.at(-1)}${piece}`;
-    // The equals sign at the end of a folded line counts as a character of the line too.
+    // The equals sign at the end of a folded line counts towards the length of the line.
     if (longer.length < LINE_MAX) lines[lines.length - 1] = longer;
     else lines.push(piece);
   }
   return lines.join("=\r\n");
 }
 
-/** The most characters of one conversation; a peer that sends more is no mail server. */
+/** The most characters that a mail server may send for one mail; a longer answer is an error. */
 const REPLY_CHARACTERS_MAX = 64 * 1024;
 
 interface Reply {

@@ -4,7 +4,7 @@ import type { FreeDatum, Order, OrderOperation } from "../orders/order.ts";
 import { textOf, type Values } from "../soap/parameters.ts";
 import { xml, xmlDocument } from "../soap/xml.ts";
 
-/** The children of `result` in their order; free data is a list of elements inside one child. */
+/** The child elements of `result`, in order; free data is one child with a list of elements. */
 export type ResultFields = ReadonlyArray<
   readonly [name: string, value: string | readonly FreeDatum[]]
 >;
@@ -26,7 +26,7 @@ export function mapiDocument(fields: ResultFields, secret: string, badDigest = f
 
 function resultChild([name, value]: ResultFields[number]): string {
   if (typeof value === "string") return xml(name, value);
-  // Keys that are no XML names are left out: how the real gateway writes such a key is not public.
+  // Keys that are no XML names are left out, because the real form of such keys is not public.
   const items = value.filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key));
   return xml(
     name,
@@ -34,7 +34,7 @@ function resultChild([name, value]: ResultFields[number]): string {
   );
 }
 
-/** Returns why an operation failed, in invented texts; the texts are empty if it did not fail. */
+/** Returns invented texts for why an operation failed; empty texts if it did not fail. */
 function reasonOf({ type, status }: OrderOperation) {
   if (status !== "nok") return { code: "", short: "", long: "" };
   return type === "authorization"

@@ -35,13 +35,13 @@ function stateAfter(verdict: Attempt["verdict"], attempts: number): DeliveryStat
 
 export interface NewNotification {
   readonly orderId: number;
-  /** The event in words for people: "capture ok", "fraud". */
+  /** The event for people: "capture ok", "fraud". */
   readonly subject: string;
   readonly url: string;
   readonly contentType: string;
   /** The body of the request. */
   readonly body: string;
-  /** The value of the signature header; "": the request has no such header. */
+  /** The value of the signature header; "": the notification is sent without that header. */
   readonly signature: string;
   readonly dueMs: number;
 }
@@ -56,7 +56,6 @@ export interface Notification extends NewNotification {
   readonly updatedAt: string;
 }
 
-/** The notifications and their delivery. */
 export class NotificationStore extends Rows {
   add(notification: NewNotification): void {
     const times = { createdAt: this.now(), updatedAt: this.now() };
@@ -76,7 +75,7 @@ export class NotificationStore extends Rows {
     this.run(sql, nowMs, nowMs);
   }
 
-  /** Returns the time of the first notification that is due after `nowMs`; undefined: none is. */
+  /** Returns the earliest due time after `nowMs`; undefined: no notification is due later. */
   nextDueAfterMs(nowMs: number): number | undefined {
     const sql =
       "SELECT min(due_ms) AS due FROM notifications WHERE state = 'waiting' AND due_ms > ?";

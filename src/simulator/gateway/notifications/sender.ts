@@ -9,7 +9,7 @@ import {
   verdictOf,
 } from "./notification-store.ts";
 
-/** The time within which a merchant's listener has to answer. */
+/** How long a merchant's listener may take to answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
 const ORDERS_AT_ONCE = 16;
@@ -24,9 +24,9 @@ interface SenderParts {
 }
 
 /**
- * Delivers due notifications, of at most 16 orders at once. The notifications of one order follow
- * one after the other. So do the order's mails, so that a mail server that hangs delays mails only.
- * Notifications wait in the database, so none is lost when the sandbox stops.
+ * Delivers due notifications, of at most 16 orders at once. Notifications of one order follow one
+ * after the other, and so do mails of one order, so that a hanging mail server delays no
+ * notification. Notifications wait in the database, so none is lost when the sandbox stops.
  */
 export class Sender {
   readonly #parts: SenderParts;
@@ -38,11 +38,11 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Starts to deliver all that is due. Called again when a delivery ends or another is due. */
+  /** Starts all deliveries that are due. Called again when one ends or the next one is due. */
   kick(): void {
     const { notifications, clock, closing } = this.#parts;
     if (closing.aborted) return;
-    // Both queries use the same time, or a notification could be neither due nor due next.
+    // The queries for due and for later notifications use the same time, so that none is missed.
     const nowMs = clock.now();
     const due = notifications.due(nowMs, ORDERS_AT_ONCE * 4);
     for (const [row, mine] of Map.groupBy(due, (one) => `${one.orderId} ${isMail(one)}`)) {
@@ -55,7 +55,7 @@ export class Sender {
     this.#timer = clock.startTimer("next notification", dueMs - nowMs, () => this.kick());
   }
 
-  /** Delivers all that is due, and resolves when these deliveries have ended. */
+  /** Delivers every notification that is due, and resolves when these deliveries have ended. */
   async deliverDue(): Promise<void> {
     this.kick();
     while (this.#underway.size > 0) await Promise.all(this.#underway.values());
@@ -73,7 +73,7 @@ export class Sender {
       for (const notification of due) {
         if (closing.aborted) return;
         const attempt = await this.#deliver(notification);
-        // An attempt that the sandbox's own end has cut off says nothing about the merchant.
+        // An attempt that was cut off because the sandbox stops says nothing about the merchant.
         if (!closing.aborted) notifications.recordAttempt(notification, attempt);
       }
     } catch (error) {
@@ -115,7 +115,7 @@ function isMail({ url }: Notification): boolean {
   return url.startsWith(MAILTO);
 }
 
-/** The most bytes that are read of a merchant's answer, although its content is ignored. */
+/** The most bytes of a merchant's answer, of which only the HTTP status matters. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** Posts a notification on a new connection and returns the HTTP status; follows no redirect. */
@@ -143,7 +143,7 @@ function post(
       });
       response.on("error", () => response.destroy());
     });
-    // A status that arrived before the connection broke counts as the answer.
+    // An HTTP status that arrived before the connection broke counts as the answer.
     outgoing.on("error", (error) => (status === undefined ? reject(error) : resolve(status)));
     outgoing.on("close", () => resolve(status ?? 0));
     outgoing.end(body);

@@ -32,7 +32,7 @@ interface LedgerParts {
 type Due = Omit<NewNotification, "orderId" | "dueMs">;
 
 /**
- * Changes orders. An order, its history and its notifications change together, inside the
+ * Changes orders. An order, its history and its notifications change together, inside the database
  * transaction of the caller.
  */
 export class Ledger {
@@ -42,7 +42,7 @@ export class Ledger {
     this.#parts = parts;
   }
 
-  /** Pays the order with a good card, or lets the payment wait for an operator. */
+  /** Pays the order with a card that is approved, or lets the payment wait for an operator. */
   accept(order: Order, payment: Payment): Order {
     if (!this.#parts.paymentsWait) return this.pay(order, payment);
     return this.#paid(order, payment, { kind: "wait" });
@@ -73,7 +73,7 @@ export class Ledger {
     return current;
   }
 
-  /** Marks the capture as reported fraudulent, and notifies the merchant of the report. */
+  /** Marks the captured payment of an order as fraud, and notifies the merchant of the fraud. */
   reportFraud(order: Order): Order {
     const { orders } = this.#parts;
     if (!orders.markFraud(order.id)) throw new DemandRefused(order, "it has no capture to report");
@@ -86,7 +86,7 @@ export class Ledger {
     return this.demand(order, ...demands);
   }
 
-  /** Notifies the merchant of each operation, in their order unless a fault reverses the order. */
+  /** Adds a notification for each operation, in sequence unless a fault reverses the sequence. */
   #notify(order: Order, operations: readonly OrderOperation[]): void {
     const url = textOf(order.fields, "urlCallback");
     const { accounts, faults, clock, mails } = this.#parts;
@@ -126,7 +126,7 @@ export class Ledger {
     }
   }
 
-  /** Notifies of a fraud event, if the website has an address for fraud (docs/design.md 12.19). */
+  /** Notifies of a fraud event if the website has an address for it (docs/design.md 12.19). */
   #notifyFraud(order: Order, operations: readonly OrderOperation[]): void {
     const website = websiteOf(this.#parts.accounts, order);
     if (website?.fraudUrl === undefined) return;
@@ -144,7 +144,7 @@ export class Ledger {
     this.#add(order, struck, [fraud]);
   }
 
-  /** Stores notifications to be sent; a fault makes each of them come twice or late. */
+  /** Stores notifications to be sent; a fault can make each of them be sent twice or late. */
   #add(order: Order, struck: readonly Fault[], due: readonly Due[]): void {
     const { notifications, clock } = this.#parts;
     const delayed = struck.find(({ kind }) => kind === "notification-delayed");
@@ -159,7 +159,7 @@ function has(struck: readonly Fault[], kind: Fault["kind"]): boolean {
   return struck.some((fault) => fault.kind === kind);
 }
 
-/** Returns the operation, preceded by a copy in the state "waiting" if a fault adds one. */
+/** Returns the operation; a fault can put a copy with the status "waiting" before it. */
 function announced(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
   const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
   return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];

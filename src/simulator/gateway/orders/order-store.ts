@@ -8,9 +8,9 @@ const SELECT = `
   FROM orders LEFT JOIN arrivals USING (website_id, merchant_reference)`;
 const NEWEST = "ORDER BY orders.id DESC LIMIT ?";
 
-/** The sandbox's orders. The caller opens the transaction, so that one request is one commit. */
+/** The sandbox's orders. The caller opens the database transaction: one commit for each request. */
 export class OrderStore extends Rows {
-  /** Counts a request with this merchant reference, even if no order results from it. */
+  /** Counts an order request with this merchant reference, even if it creates no order. */
   countArrival(websiteId: number, merchantReference: string): void {
     this.run(
       `INSERT INTO arrivals VALUES (?, ?, 1)
@@ -52,7 +52,7 @@ export class OrderStore extends Rows {
     this.insert("operations", { orderId, type, status, amountMinor, ...times });
   }
 
-  /** Marks the capture of an order as fraudulent. Returns false if there is no capture. */
+  /** Marks the captured payment of an order as fraud. Returns false if nothing was captured. */
   markFraud(orderId: number): boolean {
     const now = this.now();
     const sql = `UPDATE operations SET fraud_at = ?, updated_at = ?
@@ -70,7 +70,7 @@ export class OrderStore extends Rows {
     );
   }
 
-  /** Returns an order that was created: orders are never removed. */
+  /** Returns the order with this id, which exists because orders are never removed. */
   known(id: number): Order {
     const order = this.byId(id);
     invariant(order, "an order that was created can be read");
@@ -110,7 +110,7 @@ export class OrderStore extends Rows {
     return this.get<{ n: number }>("SELECT count(*) AS n FROM orders")?.n ?? 0;
   }
 
-  /** Returns a new id, which begins with the time in seconds in hex (docs/gateway.md 2.9). */
+  /** Returns a new id, which begins with the time: seconds in hex (docs/gateway.md 2.9). */
   #newPublicId(): string {
     const seconds = Math.floor(this.clock.now() / 1_000);
     const time = seconds.toString(16).padStart(8, "0").slice(-8);

@@ -5,10 +5,10 @@ import type { Values } from "../soap/parameters.ts";
 const open = ["created", "waiting"] as const;
 
 /**
- * For each demand: the states in which an order accepts the demand, the operation that the demand
- * adds to the order's history (docs/design.md 12.18), and the order's state afterwards (12.16). The
- * names of the states `waiting` (not decided yet), `declined` and `aborted` (never paid) are
- * invented, because the real names are not public.
+ * For each demand for a change: the order's states in which it is accepted, the operation that it
+ * adds to the order's history (docs/design.md 12.18), and the order's next state (12.16). The names
+ * of the states `waiting` (not decided yet), `declined` and `aborted` (never paid) are invented,
+ * because the real names are not public.
  */
 const moves = {
   wait: { from: ["created"], type: "authorization", status: "waiting", to: "waiting" },
@@ -18,7 +18,7 @@ const moves = {
   capture: { from: ["authorized"], type: "capture", status: "ok", to: "captured" },
   cancel: { from: ["authorized"], type: "cancellation", status: "ok", to: "cancelled" },
   refund: { from: ["captured"], type: "refund", status: "ok", to: "refunded" },
-  /** The cardholder's bank takes back all that is not refunded yet. */
+  /** The cardholder's bank takes back all of the amount that was not refunded before. */
   reject: { from: ["captured"], type: "reject", status: "ok", to: "reversed" },
 } as const;
 type Move = (typeof moves)[keyof typeof moves];
@@ -49,11 +49,11 @@ export interface OrderOperation {
   readonly amountMinor: number;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** When the acquirer reported the operation as fraudulent; "" if not reported. */
+  /** When the acquirer reported the operation as fraud; "": it was not reported. */
   readonly fraudAt: string;
 }
 
-/** An order as the operation generate stores it. */
+/** A new order, as the SOAP operation generate stores it. */
 export interface NewOrder {
   readonly login: string;
   readonly websiteId: number;
@@ -79,14 +79,14 @@ export interface Order extends NewOrder, Payment {
   readonly refundedMinor: number;
   readonly receivedAt: string;
   readonly updatedAt: string;
-  /** How many requests of the operation generate had this merchant reference. */
+  /** How many requests of the SOAP operation generate had this merchant reference. */
   readonly requests: number;
 }
 
 /** A demand for a change of an order, made by the merchant, the customer or a bank. */
 export interface Demand {
   readonly kind: keyof typeof moves;
-  /** The amount of a capture or refund; missing: all that is left. */
+  /** The amount of a capture or refund in minor units; missing: all that is left. */
   readonly amountMinor?: number | undefined;
 }
 
@@ -95,7 +95,7 @@ export interface Step extends Pick<OrderOperation, "type" | "status" | "amountMi
   readonly next: Pick<Order, "state" | "capturedMinor" | "refundedMinor">;
 }
 
-/** A demand that the order's state or amounts do not allow. */
+/** The refusal of a demand that the order's state or amounts do not allow. */
 export class DemandRefused extends Error {
   override readonly name = "DemandRefused";
   readonly because: string;
@@ -110,8 +110,8 @@ export class DemandRefused extends Error {
 }
 
 /**
- * Returns the step that a demand makes. An order is captured once; whatever a capture leaves of the
- * amount is given up. Throws {@link DemandRefused}.
+ * Returns the change that a demand makes to an order. An order is captured only once; what a
+ * capture leaves of the authorized amount cannot be captured later. Throws {@link DemandRefused}.
  */
 export function decide(order: Order, { kind, amountMinor: wanted }: Demand): Step {
   const { from, type, status, to } = moves[kind];
@@ -149,9 +149,9 @@ export function currencyDecimals(currency: string): number | undefined {
 const AMOUNT_DIGITS_MAX = 15;
 
 /**
- * Returns the minor units of a decimal text, which may have an exponent as in an xsd:float, without
- * float arithmetic. undefined: the text is no number, negative, too long or has more decimals than
- * the currency.
+ * Returns the minor units of a decimal text, which can have an exponent as in an xsd:float. No
+ * floating-point number is used. undefined: the text is no number, negative, too long or has more
+ * decimals than the currency.
  */
 export function parseAmount(text: string, decimals: number): number | undefined {
   const match = /^\+?(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
@@ -177,8 +177,8 @@ export function formatFloat(minor: number, decimals: number): string {
 }
 
 /**
- * Returns an order as `GET /sandbox/orders` shows it. Amounts are decimal text in major units, with
- * the currency's decimals; `page` is the path of the payment page.
+ * Returns an order as `GET /sandbox/orders` shows it. Amounts are decimal texts in major units,
+ * with the currency's decimals; `page` is the path of the payment page.
  */
 export function orderView(order: Order) {
   const amount = (minor: number): string => formatMajor(minor, order.decimals);

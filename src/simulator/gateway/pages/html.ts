@@ -1,4 +1,4 @@
-/** Markup that needs no escaping. */
+/** HTML text that must not be escaped again. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 type HtmlValue = string | number | Html | readonly Html[] | undefined;
 
-/** Returns the template as markup. A value that is not markup is escaped. */
+/** Returns the template as HTML. Each value is escaped, except values that are HTML already. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(
     strings.map((part, i) => part + (i < values.length ? written(values[i]) : "")).join(""),
@@ -28,7 +28,7 @@ function written(value: HtmlValue): string {
     .replaceAll("'", "&#39;");
 }
 
-/** Returns a whole page; `head` follows the title and the style sheet. */
+/** Returns a whole HTML page; `head` is added after the title and the style sheet. */
 export function htmlPage(
   { lang, title, head }: { lang: string; title: string; head?: Html },
   body: Html,

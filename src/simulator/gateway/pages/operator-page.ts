@@ -3,14 +3,13 @@ import type { Notification } from "../notifications/notification-store.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { type Html, html, htmlPage } from "./html.ts";
 
-/** An order in the table of the page. */
 export interface OperatorRow {
   readonly order: Order;
   readonly operations: readonly OrderOperation[];
   readonly notifications: readonly Notification[];
 }
 
-/** The buttons of an order in each state; a button's text is the last part of its address. */
+/** The buttons of an order in each state; a button's text is also the last part of its path. */
 const buttons: Readonly<Record<OrderState, readonly string[]>> = {
   created: ["pay", "decline", "abort", "wait"],
   waiting: ["pay", "decline", "abort"],
@@ -23,7 +22,7 @@ const buttons: Readonly<Record<OrderState, readonly string[]>> = {
   aborted: [],
 };
 
-/** Returns the sandbox's own page: orders, their states, and buttons for what a bank would do. */
+/** Returns the sandbox's own page: the orders, their states, and buttons that play the bank. */
 export function operatorPage(
   rows: readonly OperatorRow[],
   total: number,

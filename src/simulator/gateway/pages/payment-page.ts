@@ -14,21 +14,21 @@ import { type Html, html, htmlPage } from "./html.ts";
 import { paymentWith, type TestCard, testCard } from "./test-cards.ts";
 
 /**
- * The hosted payment page. Its elements have the ids of the real page, which browser tests of
- * merchants look for (docs/gateway.md 2.7).
+ * The hosted payment page. Its elements have the same ids as on the real page, because browser
+ * tests of merchants search for them (docs/gateway.md 2.7).
  */
 
 type ByPage = { Params: { page: string } };
 
 /**
- * The content policy. Merchants may bring style sheets and logos over https, but no scripts, and
- * may display the page in a frame (field method, value iframe).
+ * The content security policy. Merchants can add style sheets and logos over https, but no scripts,
+ * and can display the page in a frame (field method, value iframe).
  */
 const pagePolicy =
   "default-src 'none'; style-src 'self' https:; img-src https:; form-action 'self'; " +
   "base-uri 'none'";
 
-/** Adds the payment page at the address of redirectUrl: first the form, later the outcome. */
+/** Adds the payment page at the address redirectUrl: at first the form, later the outcome. */
 export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get("/sandbox/style.css", (_request, reply) =>
     reply
@@ -51,7 +51,7 @@ export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
   });
 }
 
-/** Sends the page of an order. A merchant's style sheet comes after the page's own style sheet. */
+/** Sends the payment page. A merchant's style sheet comes last and can override the page's own. */
 function show(
   reply: FastifyReply,
   { accounts, clock }: SandboxParts,
@@ -91,7 +91,7 @@ function send(reply: FastifyReply, page: string): FastifyReply {
     .send(page);
 }
 
-/** Pays, declines or aborts an order; returns what to correct if the form is not complete. */
+/** Pays, declines or aborts an order; returns what to correct if the form has faults. */
 function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry | undefined {
   const { ledger, clock } = parts;
   if (form.get("action") === "abort") {
@@ -121,9 +121,9 @@ type Outcome = readonly [block: string, text: keyof Texts, address: string];
 const accepted: Outcome = ["endSuccessTransactionBlock", "accepted", "urlAccept"];
 const aborted: Outcome = ["endCancelTransactionBlock", "aborted", "urlCancel"];
 
-/** For each state after the form: id and text of the outcome's element, and the way back. */
+/** For each state after the form: the outcome's element id and text, and the link to the shop. */
 const outcomes: Readonly<Record<EndState, Outcome>> = {
-  // Which element the real page shows for a payment that waits is not known.
+  // It is not known which element the real page shows for a payment that waits.
   waiting: ["endSuccessTransactionBlock", "waiting", "urlAccept"],
   authorized: accepted,
   captured: accepted,
@@ -151,7 +151,7 @@ function displayAmount({ amountMinor, decimals, currency }: Order, lang: string)
 }
 
 /**
- * Returns the parts of the page after the form. The title is the outcome, because a screen reader
+ * Returns the parts of the page with the outcome. The title is the outcome, because a screen reader
  * reads the title first. The meta element returns the customer to the shop after five seconds.
  */
 function outcome(order: Order, state: EndState, texts: Texts) {
@@ -167,7 +167,7 @@ function outcome(order: Order, state: EndState, texts: Texts) {
   };
 }
 
-/** The id of the form's field for each fault; the name of a fault is the name of its text. */
+/** For each fault the id of the form field; the text of the fault has the fault's name. */
 const faulty = {
   wrongEmail: "email",
   wrongNumber: "tokenCardNumber",
@@ -214,7 +214,7 @@ function named(id: string, retry: Retry | undefined): Html {
   return html`id="${id}" name="${id}"${mark}`;
 }
 
-/** Returns a choice that browser tests of merchants click; only the number decides the card. */
+/** Returns a choice of card types, as browser tests click one; only the number decides the card. */
 function cardTypes({ cardType }: Texts): Html {
   const types = ["Visa", "Mastercard", "American Express"];
   return html`<fieldset><legend>${cardType}</legend>${types.map((type, i) => {
@@ -237,7 +237,7 @@ function select(
 <option value="">–</option>${options}</select>`;
 }
 
-/** The countries in the list of the form; a form may have any other two-letter code. */
+/** The countries in the list of the form; any other code of two letters is accepted too. */
 const countries =
   "AT AU BE BG BR CA CH CN CY CZ DE DK EE ES FI FR GB GR HR HU IE IN IT JP LT LU LV MT NL NO PL " +
   "PT RO SE SI SK US";
@@ -255,14 +255,14 @@ function countryOptions(lang: string, chosen: string): Html[] {
     );
 }
 
-/** What the customer entered, without card number and security code. */
+/** The entries of the customer, without card number and security code. */
 interface Entry {
   readonly email: string;
   readonly country: string;
   readonly holder: string;
 }
 
-/** What the customer entered in a form that is not complete, and what is wrong in the form. */
+/** The entries of the customer in a form with a fault, and the fault. */
 interface Retry {
   readonly entry: Entry;
   readonly fault: keyof typeof faulty;
@@ -270,7 +270,7 @@ interface Retry {
 
 type CheckedEntry = { readonly entry: Entry; readonly card: TestCard } | Retry;
 
-/** Reads a form. The numbers that the customer entered do not leave this function. */
+/** Checks a form. Card number and security code are not returned. */
 function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
   const field = (name: string, lengthMax: number): string =>
     (form.get(name) ?? "").trim().slice(0, lengthMax);

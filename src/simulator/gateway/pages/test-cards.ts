@@ -3,8 +3,8 @@ import type { Order, Payment } from "../orders/order.ts";
 import cards from "./test-cards.json" with { type: "json" };
 
 /**
- * The only cards that the payment page accepts, so that nobody enters a real card here: well-known
- * numbers of approved cards, and the refused cards of a browser test (docs/gateway.md 2.7).
+ * The only cards that the payment page accepts, so that nobody enters a real card: well-known test
+ * numbers, which are approved, and the declined cards of a browser test (docs/gateway.md 2.7).
  */
 const testCards: readonly TestCard[] = cards;
 export type TestCard = (typeof cards)[number];
@@ -13,7 +13,7 @@ export function testCard(number: string): TestCard | undefined {
   return testCards.find((candidate) => candidate.number === number);
 }
 
-/** Returns what is stored of a card, with the entries of the customer. */
+/** Returns a payment with what is stored of a card and with the entries of the customer. */
 export function paymentWith(
   { number, paymentMethod, country, enrolled3ds }: TestCard,
   customer: Pick<Payment, "customerEmail" | "customerCountry">,
@@ -21,7 +21,7 @@ export function paymentWith(
   return { paymentMethod, card: maskPan(number), cardCountry: country, enrolled3ds, ...customer };
 }
 
-/** Returns a payment without the payment page, with the first approved or refused test card. */
+/** Returns a payment that needs no form, with the first test card that is approved or declined. */
 export function autoPayment({ customerEmail }: Order, approved = true): Payment {
   const card = testCards.find((candidate) => candidate.approved === approved) as TestCard;
   return paymentWith(card, { customerEmail, customerCountry: "FR" });

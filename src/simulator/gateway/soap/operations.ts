@@ -23,10 +23,10 @@ import {
 import type { Operation, OperationName } from "./services.ts";
 import type { XmlElement } from "./xml.ts";
 
-/** The parts of the sandbox that an operation uses, and the account that sent the request. */
+/** What a SOAP operation uses: the parts of the sandbox, and the account that sent the request. */
 interface OperationContext extends SandboxParts {
   readonly account: Account;
-  /** Scheme and host of the request, for addresses in answers. */
+  /** Scheme and host of the request, from which addresses in the answer are made. */
   readonly baseUrl: string;
 }
 
@@ -58,9 +58,9 @@ const handlers: Readonly<Record<OperationName, Handler>> = {
 };
 
 /**
- * Carries out an operation. Structure, credentials and values are checked first, then the rules of
- * the operation. The status is 500 for missing and unknown parameters only (docs/design.md 12.20);
- * any other refusal is an answer with a code. Real clients read codes from either status.
+ * Carries out a SOAP operation. Structure, credentials and values are checked first, then the rules
+ * of the operation. A missing or unknown parameter is refused with the status 500 (docs/design.md
+ * 12.20), anything else with a code in the answer. Real clients read the code with any status.
  */
 export function carryOut(
   operation: Operation,
@@ -89,7 +89,7 @@ function authenticate(values: Values, accounts: readonly Account[]): Account {
   return account;
 }
 
-/** Throws {@link OperationRefused} unless the named sub-account, if any, is the account's own. */
+/** Throws {@link OperationRefused} if the request names a sub-account that the account lacks. */
 function checkSubAccount(values: Values, { subAccounts }: Account): void {
   const id = textOf(values, "wsSubAccountId");
   const login = textOf(values, "wsSubAccountLogin");
@@ -106,7 +106,7 @@ function checkSubAccount(values: Values, { subAccounts }: Account): void {
   }
 }
 
-/** Returns the children of a result element in their order; a nillable child only with a value. */
+/** Returns the children of a result element in order; an empty nillable child is left out. */
 export function resultChildren(
   { response }: Operation,
   result: Result,
@@ -192,7 +192,7 @@ function cancel(values: Values, context: OperationContext): Result {
   return success(order, "transaction has been cancelled");
 }
 
-/** Returns the state of an order; three shop modules use this operation (docs/gateway.md 2.2). */
+/** Returns the state of an order, as three shop modules request it (docs/gateway.md 2.2). */
 function getDetails(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
   return {
@@ -208,7 +208,7 @@ function card(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
   const { transactionPublicId, currency, decimals } = order;
   if (order.state !== "captured") {
-    // The gateway's code for this refusal is not public; its text is (docs/gateway.md 2.6).
+    // The gateway's text for this refusal is public, its code is not (docs/gateway.md 2.6).
     throw new OperationRefused(
       STATE_FORBIDS,
       `transaction ${transactionPublicId} is not refundable to card: it is ${order.state}`,

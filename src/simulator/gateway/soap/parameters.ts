@@ -4,8 +4,8 @@ import { LOGIN_LENGTH_MAX } from "../account.ts";
 import { childNamed, type XmlElement } from "./xml.ts";
 
 /*
- * Parameters are declared as data. The WSDL and the checks of a request are made from the same
- * tables, so the published types and the accepted requests agree.
+ * The parameters of requests are declared as data. The WSDL and the checks of a request use the
+ * same tables, so the published types and the accepted requests agree.
  */
 
 type SimpleType = "string" | "int" | "float" | "boolean";
@@ -16,36 +16,36 @@ export interface RecordType {
   readonly fields: readonly Field[];
 }
 
-/** A list, which is written as repeated `item` elements. */
+/** A parameter with several values, written as repeated `item` elements. */
 export interface ListType {
   readonly kind: "list";
   readonly name: string;
   readonly item: RecordType;
 }
 
-/** Returns what a text that is not empty must be ("must be ..."); undefined: the text is right. */
+/** Returns why a non-empty text is refused ("must be ..."); undefined: the text is valid. */
 type ValueRule = (value: string) => string | undefined;
 
-/** A parameter, described as in the documented table (docs/design.md 12.10). */
+/** A parameter, as the documented table describes it (docs/design.md 12.10). */
 export interface Field {
   readonly name: string;
-  /** Another spelling of the element that real clients use. */
+  /** Another spelling of the parameter's element, which real clients use. */
   readonly alias?: string;
   readonly type: SimpleType | RecordType | ListType;
   /** Whether the documented table calls the field required (docs/design.md 12.10). */
   readonly mandatory?: boolean;
-  /** Whether the WSDL says `nillable`; a mandatory nillable field may be sent as xsi:nil. */
+  /** Whether the WSDL says `nillable`: then even a mandatory field can be sent as xsi:nil. */
   readonly nillable?: boolean;
   /** The length that the documented table allows, in characters (docs/design.md 12.10). */
   readonly lengthMax?: number;
   readonly rule?: ValueRule;
-  /** Whether a mandatory field may hold empty text. */
+  /** Whether a mandatory field can be an empty text. */
   readonly mayBeEmpty?: boolean;
-  /** Whether the field is missing in the published types, although clients send it. */
+  /** Whether the published types lack the field, although real clients send it. */
   readonly unpublished?: boolean;
 }
 
-/** Fields by their names, in their order. */
+/** Fields by their names, in the order of the published types. */
 export type Fields = Readonly<Record<string, Omit<Field, "name">>>;
 
 export function record(name: string, fields: Fields): RecordType {
@@ -57,13 +57,13 @@ export function list(name: string, item: RecordType): ListType {
   return { kind: "list", name, item };
 }
 
-/** The credentials in the parameters of every operation (docs/design.md 12.15). */
+/** The parameters with credentials, which every operation has (docs/design.md 12.15). */
 export const credentialFields: Fields = {
   wsLogin: { type: "string", mandatory: true, lengthMax: LOGIN_LENGTH_MAX },
   wsPassword: { type: "string", mandatory: true, lengthMax: 32 },
   wsSubAccountLogin: { type: "string", nillable: true },
   wsSubAccountId: { type: "int", nillable: true },
-  // What the real gateway uses this field for is unknown (docs/gateway.md 2.2).
+  // The purpose of this field at the real gateway is unknown (docs/gateway.md 2.2).
   authenticationToken: { type: "string", nillable: true, unpublished: true },
 };
 
@@ -104,8 +104,8 @@ function addressRule(value: string, protocols: readonly string[]): string | unde
 }
 
 /**
- * The date form Y-m-dTH:i:s, and its variants in real clients: a blank or the name of a zone in
- * place of the T, a fraction of seconds, an offset at the end (docs/gateway.md 2.3).
+ * The date form Y-m-dTH:i:s, and its variants in real clients: a blank or the name of a time zone
+ * in place of the T, a fraction of seconds, an offset at the end (docs/gateway.md 2.3).
  */
 const executionDatePattern = new RegExp(
   String.raw`^(\d{4}-\d{2}-\d{2})(?:T| |[A-Z]{2,5}|[+-]\d{2}(?::?\d{2})?)` +
@@ -115,7 +115,7 @@ const executionDatePattern = new RegExp(
 export const executionDate: ValueRule = (value) => {
   const [, date, time] = executionDatePattern.exec(value) ?? [];
   const moment = new Date(`${date}T${time}Z`);
-  // Date accepts days and hours that do not exist, and turns them into another time.
+  // JavaScript's Date changes a day or hour that does not exist into another one.
   const exists =
     !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(`${date}T${time}`);
   return exists ? undefined : "must be a date and time like 2026-07-05T03:09:26";
@@ -138,11 +138,10 @@ export interface Values {
 /** The result code for a missing, unknown or wrong parameter (docs/gateway.md 2.6). */
 const PARAMETER_INVALID = 3;
 
-/** A refusal of an operation, which the result element carries. */
+/** The refusal of an operation, which is sent in the result element of the answer. */
 export class OperationRefused extends Error {
   override readonly name = "OperationRefused";
   readonly code: number;
-  /** The HTTP status of the answer. */
   readonly status: 200 | 500;
 
   constructor(code: number, description: string, status: 200 | 500 = 200) {
@@ -152,7 +151,7 @@ export class OperationRefused extends Error {
   }
 }
 
-/** Returns the refusal of a wrong value. The text has the field's name (docs/gateway.md 2.6). */
+/** Returns the refusal of an invalid value; its text names the field (docs/gateway.md 2.6). */
 export function invalid(field: string, why: string): OperationRefused {
   return new OperationRefused(PARAMETER_INVALID, `${field} invalid: ${why}`);
 }
@@ -162,15 +161,15 @@ export function structural(field: string, why: string): OperationRefused {
   return new OperationRefused(PARAMETER_INVALID, `${field} invalid: ${why}`, 500);
 }
 
-/** Returns the text of a parameter in a request that is not checked yet; "": it is missing. */
+/** Returns the text of a parameter in an unchecked request; "": the parameter is missing. */
 export function parameterOf(operation: XmlElement, name: string): string {
   const parameters = childNamed(operation, "parameters");
   return (parameters && childNamed(parameters, name)?.text) ?? "";
 }
 
 /**
- * Reads the `parameters` element of an operation. Throws {@link OperationRefused} for an unknown or
- * missing parameter, and for a parameter that is sent twice.
+ * Reads the `parameters` element of an operation. Throws {@link OperationRefused} for an unknown,
+ * missing or repeated parameter.
  */
 export function readParameters(operation: XmlElement, type: RecordType): Values {
   const parameters = childNamed(operation, "parameters");
@@ -202,7 +201,7 @@ function readValue(element: XmlElement, { name, type }: Field): Value {
   if (typeof type === "string") {
     const child = element.children[0];
     if (child) throw structural(child.name, `unknown element inside ${name}`);
-    // Blanks around numbers and booleans have no meaning (XML Schema part 2, 4.3.6).
+    // Blanks around a number or boolean are ignored (XML Schema part 2, 4.3.6).
     return type === "string" ? element.text : element.text.trim();
   }
   if (type.kind === "record") return readRecord(element, type);
@@ -221,7 +220,7 @@ function checkValue(value: Value | undefined, field: Field): void {
   const { name, type, mandatory, nillable, mayBeEmpty, lengthMax, rule } = field;
   if (value === undefined) return;
   if (value === null || value === "") {
-    // Several shop modules send optional fields empty (docs/gateway.md 2.3).
+    // Optional fields can be empty: several shop modules send empty ones (docs/gateway.md 2.3).
     const isAllowed = !mandatory || mayBeEmpty || (value === null && nillable);
     if (!isAllowed) throw invalid(name, "it is empty");
     return;
@@ -247,9 +246,9 @@ export function textOf(values: Values, name: string): string {
 }
 
 /**
- * Returns a parameter in the form that is stored: without secrets, and with each text that is a
- * card number masked. A longer number that only contains such a text stays as it is, or merchants
- * would not find their own references again.
+ * Returns a parameter in its stored form: without secrets, and with each text that is a card number
+ * masked. A longer number that contains a card number stays as it is, because merchants have to
+ * find their references again.
  */
 export function maskStored<T extends Value>(value: T): T {
   return mask(value) as T;

@@ -15,7 +15,7 @@ import {
   webAddress,
 } from "./parameters.ts";
 
-/** Returns fields with these names, which all have the same type and rules. */
+/** Returns a field for each name, all with the same type and rules. */
 function each(field: Fields[string], ...names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, field]));
 }
@@ -107,9 +107,9 @@ const orderRequest: Fields = {
 };
 
 /**
- * The fields that name an order in confirm, cancel and getDetails (docs/design.md 12.13). The real
- * gateway accepts a merchant reference in place of the transaction (docs/gateway.md 2.2), so the
- * transaction is nillable, although the documented table calls it mandatory.
+ * The fields that name an order in confirm, cancel and getDetails (docs/design.md 12.13). The
+ * transaction is nillable, although the documented table calls it mandatory, because the real
+ * gateway accepts a merchant reference instead (docs/gateway.md 2.2).
  */
 const identity: Fields = {
   transactionPublicId: { ...text, lengthMax: 32 },
@@ -125,7 +125,7 @@ const refund: Fields = {
   currency: { ...currency, unpublished: true },
 };
 
-/** The parameters of a refund with a mandatory websiteId, as in the documented table. */
+/** The parameters of a refund if websiteId is mandatory, as in the documented table. */
 const documentedRefund: Fields = {
   ...refund,
   websiteId: { ...int, mandatory: true, lengthMax: 32 },
@@ -152,14 +152,14 @@ export interface Operation {
 }
 
 export interface Service {
-  /** The last part of the service's address; the address is also the target namespace. */
+  /** The last part of the service's address; the whole address is also the target namespace. */
   readonly path: string;
-  /** The stem of the names of port, binding and service in the WSDL. */
+  /** The beginning of the names of port, binding and service in the WSDL. */
   readonly title: string;
   readonly operations: readonly Operation[];
 }
 
-/** Returns an operation; `stem` begins the names of its types in the WSDL. */
+/** Returns a SOAP operation; `stem` is the beginning of its type names in the WSDL. */
 function operation(
   name: OperationName,
   stem: string,

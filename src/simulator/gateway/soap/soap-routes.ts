@@ -102,7 +102,7 @@ async function answer(
   return fault ? strike(fault, reply, send, done) : send(done);
 }
 
-/** Throws {@link RequestRefused} for a content type that is named and is not XML in UTF-8. */
+/** Throws {@link RequestRefused} if the request names a content type other than XML in UTF-8. */
 function refuseOtherContent(contentType: string | undefined): void {
   if (contentType === undefined) return;
   if (!/xml/i.test(contentType)) {
@@ -134,8 +134,8 @@ function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElem
 }
 
 /**
- * Carries out a fault in place of the answer. `send` answers with a result of the operation; `done`
- * is the true result, if the operation was carried out.
+ * Carries out a fault in place of the answer to a request. `send` answers with a result of the
+ * operation; `done` is the true result, if the operation was carried out.
  */
 function strike(
   fault: Fault,
@@ -183,7 +183,7 @@ function strike(
   }
 }
 
-/** Returns the true result with other fields; an invented result if nothing was carried out. */
+/** Returns the true result with other fields, or an invented one if nothing was carried out. */
 function changed(done: Answer | undefined, fields: Readonly<Record<string, string>>): Answer {
   const { status, result } = done ?? { status: 200, result: { code: 0, description: "N/A" } };
   return { status, result: { ...result, ...fields } };
@@ -191,7 +191,7 @@ function changed(done: Answer | undefined, fields: Readonly<Record<string, strin
 
 function reset({ raw }: FastifyReply): void {
   const { socket } = raw;
-  // A TLS connection has no TCP handle of its own that could be reset, so it is destroyed.
+  // Node.js cannot reset a TLS connection, so such a connection is destroyed.
   if (!socket || "encrypted" in socket) socket?.destroy();
   else socket.resetAndDestroy();
 }

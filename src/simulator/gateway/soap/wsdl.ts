@@ -5,8 +5,8 @@ type ComplexType = RecordType | ListType;
 
 /**
  * Returns the WSDL 1.1 description of a service: SOAP 1.1, document/literal wrapped. `address` is
- * the address that the client used; it is also the target namespace, and each SOAPAction begins
- * with it. No name has a character that XML would have to escape.
+ * the address that the client used. The address is also the target namespace and the beginning of
+ * each SOAPAction. Names are not escaped, because none has a special character of XML.
  */
 export function wsdlOf({ title, operations }: Service, address: string): string {
   const body = '<soap:body use="literal"/>';
@@ -46,7 +46,7 @@ export function wsdlOf({ title, operations }: Service, address: string): string 
   ].join("");
 }
 
-/** Returns the definition of each type once, after the definitions of the types in its fields. */
+/** Returns the definition of each type once, after the definitions of the types of its fields. */
 function typesOf(types: readonly ComplexType[]): ReadonlySet<string> {
   return new Set(
     types.flatMap((type) => {

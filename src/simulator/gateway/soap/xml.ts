@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 
-/** An element of a document that was read; prefixes are replaced by their namespaces. */
+/** An element of an XML document; prefixes are replaced by their namespaces. */
 export interface XmlElement {
   /** The name without its prefix. */
   readonly name: string;
-  /** The namespace's name, "" for none. */
+  /** The name of the namespace; "": the element has no namespace. */
   readonly namespace: string;
   /** The values of the attributes, by `name` or, in a namespace, by `{namespace}name`. */
   readonly attributes: ReadonlyMap<string, string>;
@@ -24,7 +24,7 @@ const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
 /** The fault codes (SOAP 1.1 chapter 4.4.1). */
 type FaultCode = "Client" | "Server" | "VersionMismatch" | "MustUnderstand";
 
-/** The refusal of a request that names no readable operation; the answer is a SOAP fault. */
+/** The refusal of a request that names no operation; it is answered with a SOAP fault. */
 export class SoapFault extends Error {
   override readonly name = "SoapFault";
   readonly code: FaultCode;
@@ -35,7 +35,7 @@ export class SoapFault extends Error {
   }
 }
 
-/** Throws {@link SoapFault} for a document that is malformed or has parts that no request needs. */
+/** Throws {@link SoapFault}: the document is malformed, or has parts that no request needs. */
 function refuse(why: string, cause?: unknown): never {
   throw new SoapFault("Client", `the request is not readable XML: ${why}`, { cause });
 }
@@ -51,7 +51,7 @@ const CDATA = "#cdata";
 const ATTRIBUTES = ":@";
 const XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace";
 
-/** The parser leaves entities as they are written: {@link decode} allows only the five of XML. */
+/** The parser leaves entities undecoded, because {@link decode} allows only the five of XML. */
 const parser = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: false,
@@ -86,7 +86,7 @@ export function readXml(bytes: Buffer): XmlElement {
   if (hasIllegalCharacter(text)) refuse("a character is not allowed in XML");
   const verdict = XMLValidator.validate(text);
   if (verdict !== true) refuse(`${verdict.err.msg} (line ${verdict.err.line})`);
-  // The parser ignores text after a root element that closes itself.
+  // The parser would ignore text after a root element of the form `<x/>`.
   if (!text.trimEnd().endsWith(">")) refuse("text after the root element");
   return soleRoot(parsed(text));
 }
@@ -220,7 +220,7 @@ function escapeText(text: string): string {
     .replaceAll(">", "&gt;");
 }
 
-/** Returns the first element of the SOAP body; its name chooses the operation. */
+/** Returns the first element of the SOAP body, whose name is the operation. */
 export function readEnvelope(request: Buffer): XmlElement {
   const envelope = readXml(request);
   if (envelope.name !== "Envelope") {
@@ -229,7 +229,7 @@ export function readEnvelope(request: Buffer): XmlElement {
   if (envelope.namespace !== SOAP_NAMESPACE) {
     throw new SoapFault("VersionMismatch", "only SOAP 1.1 envelopes are read");
   }
-  // A header that must be understood (SOAP 1.1 chapter 4.2.3): this gateway understands no header.
+  // A header marked mustUnderstand (SOAP 1.1 chapter 4.2.3) is refused, as all headers are unknown.
   const demanding = childNamed(envelope, "Header")?.children.find(
     ({ attributes }) => attributes.get(`{${SOAP_NAMESPACE}}mustUnderstand`) === "1",
   );
@@ -244,7 +244,7 @@ export function readEnvelope(request: Buffer): XmlElement {
 /**
  * Returns the answer of an operation. The prefixes and the bare name of the result element are
  * fixed, because real clients read them by name (docs/gateway.md 2.5). `times`: how often the
- * result stands in the answer; twice in an answer that is wrong on purpose.
+ * result stands in the answer; a fault sends it twice.
  */
 export function responseEnvelope(
   operation: string,
