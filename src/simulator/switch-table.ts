@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
 
-/** A switch of a simulator; its table reads the command line and makes the text of `--help`. */
+/** A switch of a simulator; the table of switches reads the command line and makes `--help`. */
 export interface Switch<D> {
   /** The name of the value in `--help`; missing: the switch has no value. */
   readonly argument?: string;
   readonly multiple?: boolean;
-  /** The usual value, which replaces `{}` in the switch's line of `--help`. */
+  /** The default value, which replaces `{}` in the switch's line of `--help`. */
   readonly usual?: unknown;
   /** Returns the options that a value of this switch sets. Throws {@link ValueError}. */
   change(value: string, draft: D): Partial<D>;
@@ -39,7 +39,7 @@ export class ValueError extends Error {
   override readonly name: string = "ValueError";
 }
 
-/** The request that a command line makes of a simulator. */
+/** What a command line asks a simulator to do. */
 export type Asked<T> =
   | { readonly ask: "help"; readonly text: string }
   | { readonly ask: "start"; readonly options: T; readonly readyFile: string | null }
@@ -81,7 +81,7 @@ export function readSwitches<D extends { readyFile?: string }, T>(
   }
 }
 
-/** Adds a switch's value to the draft. Throws {@link ValueError} with the switch's name. */
+/** Adds a switch's value to the options. Throws {@link ValueError} with the switch's name. */
 function enter<D>(
   name: string,
   { argument, multiple, change }: Switch<D>,
@@ -104,7 +104,7 @@ function enter<D>(
 
 const NUMBER_MAX = 999_999_999;
 
-/** Returns a whole number within its range. Throws {@link ValueError}. */
+/** Returns a text as a whole number within `min` and `max`. Throws {@link ValueError}. */
 export function whole(value: string, min = 0, max = NUMBER_MAX): number {
   const number = /^\d{1,11}$/.test(value) ? Number(value) : Number.NaN;
   if (number >= min && number <= max) return number;
@@ -118,7 +118,7 @@ export function oneOf<T extends string>(value: string, choices: readonly T[]): T
   return found;
 }
 
-/** Returns a function that reads values of one form, or throws {@link ValueError}. */
+/** Returns a function that accepts only values of one form; it throws {@link ValueError}. */
 export function formed(form: RegExp, example: string): (value: string) => string {
   return (value) => {
     if (form.test(value)) return value;

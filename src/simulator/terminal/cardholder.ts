@@ -6,7 +6,7 @@ import type { OutcomeRule } from "./bank/ledger.ts";
 export interface CardAction {
   readonly action: "insert";
   readonly card?: CardName;
-  /** The bank's answer for this card; missing: the answer that the switches set. */
+  /** The bank's answer for this card; missing: the answer that the simulator's options set. */
   readonly outcome?: OutcomeRule;
   /** `wrong-first`: first a wrong PIN, then the right PIN; `asked`: typed in; missing: no PIN. */
   readonly pin?: "wrong-first" | "asked";
@@ -26,7 +26,7 @@ export const keys = [
 ] as const;
 export type KeyName = (typeof keys)[number];
 
-/** What the customer can do by `POST /customer`; an `other-card` is not for payments. */
+/** The actions of the customer in `POST /customer`; `other-card` is no payment card. */
 export const customerActions = z.discriminatedUnion("action", [
   z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
   z.strictObject({ action: z.literal("other-card") }),
@@ -39,7 +39,7 @@ type GivenAction = z.infer<typeof customerActions>;
 
 export type CustomerAction = CardAction | Exclude<GivenAction, { action: "insert" }>;
 
-/** The action that the terminal waits for; the customer may also cancel or do nothing. */
+/** The customer's action that the terminal waits for; cancelling or no action is also possible. */
 export type Wanted = "card" | "key" | "key-or-card" | "digits";
 
 const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
@@ -49,9 +49,9 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
   digits: ["digits", "key", "cancel", "time-out"],
 };
 
-/** The customer, for whom the terminal waits; the control API can play the customer. */
+/** The simulated customer, whose actions the terminal waits for. */
 export class Cardholder {
-  /** `manual`: the control API plays the customer; `auto`: the simulator plays the customer. */
+  /** `manual`: the control API decides what the customer does; `auto`: the simulator does. */
   plays: "auto" | "manual";
   #waiting: { readonly wanted: Wanted; act(action: CustomerAction): void } | undefined;
 

@@ -32,7 +32,7 @@ export function readCommandLine(argv: readonly string[]): Asked<Start> {
   return readSwitches({ switches, draft, options, help }, argv);
 }
 
-/** Returns the protocol of `--protocol`, which decides the other switches. */
+/** Returns the protocol that `--protocol` names; it decides which other switches exist. */
 function protocolIn(argv: readonly string[]): TerminalProtocol {
   const at = argv.findIndex((argument) => /^--protocol(=|$)/.test(argument));
   const name = argv[at]?.split("=")[1] ?? argv[at + 1];

@@ -11,7 +11,7 @@ import { type TraceEntry, TraceLog, type Whereabouts } from "./trace-log.ts";
 /** A register's command while it runs. Faults strike at moments that the command reaches. */
 export abstract class RunningCommand<P extends TerminalParts, M extends string> {
   readonly parts: P;
-  /** The last moment that the command reached, which the trace and `GET /state` show. */
+  /** The moment that the command reached last, for the trace and for `GET /state`. */
   phase: M;
   /** The command's number, by which faults select it; undefined: the protocol has no numbers. */
   readonly control: number | undefined = undefined;
@@ -33,7 +33,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
     return this.#killed.signal;
   }
 
-  /** Ends the command at once: all its waits reject with {@link ProcessOver}. */
+  /** Ends the command at once: everything it waits for rejects with {@link ProcessOver}. */
   kill(why: string): void {
     this.#killed.abort(new ProcessOver(why));
   }
@@ -53,7 +53,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
   }
 }
 
-/** The terminal's condition for a register; `unregistered` exists in ZVT only. */
+/** Whether the terminal can serve a register; `unregistered` exists in ZVT only. */
 export type Condition = "unregistered" | "ready" | "busy";
 
 /** The part of a simulated terminal that speaks one protocol and runs one command at a time. */
@@ -63,11 +63,11 @@ export abstract class Machine<
 > {
   readonly parts: P;
   readonly trace: TraceLog;
-  /** Conditions of the terminal that `GET /state` shows and `POST /state` switches, by name. */
+  /** States of the terminal that `GET /state` shows and `POST /state` switches, by name. */
   readonly toggles: Record<string, boolean> = {};
   /** The control API's routes for this protocol, each with its description for `GET /`. */
   abstract readonly routes: Readonly<Record<string, string>>;
-  /** The running command; undefined: the terminal waits for a command. */
+  /** The running command; undefined: no command runs. */
   running: C | undefined;
   #onIdle: (() => void)[] = [];
 
@@ -86,13 +86,13 @@ export abstract class Machine<
   /** Returns the trace entry of a message, without a card number. */
   protected abstract read(bytes: Uint8Array, direction: "in" | "out"): Partial<TraceEntry>;
 
-  /** Which kinds of lines the terminal has, because some faults need a certain kind. */
+  /** The properties of the terminal's lines, because some faults need a certain one. */
   get traits(): readonly LineTrait[] {
     const { tcp, pty, serial } = this.parts.options;
     return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
   }
 
-  /** Switches the power off and on, which ends the running command. */
+  /** Switches the power off and on again, which ends the running command. */
   powerCycle(): void {
     this.running?.kill("restart");
   }
@@ -129,7 +129,6 @@ export abstract class Machine<
   }
 }
 
-/** A protocol that the simulated terminal can speak. */
 export interface TerminalProtocol<
   O extends TerminalOptions = TerminalOptions,
   M extends Machine = Machine,
@@ -140,12 +139,12 @@ export interface TerminalProtocol<
   /** The settings of a serial device that no switch changes. */
   readonly serialLine: SerialLine;
   readonly faults: FaultTable;
-  /** The maintenance demands of a terminal that `POST /state` can switch on. */
+  /** The maintenance demands (such as an end of day) that `POST /state` can switch on. */
   readonly demands: readonly string[];
   /** The protocol's own switches, and the sections that `--help` adds for their values. */
   readonly switches: SwitchTable<Draft<O>>;
   readonly help: readonly HelpSection[];
-  /** Makes the terminal. It first completes what its state file shows as unfinished. */
+  /** Makes the terminal, which first completes the work left unfinished in its state file. */
   machine(host: Host<O>): M;
 }
 

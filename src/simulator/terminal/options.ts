@@ -3,7 +3,7 @@ import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
 import type { FaultRequest } from "./faults/fault-kinds.ts";
 
-/** The script of one payment; for a missing member the value of the switches counts. */
+/** The script of one payment; a missing member has the value of the simulator's options. */
 export interface PaymentScript {
   readonly outcome?: OutcomeRule;
   readonly card?: CardName;
@@ -23,7 +23,7 @@ export interface SerialLine {
   readonly stopBits: 1 | 2;
 }
 
-/** Durations without delays, except the delays that the protocol demands. */
+/** All durations zero, except those that the protocol prescribes. */
 export const instantPace: Partial<typeof pace> = {
   customerMs: 0,
   walkAwayMs: 0,
@@ -50,9 +50,9 @@ const device = {
   version: "SIM 1.0.0",
   /** The merchant's contract with the bank, at most 15 characters. */
   contractNumber: "SIM0000000042",
-  /** The six digits that commands must contain; null: any password is right. */
+  /** The password of six digits that commands must contain; null: any password is accepted. */
   password: null as string | null,
-  /** The terminal's clock minus the simulator's clock, in milliseconds. */
+  /** By how many milliseconds the terminal's clock is ahead of the simulator's clock. */
   clockOffsetMs: 0,
 };
 export type Device = Readonly<typeof device>;
@@ -65,7 +65,7 @@ const behaviour = {
   outcome: "by-amount" as OutcomeRule,
   card: "mastercard" as CardName,
   customer: "auto" as "auto" | "manual",
-  /** ISO 4217 numeric codes with a leading zero; a command that names none uses the first. */
+  /** ISO 4217 numeric codes with a leading zero; the first is that of commands that name none. */
   currencies: ["0978"] as readonly string[],
   language: "en" as Language,
   firstReceiptNumber: 1,
@@ -83,11 +83,11 @@ export const defaultOptions = {
   /** The pseudo-terminal; `link` is a symbolic link that always points to it; null: none. */
   pty: null as { readonly link: string | null } | null,
   serial: null as SerialDevice | null,
-  /** Bits per second that a serial line is slowed down to; null: not slowed down. */
+  /** The speed to which a serial line is slowed down, in bits per second; null: not slowed down. */
   lineSpeed: null as number | null,
   /** Port of the control API on 127.0.0.1, 0 for a free port; null: no control API. */
   controlPort: null as number | null,
-  /** The file that keeps the ledger and the terminal's memory; null: both are lost when it ends. */
+  /** The file with the ledger and the terminal's memory; null: both are lost at the end. */
   stateFile: null as string | null,
   pace,
   device,
@@ -102,7 +102,7 @@ export const defaultOptions = {
 /** Options of every terminal; a protocol adds its own options and defaults. */
 export type TerminalOptions = Readonly<typeof defaultOptions> & { readonly clock: Clock };
 
-/** Groups of options; a member that is not given has its default. */
+/** The groups of options; a member of a group that is not given has its default. */
 export type Group = "timers" | "pace" | "device" | "behaviour";
 
 /** Options to start a terminal with; a missing option has its default. */

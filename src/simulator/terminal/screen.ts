@@ -24,7 +24,7 @@ export function currencyCode(currency: string): string | undefined {
 /** A stage of a payment that the display shows; each stage has a text in three languages. */
 export type Stage = keyof typeof texts.screen;
 
-/** The stages with which a payment ends; these stay on the display for a while. */
+/** The stages with which a payment ends; the display keeps them for a while. */
 const ends = new Set<Stage>(["approved", "declined", "cancelled", "timed-out", "not-for-payments"]);
 const END_DISPLAY_MS = 5_000;
 
@@ -46,7 +46,7 @@ export class Screen {
     this.#sinceMs = this.#clock.monotonicMs();
   }
 
-  /** Clears the display at the end of a command; the end of a payment stays for a while. */
+  /** Clears the display at the end of a command; the final stage of a payment stays for a while. */
   rest(): void {
     if (!ends.has(this.#stage)) this.show("idle");
   }

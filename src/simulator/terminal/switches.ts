@@ -35,7 +35,7 @@ import {
 
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
-/** Returns a function that makes switches; each switch sets one member of the group `group`. */
+/** Returns a function that makes switches, each of which sets one member of the options `group`. */
 export function members<O extends TerminalOptions, G extends Group & keyof O>(
   group: G,
   { [group]: usual }: Omit<O, "clock">,
@@ -58,7 +58,7 @@ const behaviour = members<TerminalOptions, "behaviour">("behaviour", defaultOpti
 const pace = members<TerminalOptions, "pace">("pace", defaultOptions);
 const { device: usualDevice, behaviour: usual } = defaultOptions;
 
-/** Returns the switches for the lines, with the protocol's defaults. */
+/** Returns the switches of the terminal's lines, with the protocol's defaults. */
 function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const { host: usualHost, port: usualPort } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
   const usual = `${usualHost}:${usualPort}`;
@@ -175,7 +175,7 @@ function readBy<I, R>(schema: z.ZodType<I>, read: (value: I) => R) {
 
 /** Reads the JSON file of `--scenario`. Throws {@link ValueError}. */
 function readScenario(table: FaultTable, path: string) {
-  // A scenario writes a fault as `"mute:at=report"` or as `{"name": "mute", "at": "report"}`.
+  // A fault in a scenario is written as `"mute:at=report"` or `{"name": "mute", "at": "report"}`.
   const forms = z.union([z.string(), z.looseObject({ name: z.string() })]);
   const faults = z.array(
     readBy(forms, (given) => {

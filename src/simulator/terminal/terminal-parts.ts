@@ -7,18 +7,18 @@ import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory
 import type { PaymentScript, TerminalOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
 
-/** The error that ends a command without another message, after a loss of power or by a fault. */
+/** The error that ends a command without another message: the power failed, or a fault struck. */
 export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
-/** The parts of the simulator that its terminal uses. */
+/** What the simulator gives to its terminal. */
 export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;
   readonly ledger: Ledger;
   readonly faults: FaultBox;
-  /** Takes all lines away and brings them back after `awayMs`. */
+  /** Takes all lines away and brings them back after `awayMs` milliseconds. */
   unplug(awayMs: number): Promise<void>;
   /** Restarts the terminal, which ends the running command and takes the lines away for a while. */
   reboot(): void;
@@ -26,14 +26,14 @@ export interface Host<O extends TerminalOptions = TerminalOptions> {
 
 interface CustomerWait {
   readonly wanted: Wanted;
-  /** How long the terminal waits, in milliseconds; null: without end. */
+  /** How long the terminal waits for the customer, in milliseconds; null: without end. */
   readonly waitMs: number | null;
   readonly signal: AbortSignal;
   readonly outcome?: Outcome;
   readonly script?: PaymentScript;
 }
 
-/** The parts of a terminal that its commands share in every protocol. */
+/** The state and the functions that a terminal's commands use in every protocol. */
 export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly clock: Clock;
@@ -42,21 +42,21 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   readonly faults: FaultBox;
   readonly customer: Cardholder;
   readonly screen: Screen;
-  /** Whether the control API has locked the terminal; a locked terminal accepts no cards. */
+  /** Whether the control API has put the terminal out of order, so that it accepts no cards. */
   outOfOrder = false;
-  /** Whether the control API has opened the terminal's menu; meanwhile no register is served. */
+  /** Whether the control API has opened the terminal's menu, so that no register is served. */
   busy = false;
-  /** Whether the control API has emptied the printer; without paper, payments are refused. */
+  /** Whether the control API has taken the paper away, so that payments are refused. */
   paperOut = false;
-  /** Whether the control API has exchanged the terminal for another terminal of the same kind. */
+  /** Whether the control API has replaced the terminal by another one of the same kind. */
   swapped = false;
-  /** Called after a change of the clock or of the time of the daily restart. */
+  /** Called after a change of the terminal's clock or of the time of its daily restart. */
   onSchedule: () => void = () => {};
   /** Lets a command continue that the fault `hold` has stopped. */
   release: () => void = () => {};
   /** Called at every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
-  /** The terminal's clock minus the simulator's clock; a command may set the terminal's clock. */
+  /** By how many milliseconds the terminal's clock is ahead of the simulator's clock. */
   #clockOffsetMs: number;
   #restartAt: string | null;
   readonly host: Host<O>;
@@ -80,7 +80,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   get device(): O["device"] {
     const { device } = this.options;
     const { serialNumber: own } = device;
-    // The other serial number is as long as the first, because devices write it in whole bytes.
+    // The other terminal's serial number is as long as this one, because devices send whole bytes.
     const other = `${own.slice(0, -1)}${(Number(own.slice(-1)) + 1) % 10}`;
     return this.swapped ? { ...device, serialNumber: other } : device;
   }
@@ -94,7 +94,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     this.onSchedule();
   }
 
-  /** The time HH:MM of the daily restart on the terminal's clock; null: no daily restart. */
+  /** The time HH:MM on the terminal's clock at which it restarts daily; null: no daily restart. */
   get restartAt(): string | null {
     return this.#restartAt;
   }
@@ -168,7 +168,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Ends the silence of the fault `mute` at the command's end, or after `ms` if that is later. */
+  /** Ends the fault `mute` at the end of a command, or when its `ms` are over, if that is later. */
   async endSilence(): Promise<void> {
     if (!this.faults.muted) return;
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
@@ -188,7 +188,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 }
 
-/** The actions of a customer whom the simulator plays. */
+/** What the customer does by itself when the simulator plays the customer. */
 const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   card: { action: "insert" },
   key: { action: "key", key: "ok" },
@@ -223,7 +223,7 @@ export function pinPad(parts: TerminalParts, { pin }: CardAction): PinPad {
       const action = await parts.customerAction({ wanted: "digits", waitMs, signal });
       if (action.action === "time-out") return "timed-out";
       if (action.action === "digits") return action.digits === WRONG ? "wrong" : "right";
-      // The green key without digits is ignored: a PIN entry ends with digits or the stop key.
+      // The green key without digits is ignored: only digits or the stop key end a PIN entry.
       if (action.action !== "key" || action.key === "stop") return "cancelled";
     }
   };
@@ -234,12 +234,12 @@ export const PIN_TRIES_MAX = 3;
 /** The bank's ISO 8583 response code after too many wrong PINs. */
 export const PIN_TRIES_OVER = 75;
 
-/** A movement of money that the bank has approved. */
+/** A movement of money that the bank has approved, before it is entered into the ledger. */
 export interface Booking {
   readonly kind: TransactionKind;
   readonly order: Pick<StoredTransaction, "amountMinor" | "currency" | "currencyTold">;
   readonly card: CardName;
-  /** The trace number; missing: the next free number. */
+  /** The trace number; missing: the next one. */
   readonly trace?: number;
   /** The transaction that a reversal takes back, or the reservation that a booking charges. */
   readonly original?: StoredTransaction;
@@ -249,7 +249,7 @@ export interface Booking {
   readonly tipAllowed?: boolean;
 }
 
-/** The kind of ledger entry for each transaction; a reversed reservation has `release` instead. */
+/** The kind of movement for each kind of transaction; reversed reservations give `release`. */
 const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
   payment: "charge",
   reversal: "reversal",
@@ -260,8 +260,8 @@ const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
 const reasons = { reversal: "asked", booking: "booking" } as const;
 
 /**
- * Enters a movement into the ledger and returns the terminal's record. `final`: the movement
- * stands, even without an answer of the register. `isStored`: the terminal stores the record.
+ * Enters a movement into the ledger and returns the terminal's record. `final`: the movement stands
+ * even if the register does not answer. `isStored`: the terminal stores the record.
  */
 export function book(
   { ledger, memory, now }: TerminalParts,

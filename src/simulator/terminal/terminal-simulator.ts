@@ -26,7 +26,7 @@ export async function openTerminal<O extends TerminalOptions, M extends Machine>
 }
 
 /**
- * A card terminal with a bank of its own: `port/` brings bytes to the protocol's machine, which
+ * A card terminal with a bank of its own. `port/` brings bytes to the protocol's machine, which
  * uses `bank/`, `memory/`, `faults/` and `cardholder.ts`. People and tests use `control/`.
  */
 export class TerminalSimulator<
@@ -87,7 +87,7 @@ export class TerminalSimulator<
     return this.faults.arm(parseFault(this.protocol.faults, fault));
   }
 
-  /** Ends the running command and takes the lines away for the time of a restart. */
+  /** Ends the running command and takes the lines away for as long as a restart lasts. */
   reboot(): void {
     this.#losePower();
     void this.unplug(this.options.pace.rebootMs);
@@ -136,7 +136,7 @@ export class TerminalSimulator<
     this.#stateFile?.close();
   }
 
-  /** Restarts the terminal daily, when no command runs; a changed clock or time counts at once. */
+  /** Restarts the terminal daily when no command runs; a changed clock or time applies at once. */
   async #restartDaily(): Promise<void> {
     const { parts } = this.terminal;
     while (!this.#over.signal.aborted) {

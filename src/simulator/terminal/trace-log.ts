@@ -4,10 +4,10 @@ import type { Clock } from "../../shared/time.ts";
 interface TraceEvent extends TraceEntry {
   readonly seq: number;
   readonly at: string;
-  /** Milliseconds since the simulator started. */
+  /** The time since the simulator's start, in milliseconds. */
   readonly sinceStartMs: number;
   readonly line: string;
-  /** The running command; its last moment is in `phase`. */
+  /** The running command; `phase` has the moment that it reached last. */
   readonly command?: string;
   readonly phase?: string;
 }
@@ -76,7 +76,7 @@ export class TraceLog {
       ...this.#whereabouts(),
     };
     this.#events.push(added);
-    // The list of events is cut rarely, because each cut copies the list.
+    // Old events are removed rarely, because each removal copies the list.
     if (this.#events.length > 2 * this.#eventsMax) {
       this.#events = this.#events.slice(-this.#eventsMax);
     }

@@ -1,6 +1,6 @@
 import cards from "./cards.json" with { type: "json" };
 
-/** A card of the simulated customer, with E for each masked digit: no full card number exists. */
+/** A card of the simulated customer. Masked digits are E, so no full card number exists. */
 export interface TestCard {
   readonly name: CardName;
   /** The name of the scheme on receipts. */

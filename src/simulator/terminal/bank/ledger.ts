@@ -3,15 +3,15 @@ import type { Clock } from "../../../shared/time.ts";
 import { ValueError } from "../../switch-table.ts";
 import type { StateFile } from "../memory/state-file.ts";
 
-/** The outcome of a payment; `decline`: the bank's ISO 8583 response code, 1 to 99. */
+/** The outcome of a payment at the bank; `decline`: the ISO 8583 response code, 1 to 99. */
 export type Outcome = "approve" | "customer-timeout" | { readonly decline: number };
 
-/** An amount with this number of cents means that the customer walks away. */
+/** The cents of an amount for which the simulated customer walks away without a card. */
 const CUSTOMER_TIMEOUT_CENTS = 68;
 
 export type OutcomeRule = "by-amount" | Outcome;
 
-/** Returns the outcome; by amount, cents 00 approve, 68 walk away, and NN decline with code NN. */
+/** Returns a payment's outcome; "by-amount": cents 00 approve, 68 walk away, NN decline as NN. */
 export function outcomeOf(rule: OutcomeRule, amountMinor: number): Outcome {
   if (rule !== "by-amount") return rule;
   const cents = amountMinor % 100;
@@ -28,7 +28,7 @@ export function parseOutcomeRule(text: string): OutcomeRule {
   throw new ValueError("it must be by-amount, approve, decline:05 or customer-timeout");
 }
 
-/** A movement of money in the bank's ledger, independent of what terminal and register believe. */
+/** A movement of money in the bank's ledger, whatever terminal and register assume. */
 interface LedgerEntry {
   readonly id: number;
   readonly at: string;
@@ -41,33 +41,33 @@ interface LedgerEntry {
   readonly maskedPan: string;
   readonly authorisationNumber: string;
   readonly responseCode: string;
-  /** Whether the terminal has stored the movement for good (docs/zvt.md 9.1). */
+  /** Whether the movement is final and not reversed by the terminal any more (docs/zvt.md 9.1). */
   readonly final: boolean;
-  /** The entry that a reversal takes back; null: the entry is no reversal. */
+  /** The id of the movement that this reversal takes back; null: the movement is no reversal. */
   readonly originalId: number | null;
-  /** Why money went back, or why the entry is no ordinary sale; null: it is an ordinary sale. */
+  /** Why money went back, or why a movement is no ordinary sale; null: it is an ordinary sale. */
   readonly reason: LedgerReason | null;
 }
 
-/** The kinds of movements. A reservation holds money without charging, and ends with a release. */
+/** The kinds of movements. A reservation holds money without charging it; a release ends it. */
 export type LedgerKind = "charge" | "reversal" | "refund" | "reservation" | "release";
 
 export type LedgerReason =
   | "asked"
-  /** The register did not acknowledge the sale (docs/zvt.md 9.1). */
+  /** The register did not acknowledge the report of the sale (docs/zvt.md 9.1). */
   | "not-acknowledged"
   /** The register reported that the goods did not come out (docs/zvt.md 8.1). */
   | "goods-not-issued"
   | "goods-partly-issued"
-  /** The last receipt number that the register knows is too old (tag 1F1F, docs/zvt.md 9.4). */
+  /** The register's last receipt number shows that it missed the sale (1F1F, docs/zvt.md 9.4). */
   | "register-missed-it"
   /** The terminal lost power before the payment was finished. */
   | "restart"
-  /** A reservation became a sale. */
+  /** The charge comes from a reservation that was booked. */
   | "booking"
   | "fault";
 
-/** The simulated bank: what was really charged to cards and given back to them. */
+/** The simulated bank: which amounts were really charged to cards and paid back to them. */
 export class Ledger {
   readonly #clock: Clock;
   readonly #file: StateFile | undefined;
@@ -83,12 +83,12 @@ export class Ledger {
     return this.#entries;
   }
 
-  /** Minor units that all cards have paid: charges less reversals and refunds. */
+  /** The sum that all cards have paid, in minor units: charges less reversals and refunds. */
   get charged(): number {
     return sumOf(this.#entries);
   }
 
-  /** What one card has paid, in minor units. */
+  /** The sum that one card has paid, in minor units. */
   chargedTo(pan: string): number {
     return sumOf(this.#entries.filter(({ maskedPan }) => maskedPan === pan));
   }
@@ -97,7 +97,7 @@ export class Ledger {
     return this.#entries[id - 1];
   }
 
-  /** The part of an entry's amount that later entries have not taken back, in minor units. */
+  /** The part of a movement's amount that later movements have not taken back, in minor units. */
   remaining(id: number): number {
     return this.#entries
       .filter(({ originalId }) => originalId === id)
@@ -112,7 +112,7 @@ export class Ledger {
     return entered;
   }
 
-  /** Takes back `amountMinor` of an entry; missing: all that is left. */
+  /** Takes back `amountMinor` of a movement; missing: all that is left of the movement. */
   takeBack(
     id: number,
     reason: LedgerReason,
@@ -134,7 +134,7 @@ export class Ledger {
     });
   }
 
-  /** Marks an entry as stored by the terminal for good (docs/zvt.md 9.1). */
+  /** Marks a movement as final: the terminal does not reverse it any more (docs/zvt.md 9.1). */
   finalise(id: number): void {
     const entry = this.find(id);
     invariant(entry, `ledger entry ${id} exists`);

@@ -18,7 +18,7 @@ type Protocol = TerminalProtocol<ConcertOptions, ConcertTerminal>;
 
 const common = { serialLine: serialLines["7E1"], demands: [], help: [] } as const;
 
-/** E, E+ and E with a ticket, on serial lines and over TCP. */
+/** Concert (variants E, E+ and E with a ticket), on serial lines and over TCP. */
 export const concertProtocol: Protocol = {
   ...common,
   name: "concert",
@@ -31,7 +31,7 @@ export const concertProtocol: Protocol = {
   },
 };
 
-/** Caisse-AP, with and without sessions. */
+/** Caisse-AP, in sessions or as bare messages. */
 export const caisseApProtocol: Protocol = {
   ...common,
   name: "caisse-ap",

@@ -10,7 +10,7 @@ import {
 } from "../faults/fault-kinds.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** A moment at which a fault can strike, in the order of a payment. */
+/** A moment of a payment at which a fault can strike, in order. */
 export type Point = keyof typeof texts.moments.concert;
 const points = Object.keys(texts.moments.concert) as readonly Point[];
 
@@ -19,7 +19,7 @@ const noise = hex("the bytes", "7f553041");
 const sessions = ["sessions"] as const;
 const bareTcp = ["tcp", "bare"] as const;
 
-/** The faults of both protocols: in the dialogue, in a reply's bytes or content, at moments. */
+/** The faults of Concert and Caisse-AP: in sessions, in a reply's bytes or content, at moments. */
 const commonFaults = faultsOf(texts.faults.common, {
   "silent-enq": { needs: sessions },
   "nak-enq": { needs: sessions },
@@ -48,7 +48,7 @@ const fixedFaults = faultsOf(texts.faults.fixed, {
   status: { as: choice("the status", [..."123456789X"], "9") },
 });
 
-/** The values of tag AF, the reason of a refusal (docs/concert.md 4.4). */
+/** The values of tag AF, the reason why an action was not done (docs/concert.md 4.4). */
 const reasons = Array.from({ length: 14 }, (_, i) => String(i).padStart(2, "0"));
 
 const taggedFaults = faultsOf(texts.faults.tagged, {
@@ -71,7 +71,7 @@ export const taggedFaultTable: FaultTable = {
 
 const BLANK = 0x20;
 
-/** Returns the bytes that are sent instead of a body. Each call uses up faults: call it once. */
+/** Returns the bytes sent instead of a body. Each call uses up strikes of faults: call it once. */
 export function rewritten(faults: FaultBox, body: Uint8Array): Uint8Array {
   const by = Number(faults.take("wrong-length")?.["by"] ?? 0);
   if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));

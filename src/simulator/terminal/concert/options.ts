@@ -10,7 +10,7 @@ type Variant = (typeof variants)[number];
 export const reports = ["masked", "clear", "blank"] as const;
 export type Report = (typeof reports)[number];
 
-/** Milliseconds of our choice: the times of real terminals are not public (docs/concert.md 2.5). */
+/** Times in ms of our choice: those of real terminals are not public (docs/concert.md 2.5). */
 const timers = {
   answerMs: 3_000,
   /** The silence that ends a register's session or, without sessions, an incomplete message. */
@@ -37,7 +37,7 @@ const common = {
 export const fixedDefaults = {
   ...common,
   tcp: { host: "127.0.0.1", port: 8_887 } as TerminalOptions["tcp"],
-  /** Whether messages travel in sessions of ENQ, frames and EOT; false: bare messages. */
+  /** Whether messages are sent in sessions of ENQ, frames and EOT; false: as bare messages. */
   sessions: true,
 };
 
@@ -62,7 +62,7 @@ export const serialLines = {
 } as const satisfies Record<string, SerialLine>;
 const usualLine = serialLines["7E1"];
 
-/** The switches of both protocols, in the order of `--help`. */
+/** The switches of Concert and Caisse-AP, in the order of `--help`. */
 const commonSwitches: Table = {
   line: option("SETTING", (value, { serial = { path: "", ...usualLine } }) => {
     const { dataBits, parity } = serialLines[oneOf(value, ["7E1", "8N1"])];

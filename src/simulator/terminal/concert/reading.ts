@@ -29,7 +29,7 @@ export interface MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody;
 }
 
-/** The separator of fields; without it, the digits of two fields would be read as one number. */
+/** The separator of fields, without which digits of two fields could look like a card number. */
 const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 
@@ -60,14 +60,14 @@ function paymentModeText(mode: string): string | undefined {
   return paymentModes[mode] ?? applicationName(mode) ?? undefined;
 }
 
-/** Returns the meaning of an action (docs/concert.md 3.1, 4.3). */
+/** Returns the meaning of an action such as debit or credit (docs/concert.md 3.1, 4.3). */
 function actionText(action: string): string {
   return actions[action] ?? "an action that papers explain differently";
 }
 
 /** Explains requests and replies of fixed fields (docs/concert.md 3.1, 3.2). */
 export class FixedReading implements MessageReading {
-  /** The last request, without which a report cannot be distinguished from a ticket. */
+  /** The last request: only the request shows whether a reply has a report or a ticket. */
   #asked: FixedRequest | undefined;
 
   read(body: Uint8Array, direction: "in" | "out"): ReadBody {
@@ -138,7 +138,7 @@ function amountField(of: FixedReply | FixedRequest): TraceField {
   return field("amount", String(of.amountMinor).padStart(8, "0"), amountText(of));
 }
 
-/** Returns the report without the bytes after the card number, which are not documented. */
+/** Returns the report up to the card number, because the bytes after it are not documented. */
 function reportField(report: string, card: string | null): TraceField {
   if (card === null) return field("report", maskedField(report), blankText(report));
   const rest = report.slice(card.length).replace(/[^ ]/g, ".");
@@ -158,7 +158,7 @@ function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
   return [option("when to answer", delay), option("authorisation", authorization)];
 }
 
-/** The forms of long numbers that are no card numbers; long numbers of other forms are masked. */
+/** The forms of long numbers that are no card numbers; all other long numbers are masked. */
 const ownForms: Record<string, RegExp> = {
   CJ: /^\d{12}$/,
   CB: /^\d{1,12}$/,
@@ -170,7 +170,7 @@ const CONTAINER = "ZT";
 const RECEIPT = "AK";
 const HEAD_CHARACTERS = 5;
 
-/** Explains messages of tags (docs/concert.md 4.1, 4.2). */
+/** Explains the messages of Caisse-AP, which consist of tags (docs/concert.md 4.1, 4.2). */
 export class TaggedReading implements MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody {
     const { tags, fault } = readTagged(body);
@@ -243,13 +243,13 @@ function tagText([tag, value]: Tagged): string {
   return `${tag} ${length} ${isHidden ? "…" : safeValue(tag, value)}`;
 }
 
-/** Returns the meaning of a tag's value, which may depend on the other tags of its message. */
+/** Returns the meaning of a tag's value, which can depend on other tags of the message. */
 type Meaning = (value: string, all: readonly Tagged[]) => string | undefined;
 
-/** Meanings of tags without a fixed list of values; `texts.json` has those of other tags. */
+/** The meanings of tags with free values; `texts.json` has those of tags with fixed values. */
 const meaningOf: Readonly<Record<string, Meaning>> = {
   CB: (_, all) => amountOf(all),
-  // Register and terminal name themselves in CJ; only a terminal's answer has the tag AE.
+  // In CJ register and terminal give their own names; only an answer of a terminal has tag AE.
   CJ: (_, all) => (tagValue(all, "AE") === undefined ? undefined : "the terminal's own"),
   CC: (value) => (value === "000" ? "any" : paymentModeText(value.slice(-1))),
   CD: actionText,

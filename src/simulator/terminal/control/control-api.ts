@@ -13,7 +13,7 @@ const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const TRACE_EVENTS_DEFAULT = 200;
 
-/** The published path of the hands (a person's actions at the terminal), and a hand's name. */
+/** The published path for the actions of a person at the terminal, called hands in the code. */
 const HANDS = "/words";
 const NAME = "word";
 
@@ -96,7 +96,7 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
     raw.flushHeaders();
     const unsubscribe = trace.subscribe((event) => {
       raw.write(`${JSON.stringify(event)}\n`);
-      // A client that stops reading is disconnected, so that it does not fill the memory.
+      // A client that no longer reads is disconnected, so that its events do not fill the memory.
       if (raw.writableLength > UNREAD_BYTES_MAX) raw.destroy();
     });
     raw.once("close", unsubscribe);
@@ -184,7 +184,7 @@ function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Con
   });
 }
 
-/** The page's content policy: only own files, calls of this program, and no script in the page. */
+/** The page's content security policy: only own files, only calls of this API, no inline script. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
@@ -194,7 +194,7 @@ const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`
 const pageFiles =
   "terminal.css terminal.js device.js bench.js wire.js link.js vendor/htm-preact.js".split(" ");
 
-/** Serves the files of the control page, which uses only the calls of this API. */
+/** Serves the files of the control page, which uses only the control API. */
 function pageRoutes(server: FastifyInstance): void {
   for (const name of pageFiles) {
     const type = name.endsWith(".css") ? "text/css" : "text/javascript";
@@ -219,10 +219,10 @@ function guardAnswers(server: FastifyInstance): void {
   });
 }
 
-/** The values of Sec-Fetch-Site that our own page sends; only browsers send this header. */
+/** The values of Sec-Fetch-Site with which our own page calls; only browsers send this header. */
 const ownSites = new Set(["same-origin", "none"]);
 
-/** Refuses other web pages, which may only link to ours, and requests that name another host. */
+/** Refuses calls of other web pages, which can only link to ours, and requests to other hosts. */
 function refuseCrossOriginRequests(server: FastifyInstance): void {
   server.addHook("onRequest", async (request, reply) => {
     const isLocal = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "");

@@ -8,7 +8,7 @@ import type { Endpoints } from "../port/ports.ts";
 import type { Host } from "../terminal-parts.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** The parts of the running simulator that people and tests control. */
+/** The parts of a running simulator that a person or a test controls. */
 export interface Controlled extends Host {
   readonly protocol: Pick<TerminalProtocol, "name" | "faults" | "demands">;
   readonly terminal: Machine;
@@ -40,14 +40,14 @@ export function arm(simulator: Controlled, name: string, given: Readonly<Record<
   return faults.arm(faultRequest(faultsHere(simulator), name, given));
 }
 
-/** Disarms all faults and releases a stopped command. Returns how many faults there were. */
+/** Disarms all faults and lets a stopped command continue. Returns the number of faults. */
 export function disarm({ faults, terminal }: Controlled): number {
   const disarmed = faults.disarm();
   terminal.parts.release();
   return disarmed;
 }
 
-/** An action of a person that is not possible now; the message gives the reason. */
+/** The refusal of a person's action that is not possible now; the message gives the reason. */
 class HandError extends Error {
   override readonly name = "HandError";
   readonly statusCode: number;
@@ -58,11 +58,11 @@ class HandError extends Error {
   }
 }
 
-/** The arguments of a person's action: its value, and the arguments given as `--name value`. */
+/** The arguments of a person's action: its `value`, and those given as `--name value`. */
 type Asked = Readonly<Record<string, string>>;
 
 interface Hand {
-  /** The arguments that may follow the name, as people read them. */
+  /** The arguments that can follow the action's name, as text for people. */
   readonly takes?: string;
   act(simulator: Controlled, asked: Asked): unknown;
 }
@@ -74,7 +74,7 @@ const code = z.coerce.number().int().min(1).max(99).default(5);
 const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
-/** Returns a hand for an action of the customer, which the arguments may choose. */
+/** Returns the hand (a person's action) for a customer's action that its arguments can choose. */
 function does(action: (asked: Asked) => CustomerAction, takes = ""): Hand {
   return { takes, act: (simulator, asked) => customerAction(simulator, asked, action(asked)) };
 }
@@ -95,7 +95,7 @@ function plays(who: "auto" | "manual"): Hand {
   return { act: ({ terminal }) => Object.assign(terminal.parts.customer, { plays: who }) };
 }
 
-/** All actions of people at the terminal, by their names on the page and in `simulate NAME`. */
+/** All actions of a person at the terminal, by their names on the page and in `simulate NAME`. */
 export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
   approve: presents(() => ({ outcome: "approve" })),
   decline: presents(
@@ -162,7 +162,7 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
       await simulator.setPower(true);
       await simulator.setCable(true);
       if (wasSwapped) simulator.reboot();
-      // The waiting payment is cancelled, because it would keep every later payment waiting.
+      // The payment that waits is cancelled, because later payments would have to wait for it.
       if (parts.customer.act({ action: "cancel" })) await simulator.terminal.idle();
     },
   },
@@ -175,7 +175,7 @@ export async function say(simulator: Controlled, name: string, asked: Asked): Pr
   return await hand.act(simulator, asked);
 }
 
-/** Lets the customer act as soon as the terminal waits for it, within at most `within` seconds. */
+/** Performs the customer's action when the terminal waits for it, within `within` seconds. */
 async function customerAction(simulator: Controlled, asked: Asked, action: CustomerAction) {
   const stepMs = 50;
   const { customer } = simulator.terminal.parts;
@@ -190,7 +190,7 @@ async function customerAction(simulator: Controlled, asked: Asked, action: Custo
   }
 }
 
-/** Arms the fault that a person's action stands for; `value` is not an argument of the fault. */
+/** Arms the fault that the person's action causes; `value` is no argument of the fault. */
 function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
   return arm(simulator, name, given);
 }

@@ -1,16 +1,16 @@
 import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
-/** A fault that waits to strike. */
+/** A fault that is armed, so that it can strike. */
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
-  /** The number of strikes that the fault still has; null: no limit. */
+  /** How often the fault can still strike; null: without limit. */
   remaining: number | null;
   struck: number;
 }
 
-/** What the terminal is doing when it asks whether a fault strikes: command, message, moment. */
+/** What the terminal does now, by which faults are selected: command, message and moment. */
 interface Occasion {
-  /** The number of the running command; missing: none runs, or its protocol has no numbers. */
+  /** The running command's number; missing: no command runs, or the protocol has no numbers. */
   readonly command?: number | undefined;
   readonly message?: string;
   readonly point?: string;
@@ -63,7 +63,7 @@ export class FaultBox {
     return undefined;
   }
 
-  /** Returns the faults that strike at this moment; each returned fault counts as used once. */
+  /** Returns the faults that strike at this moment, and counts one strike of each. */
   takeAt(point: string, command: number | undefined): PointFault[] {
     return pointFaults.flatMap((name) => {
       const found = this.take(name, { command, point });
@@ -81,7 +81,7 @@ export class FaultBox {
 }
 
 function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion): boolean {
-  // A protocol whose commands have no numbers has no argument `command`.
+  // Without the argument `command` a fault strikes during any command.
   const anyCommand = command === undefined || command === "any";
   const wantedCommand = anyCommand ? undefined : Number.parseInt(String(command), 16);
   return (
@@ -97,7 +97,7 @@ const disturbanceKinds = [
   "bad-crc",
   "bad-check",
   "noise-inside",
-  /** Only the first half of the bytes leaves. */
+  /** Only the first half of the bytes is sent. */
   "half-frame",
   "half-reply",
   "duplicate",

@@ -8,7 +8,7 @@ export interface FaultTable {
 }
 
 interface FaultKind {
-  /** The properties, such as TCP or serial, that the terminal's line must have for this fault. */
+  /** The properties of a line, such as TCP or serial, without which the fault cannot strike. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;
   /** The arguments of this kind of fault; they may replace arguments that all faults have. */
@@ -24,16 +24,16 @@ export interface FaultArgument {
   readonly fallback?: number | string;
 }
 
-/** A property of the lines of a terminal; `bare`: messages without sessions. */
+/** A property of a terminal's line; `bare`: messages are sent without sessions. */
 export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
 
-/** The arguments of a fault, and under `needs` the properties that its line must have. */
+/** The arguments of a fault, and under `needs` the properties of the line that it needs. */
 interface Particulars {
   readonly needs?: readonly LineTrait[];
   readonly [argument: string]: FaultArgument | readonly LineTrait[] | undefined;
 }
 
-/** Returns a fault for each description; a fault may have no arguments but the shared ones. */
+/** Returns a fault for each description; a fault without particulars has the usual arguments. */
 export function faultsOf<N extends string>(
   texts: Readonly<Record<N, string>>,
   particulars: Readonly<Partial<Record<NoInfer<N>, Particulars>>>,
@@ -62,18 +62,18 @@ export function choice(
   return { description, type: "word", choices, fallback };
 }
 
-/** The arguments for how often a fault strikes, and how many strikes it first lets pass. */
+/** The arguments for how often a fault strikes, and how often it is skipped before that. */
 export const repetition = {
   times: number("how often it strikes, 0 without end", 1),
   skip: number("strikes to let pass first", 0),
 };
 
-/** Returns which needed properties no line of the terminal has; empty: the fault can strike. */
+/** Returns the properties that the terminal's lines lack; empty: the fault can strike. */
 export function missingTraits({ needs = [] }: FaultKind, traits: readonly LineTrait[]) {
   return needs.filter((trait) => !traits.includes(trait));
 }
 
-/** A requested fault, checked and with every argument filled in. */
+/** A fault whose name and arguments were checked; missing arguments have their defaults. */
 export interface FaultRequest {
   readonly name: string;
   readonly arguments: FaultArguments;
@@ -117,7 +117,7 @@ export function faultRequest(
   return { name, arguments: Object.fromEntries(filled) };
 }
 
-/** The form of a value of each type, and the name of that form in a refusal. */
+/** The form of an argument of each type, and the form's name in the refusal of an argument. */
 const forms = {
   number: { form: /^-?\d{1,9}$/, name: "a whole number" },
   hex: { form: /^([0-9a-fA-F]{2})+$/, name: "an even number of hexadecimal digits" },

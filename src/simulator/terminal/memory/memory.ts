@@ -8,13 +8,13 @@ export interface StoredTransaction {
   readonly kind: TransactionKind;
   readonly amountMinor: number;
   readonly currency: string;
-  /** Whether the register named the currency; if so, reports about the transaction name it too. */
+  /** Whether the register named the currency; then reports of the transaction name it too. */
   readonly currencyTold: boolean;
   readonly card: CardName;
   readonly authorisation: string;
   /** The time on the terminal's clock, in milliseconds since 1970. */
   readonly atMs: number;
-  /** The id of the entry in the bank's ledger. */
+  /** The id of the movement in the bank's ledger. */
   readonly ledgerId: number;
   /** The trace number of the earlier transaction that this transaction reverses or books. */
   readonly originalTrace: number | null;
@@ -47,9 +47,9 @@ export class Memory {
   readonly #file: StateFile | undefined;
   #counters: Counters;
   #turnover: StoredTransaction[];
-  /** The last transaction, which an end of day keeps while it clears the turnover. */
+  /** The last transaction, which stays when an end of day clears the turnover. */
   #last: StoredTransaction | undefined;
-  /** The last transaction before an end of day; the last again if all later ones are undone. */
+  /** The last transaction before an end of day; it is last again if all later ones are undone. */
   #lastClosed: StoredTransaction | undefined;
 
   constructor(first: { receiptNumber: number; trace: number }, file?: StateFile) {
@@ -147,7 +147,7 @@ export class Memory {
     });
   }
 
-  /** Closes the day's turnover. The last transaction is kept; open reservations stay open. */
+  /** Ends the day's turnover. The last transaction and open reservations stay. */
   closeTurnover(): void {
     const open = this.#turnover.filter(
       ({ kind, state }) => kind === "reservation" && state === "stored",

@@ -13,7 +13,7 @@ const migrations = [
      STRICT;`,
 ];
 
-/** The file of `--state`, which keeps the bank's ledger and the terminal's memory. */
+/** The file of the switch `--state`: the bank's ledger and the terminal's memory. */
 export class StateFile {
   readonly #database: DatabaseSync;
 

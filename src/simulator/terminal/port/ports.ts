@@ -9,17 +9,17 @@ import type { SerialDevice, TerminalOptions } from "../options.ts";
 
 export type Transport = "tcp" | "serial";
 
-/** Carries bytes and knows no protocol: a TCP connection, a pseudo-terminal or a serial device. */
+/** A port carries bytes and knows no protocol: TCP connection, pseudo-terminal or serial device. */
 export interface BytePort {
   /** The name that people read: `tcp 127.0.0.1:41234`, `pty /dev/pts/5`. */
   readonly name: string;
-  /** Begins to deliver bytes to `handlers`; called once. */
+  /** Begins to pass received bytes to `handlers`; must be called once. */
   start(handlers: BytePortHandlers): void;
   /** Writes without waiting; does nothing after the port has closed. */
   write(bytes: Uint8Array): void;
-  /** Changes the speed, in bits per second; a port without this method has no speed. */
+  /** Changes the speed in bits per second; missing: the port has no speed. */
   setSpeed?(bitsPerSecond: number): void;
-  /** Closes the port from this side; `closed` is still called. May be called again. */
+  /** Closes the port from this side; `closed` is called too. A second call has no effect. */
   close(): void;
 }
 
@@ -29,13 +29,13 @@ interface BytePortHandlers {
   closed(): void;
 }
 
-/** Returns the port of a stream; `ways` are how this kind of port writes and closes. */
+/** Returns the port of a stream; `ways`: how a port of this kind writes and closes. */
 function streamPort<W extends Omit<BytePort, "name" | "start">>(
   name: string,
   stream: Duplex,
   ways: W,
 ) {
-  // An error ends a line like any other close: the event "close" follows.
+  // After an error the event "close" follows, so an error ends a line like any other close.
   stream.on("error", () => ways.close());
   const start = ({ data, closed }: BytePortHandlers): void => {
     stream.on("data", data);
@@ -56,7 +56,7 @@ async function listenTcp(host: string, port: number, onPort: (port: BytePort) =>
     const name = `tcp ${socket.remoteAddress ?? "?"}:${socket.remotePort ?? "?"}`;
     current = streamPort(name, socket, {
       write: (bytes) => socket.writable && socket.write(bytes),
-      // Bytes that were written leave first, then both sides see the connection closed.
+      // Bytes that were already written are sent before both sides see the end of the connection.
       close: () => socket.destroySoon(),
     });
     onPort(current);
@@ -84,7 +84,7 @@ interface OpenPty {
 async function openPseudoTerminal(link: string | null) {
   const { open } = await loadPackage();
   const { ptsName: path, master, slave } = open({ encoding: null });
-  // The register's end stays open and is never read: without an opener the kernel ends the master.
+  // The register's end stays open and is never read, or the kernel would close the master's end.
   const registerEnd = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
   // The package also reads the register's end, and would take bytes from the register. Its own
   // `destroy` is not used, because that sends a signal to process -1, which is every process.
@@ -131,7 +131,7 @@ function setRaw(path: string): void {
   }
 }
 
-/** Points the link at the new device in one step, so that the link always points to a device. */
+/** Points the link at the new device in one step, so that it never points nowhere. */
 function replaceLink(path: string, link: string): void {
   const fresh = `${link}.new`;
   try {
@@ -145,7 +145,7 @@ function replaceLink(path: string, link: string): void {
 
 /** Opens a real serial device, without handshake. */
 async function openSerialDevice(device: SerialDevice): Promise<BytePort> {
-  // The package is loaded only where it is needed, because it brings a native part.
+  // The package is loaded only here, because it has a native part that many uses do not need.
   const { SerialPort } = await import("serialport");
   const port = new SerialPort({ ...device, autoOpen: false });
   await new Promise<void>((resolve, reject) => {
@@ -161,7 +161,7 @@ async function openSerialDevice(device: SerialDevice): Promise<BytePort> {
 /** The bits of a byte on the line: a start bit, eight data bits and a stop bit. */
 const BITS_PER_BYTE = 10;
 
-/** The bytes of this many milliseconds leave as one piece, because timers are not finer. */
+/** The bytes of this many milliseconds are sent as one piece, because timers are not finer. */
 const PIECE_MS = 10;
 
 /** A port that is slowed down to the speed of a real line, in both directions. */
@@ -209,7 +209,7 @@ export class PacedPort implements BytePort {
     const [bytesPerMs, pieceBytes] = [this.#bytesPerMs, this.#pieceBytes];
     for (let at = 0; at < bytes.length; at += pieceBytes) {
       const piece = bytes.subarray(at, at + pieceBytes);
-      // A piece arrives with its last bit. The time counts from the start of the first piece, so
+      // A piece arrives when its last bit does. Times count from the start of the first piece, so
       // that delays of the timer do not add up.
       const dueMs = startMs + (at + piece.length) / bytesPerMs;
       await sleep(this.#clock, "line speed", dueMs - this.#clock.monotonicMs());
@@ -220,7 +220,7 @@ export class PacedPort implements BytePort {
 
 export interface Endpoints {
   readonly tcp: { readonly host: string; readonly port: number } | null;
-  /** The path of the pseudo-terminal; each time that the line comes back, the path is new. */
+  /** The path of the pseudo-terminal, which is new each time that the line is opened again. */
   readonly pty: string | null;
   readonly serial: string | null;
 }
@@ -234,7 +234,7 @@ interface ConnectionsInput {
 const nowhere: Endpoints = { tcp: null, pty: null, serial: null };
 const RETRY_MS = 500;
 
-/** Opens the terminal's ports, takes them away and brings them back. */
+/** Opens the terminal's lines, takes them away and brings them back, as faults demand. */
 export class Connections {
   readonly #input: ConnectionsInput;
   readonly #over = new AbortController();
@@ -275,7 +275,7 @@ export class Connections {
     }
   }
 
-  /** Takes all lines away. They come back after `awayMs`; null: not before another call. */
+  /** Takes all lines away. They come back after `awayMs` milliseconds; null: after another call. */
   async drop(awayMs: number | null): Promise<void> {
     const drop = ++this.#drops;
     await this.#opening;
@@ -289,7 +289,7 @@ export class Connections {
     await this.#shut();
   }
 
-  /** Opens the lines again; stops when that succeeds or another call has taken the lines away. */
+  /** Opens the lines again; gives up when another call has taken the lines away. */
   async #comeBack(awayMs: number, drop: number): Promise<void> {
     const { clock } = this.#input.options;
     for (let waitMs = awayMs; ; waitMs = RETRY_MS) {
@@ -319,7 +319,7 @@ export class Connections {
   #attachSerial(port: BytePort): void {
     const { options, connect } = this.#input;
     this.#ports.push(port);
-    // A line that comes back has the speed of the start, as after a restart of the terminal.
+    // A line that comes back has its first speed, as after a restart of the terminal.
     const paced = options.lineSpeed ? new PacedPort(port, options.lineSpeed, options.clock) : port;
     connect(paced, "serial");
   }

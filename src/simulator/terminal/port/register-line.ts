@@ -3,7 +3,7 @@ import type { FaultBox, Pieces } from "../faults/fault-box.ts";
 import type { TraceEntry } from "../trace-log.ts";
 import type { BytePort, Transport } from "./ports.ts";
 
-/** An event on a line, for the trace. `bytes` hold a message that may have a card number. */
+/** An event on a line, for the trace. `bytes` is a message, which can contain a card number. */
 export interface WireEvent extends TraceEntry {
   readonly bytes?: Uint8Array;
 }
@@ -11,7 +11,7 @@ export interface WireEvent extends TraceEntry {
 export interface LineOptions {
   readonly clock: Clock;
   readonly transport: Transport;
-  /** The armed faults; while they are muted, no byte leaves the line, not even an ACK. */
+  /** The armed faults; the fault `mute` keeps even an ACK from leaving the line. */
   readonly faults: FaultBox;
   readonly onWire: (event: WireEvent) => void;
 }
@@ -23,21 +23,21 @@ interface Reader<E> {
   silence(): readonly E[];
 }
 
-/** Carries whole messages to and from one register on one port. */
+/** Sends and receives whole messages of one register on one port. */
 export abstract class RegisterLine<
   O extends LineOptions = LineOptions,
   H extends { closed(): void } = { closed(): void },
 > {
   readonly name: string;
-  /** The name of a message in the trace. */
+  /** What the trace calls a message of this protocol. */
   protected abstract readonly what: string;
   protected readonly port: BytePort;
   protected readonly options: O;
   protected handlers: H | undefined;
-  /** The write of pieces with pauses between them; later pieces wait until it has ended. */
+  /** The running write of pieces with pauses between them; later pieces wait for its end. */
   protected leaving: Promise<void> | undefined;
   #timer: Timer | undefined;
-  /** The timer for silence inside a frame, which ends the frame. */
+  /** The timer that ends a frame when no byte follows. */
   #silence: Timer | undefined;
   #inOrder: Promise<unknown> = Promise.resolve();
   closed = false;
@@ -67,7 +67,7 @@ export abstract class RegisterLine<
   /** Ends everything that waits for the port, because the port has closed. */
   protected abstract ended(): void;
 
-  /** Starts the timer of this protocol, in place of the line's timer that runs. */
+  /** Starts the timer of the protocol; a timer that runs on this line is stopped. */
   protected wait(name: string, delayMs: number, work: () => void): void {
     this.stopWaiting();
     this.#timer = this.options.clock.startTimer(name, delayMs, work);
@@ -85,7 +85,7 @@ export abstract class RegisterLine<
     return done;
   }
 
-  /** Writes the pieces after earlier pieces, and all at once if no piece has a pause before it. */
+  /** Writes pieces after all earlier pieces; without pauses all pieces are written at once. */
   protected leave(pieces: Pieces): Promise<void> {
     if (this.leaving === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
       for (const { bytes } of pieces) this.write(bytes);
@@ -103,7 +103,7 @@ export abstract class RegisterLine<
     return leaving;
   }
 
-  /** Handles the events that `reader` reads; a silence without bytes ends an unfinished frame. */
+  /** Passes on the events that `reader` reads; a long silence ends an unfinished frame. */
   protected readFrames<E>(
     bytes: Uint8Array,
     reader: Reader<E>,
@@ -126,7 +126,7 @@ export abstract class RegisterLine<
     this.options.onWire({ what: this.what, direction: "in", bytes });
   }
 
-  /** `repeat`: how often this message has been sent before. */
+  /** Records a sent message in the trace. `repeat`: how often it had been sent before. */
   protected sentMessage(bytes: Uint8Array, repeat = 0): void {
     if (this.options.faults.muted) return;
     const again = repeat > 0 ? { repeat } : {};

@@ -13,10 +13,10 @@ import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
 import { type Asked, type AskKind, type AskOnce, askKinds, askNames } from "./options.ts";
 
-/** The requests made before the bank is asked; the signature is requested after the approval. */
+/** The terminal's requests before the bank is asked; the signature comes after the approval. */
 export const beforeHost = askNames.filter((kind) => kind !== "signature");
 
-/** Makes the requests that are due. Returns the result code if an answer ends the payment. */
+/** Makes the due requests to the register. Returns the result code if one ends the payment. */
 export async function askRegister(
   process: Process,
   occasion: AskOnce["occasion"],
@@ -55,7 +55,7 @@ function due(
 
 async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
   const { pace, timers } = process.parts.options;
-  // A person chooses and types, so the register gets as long as the wait for a card lasts.
+  // A person chooses and types at the register, so the register gets as long as a card may take.
   const timeoutMs = Math.max(pace.cardWaitMs, timers.t3Ms);
   switch (kind) {
     case "menu":
@@ -115,7 +115,7 @@ function tagsOf(answer: Answer): Message["tags"] {
   return (answer.kind !== "silent" && readable(answer.apdu)?.tags) || null;
 }
 
-/** Returns the head of a menu for the cardholder at the register (docs/zvt.md 11.2). */
+/** Returns the first tags of a menu: the cardholder chooses at the register (docs/zvt.md 11.2). */
 function menuHead() {
   return [tag("menuType", 0x01), tag("menuContext", 0x02), tag("menuTarget", 0x02)];
 }
@@ -142,12 +142,12 @@ const mileageInput: Outgoing = {
   ],
 };
 
-/** How many answers of the register `GET /state` shows. */
+/** The number of answers of the register that `GET /state` shows, newest last. */
 const ASKED_MAX = 100;
 
 const ASKS_MAX = 10;
 
-/** Asks the register, and asks again whenever it answers 84 9C: ask again (docs/zvt.md 7.4). */
+/** Asks the register about a card, again after each answer 84 9C ("ask again", docs/zvt.md 7.4). */
 async function askUntilKnown(process: Process, name: CardName): Promise<Answer> {
   const { maskedDigits: pan, expiry, sequence: cardSequence, cardType } = zvtCard(name);
   const fields: FieldInputs = { pan, expiry, cardSequence, cardType };
@@ -162,7 +162,7 @@ async function askUntilKnown(process: Process, name: CardName): Promise<Answer> 
 const SIGNATURE_RIGHT = 1;
 const CHUNK_BYTES = 64;
 
-/** Sends the signature's picture in pieces; the answer to the last piece says if it is right. */
+/** Sends the picture of a signature in pieces; the last answer says whether it is accepted. */
 async function showSignature(process: Process, timeoutMs: number): Promise<Answer> {
   const imageId = Uint8Array.of(0, 0, 0, 1);
   const count = Math.ceil(signatureImage.length / CHUNK_BYTES);
@@ -179,13 +179,13 @@ async function showSignature(process: Process, timeoutMs: number): Promise<Answe
   }
 }
 
-/** Returns the terminal's time for the register (04 01). */
+/** Returns the message 04 01, which sets the register's clock to the terminal's time. */
 export function clockOf({ parts }: Process): Outgoing {
   const { date, time } = localTime(parts.now);
   return { fields: { dateYYMMDD: date.slice(2), time } };
 }
 
-/** A signature, one wave in a picture of 64 by 16 points: a BMP of two colours in Base64. */
+/** A signature: one wave in a picture of 64 by 16 points, a BMP of two colours in Base64. */
 const signatureImage = Buffer.from(
   "Qk2+AAAAAAAAAD4AAAAoAAAAQAAAABAAAAABAAEAAAAAAIAAAADEDgAAxA4AAAAAAAAAAAAAAAAAAP///wD/////" +
     "///////////////////4H///+D////fv///nz///7/f//9/3///f+///v/v//7/9//9/////f/7///////7//3/+" +

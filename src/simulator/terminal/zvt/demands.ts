@@ -1,16 +1,16 @@
 import type { Memory } from "../memory/memory.ts";
 
-/** A maintenance demand of the terminal, as it shows to a register (docs/zvt.md 11.4, 11.5). */
+/** A maintenance demand of the terminal, as messages report it (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
   /** The status code with which a status enquiry reports the demand. */
   readonly status: number;
-  /** The commands that fulfil the demand. */
+  /** The commands of the register that fulfil the demand. */
   readonly cures: readonly number[];
-  /** The result code of the abort (06 1E) with which other commands are refused. */
+  /** The result code of the abort (06 1E) with which the terminal refuses other commands. */
   readonly refusal: number;
 }
 
-/** All maintenance demands; of several demands the terminal reports the one listed first. */
+/** All maintenance demands, the most urgent first: the terminal reports only the first. */
 export const demandTable = {
   /** Terminals of CCV demand 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
   configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
@@ -35,7 +35,7 @@ export function cure(memory: Memory, control: number): void {
   for (const demand of demands) if (isCuredBy(demand, control)) memory.demand(demand, false);
 }
 
-/** Whether the command fulfils a demand; if so, other demands do not refuse the command. */
+/** Whether a command fulfils a demand: then other demands do not prevent the command. */
 export function curesSomething(memory: Memory, control: number): boolean {
   return demands.some((name) => memory.demands.includes(name) && isCuredBy(name, control));
 }

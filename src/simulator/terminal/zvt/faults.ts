@@ -81,14 +81,14 @@ export const zvtFaults: FaultTable = {
   points: texts.moments.zvt,
 };
 
-/** The line on which a message is sent, with its faults, and the number of the running command. */
+/** A line on which a message is sent: its faults, and the number of the running command. */
 interface Wire {
   readonly faults: FaultBox;
   readonly transport: Transport;
   readonly running: () => number | undefined;
 }
 
-/** Returns the bytes that are sent instead of a message. Each call uses up faults: call it once. */
+/** Returns the bytes that faults send instead of a message. A call uses up strikes: call once. */
 export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Array {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   const extended = faults.take("extended-length", occasion) ? extendedForm(apdu) : apdu;
@@ -104,7 +104,7 @@ export function disturbances({ faults, running, transport }: Wire, apdu: Uint8Ar
 
 /** Returns how a good frame of the register is acknowledged, and how late. */
 export function acknowledgement({ faults, running }: Wire, apdu: Uint8Array) {
-  // Answers and Abort are no commands of their own: they belong to the running command.
+  // Answers of the register and Abort are no commands: they belong to the running command.
   const isCommand = apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
   const occasion = { command: isCommand ? controlOf(apdu) : running() };
   if (faults.take("nak-storm", occasion)) return { how: "nak", delayMs: 0 };

@@ -17,7 +17,7 @@ const pace = {
   ...defaultOptions.pace,
   /** The pause before the report is repeated while the register issues goods (docs/zvt.md 8.3). */
   goodsPauseMs: 2_000,
-  /** The time from the answer to a change of speed (08 40) until it holds (docs/zvt.md 2.6). */
+  /** The time from the answer to 08 40 until the new speed applies (docs/zvt.md 2.6). */
   speedChangeMs: 2_000,
 };
 
@@ -25,13 +25,13 @@ const behaviour = {
   ...defaultOptions.behaviour,
   /** The copies of a receipt that the register prints. */
   receipts: "both" as "both" | "customer" | "merchant",
-  /** Whether the completion of a registration names a vending machine (docs/zvt.md 6.1, bit 10). */
+  /** Whether a registration's completion names a vending machine (docs/zvt.md 6.1, bit 10). */
   vending: false,
-  /** Whether charges without an ACK are reversed (docs/zvt.md 9.1); newer terminals keep them. */
+  /** Whether sales without an ACK are reversed (docs/zvt.md 9.1); newer terminals keep them. */
   autoReversal: true,
   /** Whether Repeat Receipt reports a transaction that was never acknowledged. */
   repeatsUnacknowledged: true,
-  /** Whether a register has to register before a payment; else it is refused with 84 6B. */
+  /** Whether a payment without a registration is refused with 84 6B. */
   registrationRequired: false,
   /** Whether the terminal echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
   messageIds: false,
@@ -60,7 +60,7 @@ export const { quirks } = texts;
 export type QuirkName = keyof typeof quirks;
 export const quirkNames = Object.keys(quirks) as QuirkName[];
 
-/** A real terminal, described by its known deviations (docs/zvt.md 12.2 to 12.8). */
+/** A model of real terminals, described by its known deviations (docs/zvt.md 12.2 to 12.8). */
 interface DeviceProfile {
   readonly name: string;
   readonly quirks: readonly QuirkName[];
@@ -72,7 +72,7 @@ type DeviceName = keyof typeof texts.devices;
 export const devices = texts.devices as Readonly<Record<DeviceName, DeviceProfile>>;
 export const deviceNames = Object.keys(devices) as DeviceName[];
 
-/** The terminal's requests to the register, each with its command (docs/zvt.md 6.1, 7.4). */
+/** The terminal's requests to the register, each with its control field (docs/zvt.md 6.1, 7.4). */
 export const askKinds = {
   menu: { control: 0x040e, description: texts.asks.menu },
   input: { control: 0x040d, description: texts.asks.input },
@@ -94,7 +94,7 @@ export interface AskOnce {
 /** The register's answer to a request, for `GET /state`. */
 export interface Asked {
   readonly kind: AskKind;
-  /** The answer's four hexadecimal digits; without an answer `not permitted` or `silent`. */
+  /** The answer as four hexadecimal digits, or `not permitted` or `silent` if none came. */
   readonly answer: string;
   /** What was chosen in a menu: tag 19 of the answer. */
   readonly chosen?: number;

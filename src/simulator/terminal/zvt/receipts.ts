@@ -20,7 +20,7 @@ import { has, localTime, type Outgoing, type Parts } from "./machine/parts.ts";
 import type { Process } from "./machine/process.ts";
 import { type Reported, timeFields, zvtCard } from "./machine/report.ts";
 
-/** One line of paper, with a text at the left edge and perhaps another one at the right edge. */
+/** One line of a receipt: a text at the left edge, and perhaps one at the right edge. */
 export interface ReceiptLine {
   readonly text: string;
   readonly right?: string;
@@ -90,7 +90,7 @@ export function pair(text: string, right: string): ReceiptLine {
   return { text, right, attribute: 0 };
 }
 
-/** Returns the line's text, with at least one blank between the texts of both edges. */
+/** Returns a line's text, with at least one blank between its left and right text. */
 function filled({ text, right }: ReceiptLine, width: number): string {
   if (right === undefined) return text;
   return text + right.padStart(Math.max(width - text.length, right.length + 1));
@@ -101,9 +101,9 @@ const LAST = 0x81;
 const LAST_OF_SOME = 0x8f;
 
 const PRINT_TEXT_BLOCK = 0x06d3;
-/** The head of a container with the receipt type (tag 1F07); the type itself follows. */
+/** The first bytes of a container with a receipt type (tag 1F07); the type follows them. */
 const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
-/** The command (06 1A) whose receipt some terminals print without an end mark. */
+/** The command (06 1A) whose printout some terminals send without an end mark. */
 const UNENDED = 0x061a;
 /** The size of a block without its lines, in bytes. */
 const BLOCK_OVERHEAD_BYTES = 32;
@@ -134,7 +134,7 @@ export async function print(
   const mark = parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
   const last = process.control === UNENDED && parts.is("no-end-mark") ? null : mark;
   const charset = asBlock && parts.is("blocks-in-latin2") ? "iso8859-2" : agreed;
-  // Terminals of card complete append the receipt type to the printed text (docs/zvt.md 12.2).
+  // Terminals of card complete add the receipt type to the printed text (docs/zvt.md 12.2).
   const code = Uint8Array.of(receiptTypes[type].code);
   const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
   const end = last === null ? [] : [{ attribute: last, text: "" }];
@@ -144,7 +144,7 @@ export async function print(
   for (const input of messages) {
     const answer = await process.say(asBlock ? "print-text-block" : "print-line", input);
     if (answer.kind === "silent") return "silent";
-    // 84 CC 00 reports missing paper; any other refusal is treated as missing paper too.
+    // 84 CC 00 reports that paper is missing; any other refusal is treated in the same way.
     if (answer.kind === "negative") return "printer-not-ready";
   }
   return "printed";
@@ -190,7 +190,7 @@ export async function printDeclined(
 
 type Copy = "merchant" | "customer";
 
-/** Returns the copies that the command wants, or else the registration (docs/zvt.md 6.1). */
+/** Returns the copies that the command names, or else the registration (docs/zvt.md 6.1). */
 function wantedCopies(
   { request, parts }: Process,
   when: keyof typeof wantedBits,
@@ -220,7 +220,7 @@ async function printCopies(
 interface Paper {
   readonly type: ReceiptType;
   readonly charset: Charset;
-  /** The attribute of an empty last line; null: there is no such line. */
+  /** The attribute of an empty line at the end; null: no such line is printed. */
   readonly last: number | null;
 }
 
@@ -239,7 +239,7 @@ function blocks(
       attributeNow = 0;
       bytes = 0;
     }
-    // The attribute of tag 09 holds for all lines after the tag (docs/zvt.md 7.3).
+    // The attribute of tag 09 applies to all lines after the tag (docs/zvt.md 7.3).
     const { attribute } = line;
     const added = attribute === attributeNow ? [text] : [tag("attribute", attribute), text];
     texts.at(-1)?.push(...added);
@@ -256,12 +256,12 @@ function blocks(
   }));
 }
 
-/** The largest count of field 60, whose counts have one byte (docs/zvt.md 7.1). */
+/** The largest number of sales in a group of field 60, which has one byte (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
 
 /**
  * Reports the totals since the last end of day (docs/zvt.md 7.1) and returns them as lines.
- * `trace`: the trace number if the terminal asks the host; null: it does not.
+ * `trace`: the trace number if the terminal asks the bank; null: it does not.
  */
 export async function reportTotals(process: Process, trace: number | null) {
   const { memory, now, options } = process.parts;
@@ -304,7 +304,7 @@ function totalsOf(
       (sum, { kind, amountMinor }) => sum + (kind === "refund" ? -amountMinor : amountMinor),
       0,
     );
-    // The amount in field 60 has no sign, so a negative sum is reported as zero.
+    // Field 60 has no sign, so a negative sum is reported as zero.
     return { group, count: Math.min(mine.length, COUNT_MAX), amount: Math.max(amount, 0) };
   });
   return {

@@ -28,7 +28,7 @@ const behaviour = members<ZvtOptions, "behaviour">("behaviour", zvtDefaults);
 const pace = members<ZvtOptions, "pace">("pace", zvtDefaults);
 const timer = members<ZvtOptions, "timers">("timers", zvtDefaults);
 
-/** Returns a switch without a value that changes the behaviour. */
+/** Returns a switch without a value that changes the terminal's behaviour. */
 function does(change: Partial<ZvtOptions["behaviour"]>): Switch<Draft<ZvtOptions>> {
   return flag(({ behaviour: before }) => ({ behaviour: { ...before, ...change } }));
 }
@@ -92,7 +92,7 @@ const help: readonly HelpSection[] = [
 export const zvtProtocol: TerminalProtocol<ZvtOptions, Terminal> = {
   name: "zvt",
   defaults: zvtDefaults,
-  // The line's settings come from docs/zvt.md 2.1.
+  // The usual settings of a serial line of ZVT (docs/zvt.md 2.1).
   serialLine: { baudRate: 9_600, dataBits: 8, parity: "none", stopBits: 2 },
   faults: zvtFaults,
   demands,

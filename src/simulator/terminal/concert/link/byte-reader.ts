@@ -1,8 +1,8 @@
-/** The bytes around a frame's body (docs/concert.md 2.3). */
+/** The control bytes at the start and the end of a frame (docs/concert.md 2.3). */
 const STX = 0x02;
 const ETX = 0x03;
 
-/** The control bytes of a session, with their meaning in the trace (docs/concert.md 2.2). */
+/** The control bytes of a session, with their descriptions for the trace (docs/concert.md 2.2). */
 export const controls = {
   enq: { byte: 0x05, says: "asks to speak" },
   ack: { byte: 0x06, says: "understood" },
@@ -15,27 +15,27 @@ const controlNames = Object.keys(controls) as readonly ControlName[];
 export type Received =
   | { readonly kind: ControlName }
   | { readonly kind: "frame"; readonly body: Uint8Array }
-  /** Bytes that are no frame; the trace shows the reason `why`. */
+  /** Bytes that are no frame; `why` is the reason that the trace shows. */
   | { readonly kind: "junk"; readonly why: string };
 
-/** The longest body that is read; real bodies are shorter, and a flood cannot fill the memory. */
+/** The longest body that is read, in bytes; real bodies are shorter. The limit saves memory. */
 const BODY_BYTES_MAX = 2_048;
 const BLANK = 0x20;
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
 
 type Position =
-  /** Between two frames, where control bytes have a meaning. */
+  /** Between two frames, where control bytes are read. */
   | "outside"
   | "noise"
   | "body"
   | "check"
-  /** Inside a damaged frame, which is skipped to its end or to the next silence. */
+  /** Inside a damaged frame, whose bytes are skipped until its end or the next silence. */
   | "broken"
   | "broken-check";
 
 /**
- * Splits a register's bytes into control bytes and frames. A frame's check byte may have any value
- * (docs/concert.md 2.3).
+ * Splits the bytes of a register into control bytes and frames. The check byte of a frame can have
+ * any value, even that of a control byte (docs/concert.md 2.3).
  */
 export class ByteReader {
   #position: Position = "outside";
@@ -50,7 +50,7 @@ export class ByteReader {
     return [...bytes].flatMap((byte) => this.#take(byte) ?? []);
   }
 
-  /** Ends an unfinished frame when the silence after its last byte is too long. */
+  /** Ends an unfinished frame after too long a silence. */
   silence(): readonly Received[] {
     const why = this.#position === "noise" ? "bytes that are no frame" : "a frame that was cut";
     return this.isInside ? [this.#junk(why)] : [];
@@ -90,7 +90,7 @@ export class ByteReader {
     if (byte === STX) this.#open();
     else if (byte === ETX) this.#position = "check";
     else {
-      // The only control bytes in a body are the line ends of a receipt.
+      // A body contains no control bytes except the line ends of a receipt.
       const isAllowed = byte >= BLANK || lineEnds.has(byte);
       if (isAllowed && this.#body.length < BODY_BYTES_MAX) this.#body.push(byte);
       else this.#position = "broken";
@@ -116,7 +116,7 @@ export class ByteReader {
   }
 }
 
-/** Returns a frame around a body; `damaged`: one bit of the check byte is wrong. */
+/** Returns a frame with a body; `damaged`: one bit of the check byte is wrong. */
 export function framed(body: Uint8Array, damaged: boolean): Uint8Array {
   const sum = body.reduce((xor, byte) => xor ^ byte, ETX);
   return Uint8Array.of(STX, ...body, ETX, damaged ? sum ^ 1 : sum);

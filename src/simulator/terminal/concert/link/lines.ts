@@ -6,7 +6,7 @@ import type { Timers } from "../options.ts";
 import { ByteReader, type ControlName, controls, framed, type Received } from "./byte-reader.ts";
 
 interface LineHandlers {
-  /** Whether the register may begin a session that it has asked for. */
+  /** Whether the register may begin a session, for which it has sent ENQ. */
   mayBegin(): boolean;
   /** Reads a request. Returns the work that begins; undefined: the line refuses the request. */
   request(body: Uint8Array): (() => void) | undefined;
@@ -17,10 +17,10 @@ interface LineOptions extends port.LineOptions, Timers {
   saysAll(tags: ReadonlyMap<string, string>): boolean;
 }
 
-/** A line of Concert or Caisse-AP, with sessions of ENQ, frames and EOT, or without sessions. */
+/** A line of Concert or Caisse-AP: in sessions of ENQ, frames and EOT, or as bare messages. */
 export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "body";
-  /** Whether the line has sessions; a bare line carries only the answer to its request. */
+  /** Whether the line has sessions; a line without them carries only the answer to a request. */
   abstract readonly inSessions: boolean;
 
   protected fault(name: FaultName) {
@@ -30,21 +30,21 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
   /** Makes one attempt to deliver a reply, as soon as the line is free. */
   abstract deliver(body: Uint8Array): Promise<Delivery>;
 
-  /** Ends the exchange, which closes a TCP connection without sessions. */
+  /** Ends an exchange with the register; without sessions this closes a TCP connection. */
   abstract finish(): void;
 }
 
-/** The longest message without frames that a terminal accepts, in bytes. */
+/** The longest message in bytes that the terminal accepts without frames. */
 const MESSAGE_BYTES_MAX = 8_192;
 
-/** A line of tagged messages without frames; a silence ends each message (docs/concert.md 4.7). */
+/** A line of tagged messages without frames; silence ends a message (docs/concert.md 4.7). */
 export class BareLine extends ConcertLine {
   readonly inSessions = false;
   #read: Uint8Array = new Uint8Array(0);
-  /** When a fault closes the connection during the reply; undefined: no fault closes it. */
+  /** At which part of the reply a fault closes the connection; undefined: no fault closes it. */
   #closing: "before" | "middle" | "left-open" | undefined;
 
-  /** Counts a message as delivered when the network has accepted it. */
+  /** Sends a message; it counts as delivered when the network has accepted it. */
   deliver(body: Uint8Array): Promise<Delivery> {
     return this.inOrder(() => this.#deliver(body));
   }
@@ -94,7 +94,7 @@ export class BareLine extends ConcertLine {
     this.handlers?.request(body)?.();
   }
 
-  /** Handles a complete message that was read before the line closed. */
+  /** Handles the last message, if it was read completely before the line closed. */
   protected override ended(): void {
     this.stopWaiting();
     if (!this.#awaitsMore) this.#whole();
@@ -126,7 +126,6 @@ interface Reply {
   done(how: Delivery): void;
 }
 
-/** The terminal's position in the dialogue. */
 type Session =
   | { readonly at: "idle" }
   /** The terminal has acknowledged the register's ENQ and waits for a frame. */
@@ -138,10 +137,10 @@ type Session =
   /** The terminal has sent its frame, which the register has refused `naks` times. */
   | { readonly at: "sending"; readonly reply: Reply; readonly naks: number };
 
-/** The largest number of repeats of a reply after NAK. */
+/** How often a reply is repeated after NAK. */
 const REPEATS_MAX = 3;
 
-/** A line with sessions, which ignores unexpected bytes (docs/concert.md 2.4 to 2.7). */
+/** A line with sessions. Unexpected bytes are ignored (docs/concert.md 2.4 to 2.7). */
 export class SessionLine extends ConcertLine {
   readonly inSessions = true;
   readonly #waiting: Reply[] = [];
@@ -164,10 +163,10 @@ export class SessionLine extends ConcertLine {
     });
   }
 
-  /** Does nothing, because the next session begins on the same open line. */
+  /** Does nothing: the line stays open for the next session. */
   finish(): void {}
 
-  /** Sends the next reply, unless a session runs: the line is half duplex. */
+  /** Sends the next reply unless a session runs, because the line is half duplex. */
   #sendNext(): void {
     const reply = this.#session.at === "idle" ? this.#waiting.shift() : undefined;
     if (!reply) return;
@@ -200,7 +199,7 @@ export class SessionLine extends ConcertLine {
     this.#session = next;
   }
 
-  /** Answers the register's ENQ; during a session of the terminal's own the answer is NAK. */
+  /** Answers the register's ENQ; while the terminal has a session of its own, with NAK. */
   #asked(): void {
     const { at } = this.#session;
     if (at !== "idle" && at !== "listening") {
@@ -217,11 +216,11 @@ export class SessionLine extends ConcertLine {
     this.#startTimer("session");
   }
 
-  /** Answers a frame; a frame outside a session of the register is ignored. */
+  /** Answers a frame; a frame that the register sends outside a session is ignored. */
   #requested(body: Uint8Array): void {
     const session = this.#session;
     if (session.at === "taken") {
-      // A register that missed our ACK sends the frame again; the repeated frame counts once.
+      // A register that missed our ACK repeats its frame; any other frame gets NAK.
       this.#say(Buffer.compare(body, session.request) === 0 ? "ack" : "nak");
       this.#startTimer("session");
     }
@@ -278,7 +277,7 @@ export class SessionLine extends ConcertLine {
     this.#sendNext();
   }
 
-  /** Starts the timer once all earlier bytes have left. */
+  /** Starts the timer as soon as all bytes written before have been sent. */
   #startTimer(name: "session" | "answer"): void {
     this.stopWaiting();
     const session = this.#session;

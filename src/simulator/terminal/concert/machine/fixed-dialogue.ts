@@ -18,7 +18,7 @@ import {
 } from "./payment.ts";
 import { printedPan, receiptLines } from "./receipt.ts";
 
-/** The values of the status (docs/concert.md 3.3). */
+/** The values of the reply's status (docs/concert.md 3.3). */
 const status = { accepted: "0", refused: "7", taken: "9" } as const;
 const AT_ONCE = "A011";
 const NO_TICKET = "T010";
@@ -41,7 +41,7 @@ export class FixedDialogue implements Dialogue {
     return this.#request(request, { action, amountMinor, currency });
   }
 
-  /** Returns no reply while another request runs, because the line answers NAK. */
+  /** Returns no reply to a request that comes while another one runs: the line answers NAK. */
   busy(): undefined {
     return undefined;
   }
@@ -74,7 +74,7 @@ export class FixedDialogue implements Dialogue {
     };
   }
 
-  /** Returns the request; undefined: this variant lacks it, and the line answers NAK. */
+  /** Returns the request; undefined: this variant has no such request, and the line answers NAK. */
   #decoded(body: Uint8Array): FixedRequest | undefined {
     const { variant } = this.#parts.options.behaviour;
     const read = decoded(body);
@@ -82,7 +82,7 @@ export class FixedDialogue implements Dialogue {
     return this.#parts.fault("any-body") ? decoded(atPositionsOfE(body)) : undefined;
   }
 
-  /** Returns the reply; without an `ending` it only reports that the request was accepted. */
+  /** Returns the reply; without an `ending` the reply only says that the request was accepted. */
   #encoded(request: FixedRequest, ending?: Ending): Uint8Array {
     const parts = this.#parts;
     const done = ending?.how === "done" ? ending : undefined;

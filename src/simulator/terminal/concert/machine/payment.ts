@@ -16,13 +16,13 @@ export class ConcertParts extends TerminalParts<ConcertOptions> {
     return this.faults.take(name);
   }
 
-  /** How the next reply shows the card number. */
+  /** In which form the next reply shows the card number. */
   get report(): Report {
     const as = this.fault("report")?.["as"];
     return reports.find((one) => one === as) ?? this.options.behaviour.report;
   }
 
-  /** The private data that a fault puts into the reply, as Latin-1 text. */
+  /** The content of the private field that a fault puts into the reply, as Latin-1 text. */
   get otherPrivate(): string | undefined {
     const given = this.fault("other-private");
     return given && Buffer.from(String(given["hex"]), "hex").toString("latin1");
@@ -36,14 +36,14 @@ export interface Order {
   readonly currency: string;
 }
 
-/** What the register orders; `other`: an action that this terminal does not have. */
+/** The action that the register orders; `other`: an action that this terminal does not have. */
 type Action = "debit" | "credit" | "cancellation" | "other";
 
 /** The actions, by the digit that names them in both protocols (docs/concert.md 3.1, 4.3). */
 export const actions: Record<string, Action> = { "0": "debit", "1": "credit", "2": "cancellation" };
 
 type Ended = (Done | { readonly how: Refusal }) & {
-  /** The code that a fault reports instead: a status of fixed fields, or a reason (AF) of tags. */
+  /** A code that a fault reports instead of the true one: a status, or a reason (tag AF). */
   readonly forced?: string | undefined;
 };
 
@@ -67,9 +67,9 @@ export type Refusal =
   | "out-of-order"
   | "message-wrong";
 
-/** A register's message, and the replies to it. */
+/** A message of the register, and the replies to the message. */
 export interface Request {
-  /** The order that is carried out; null: none, because the early reply answers. */
+  /** The order of the message; null: it has no order, and the reply `early` is the answer. */
   readonly order: Order | null;
   /** The reply that is sent before the order is carried out; null: there is no such reply. */
   readonly early: Uint8Array | null;
@@ -86,7 +86,7 @@ export interface Dialogue {
   ownSale(order: Order, reference: string): Request;
 }
 
-/** The outcomes that the display shows; the other outcomes come before a customer is there. */
+/** The stages that the display shows at the end; other outcomes occur before a customer comes. */
 const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
   done: "approved",
   declined: "declined",
@@ -105,7 +105,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     this.order = order;
   }
 
-  /** Asks customer and bank, who alone can end a payment (docs/concert.md 2.8). */
+  /** Asks the customer and the bank, because only they can end a payment (docs/concert.md 2.8). */
   async carryOut(): Promise<Ending> {
     const ended = await this.#carriedOut();
     const stage = stageOfEnding[ended.how];
@@ -151,7 +151,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return { ...done, forced: forced?.code };
   }
 
-  /** Returns the result of the last PIN entry; earlier wrong entries are not reported. */
+  /** Returns the result of the last PIN entry; the register learns nothing of earlier ones. */
   async #enteredPin(action: CardAction): Promise<Entered> {
     const pad = pinPad(this.parts, action);
     for (let tries = 1; ; tries++) {
@@ -161,7 +161,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     }
   }
 
-  /** Returns the code that an armed fault forces, and whether the code declines. */
+  /** Returns the code that an armed fault reports, and whether this code declines the payment. */
   #forcedCode(): { readonly code: string; readonly refuses: boolean } | undefined {
     const status = this.parts.fault("status");
     if (status) return { code: String(status["as"]), refuses: status["as"] === "7" };
@@ -169,7 +169,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return reason && { code: String(reason["af"]), refuses: true };
   }
 
-  /** Charges at once, whatever the register acknowledges (docs/concert.md 2.4). */
+  /** Charges the card at once, even if the register acknowledges nothing (docs/concert.md 2.4). */
   #charge(kind: TransactionKind, card: CardName): Done {
     const by = Number(this.parts.fault("other-amount")?.["by"] ?? 0);
     const amountMinor = this.order.amountMinor + by;
@@ -180,7 +180,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return { how: "done", amountMinor, card, authorisation };
   }
 
-  /** Takes back the newest sale of this amount that still stands. */
+  /** Takes back the newest sale of the order's amount that was not taken back yet. */
   #takeBack(): Ended {
     const { ledger, memory } = this.parts;
     const { amountMinor } = this.order;
@@ -197,7 +197,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   }
 }
 
-/** Returns the currency in the form of ledger and switches. */
+/** Returns a currency as the ledger and the switches write it: with a leading zero. */
 function fourDigits(currency: string): string {
   return currency.padStart(4, "0");
 }

@@ -19,7 +19,7 @@ export function printedPan(name: CardName, as: Report, mask: string): string {
 }
 
 /**
- * Returns an unmasked number of no real card: zeros for masked digits, with a right check digit.
+ * Returns an unmasked number of no real card: masked digits are zeros, the check digit is valid.
  */
 function madeUpPan({ maskedDigits }: TestCard): string {
   const last = maskedDigits.lastIndexOf("E");
@@ -35,7 +35,7 @@ const USUAL = "100";
 const HTML_AT = 2;
 
 /**
- * Returns the receipt if tag CK or the fault `receipt` asks for it, also after a refusal
+ * Returns the receipt if tag CK or the fault `receipt` demands it, even after a refused payment
  * (docs/concert.md 4.6).
  */
 export function receiptTags(

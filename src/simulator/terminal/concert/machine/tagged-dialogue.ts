@@ -14,7 +14,7 @@ import { applicationOf, printedPan, receiptTags } from "./receipt.ts";
 
 const IDENTIFICATION = "I";
 
-/** The values of tag AE (docs/concert.md 4.4). */
+/** The values of tag AE, the result of an action (docs/concert.md 4.4). */
 const state = { done: "10", notDone: "01", taken: "11" } as const;
 const reasonOf: Readonly<Record<Refusal, string>> = {
   declined: "04",
@@ -31,7 +31,6 @@ const alwaysAsked = ["CZ", "CJ", "CA", "CD"];
 const askedInPayment = ["CB", "CE"];
 const AT_ONCE = "1";
 
-/** The tags of a register's message. */
 type Asked = ReadonlyMap<string, string>;
 
 /** Whether a message has all tags that its action needs (docs/concert.md 4.2). */
@@ -40,7 +39,7 @@ export function saysAll(asked: Asked): boolean {
   return [...alwaysAsked, ...needed].every((tag) => asked.has(tag));
 }
 
-/** Requests and replies of tags, for Caisse-AP (docs/concert.md 4.1). */
+/** The requests and replies of Caisse-AP, which consist of tags (docs/concert.md 4.1). */
 export class TaggedDialogue implements Dialogue {
   readonly #parts: ConcertParts;
 
@@ -93,7 +92,7 @@ export class TaggedDialogue implements Dialogue {
     };
   }
 
-  /** Returns a request that is answered at once and begins nothing. */
+  /** Returns a request that is answered at once, because it begins no payment. */
   #answered(asked: Asked, tags: readonly Tagged[]): Request {
     const own = (["CA", "CD"] as const).flatMap((tag) => pair(tag, asked.get(tag)));
     const early = encodeTagged([...this.#head(asked), ...own, ...tags]);
@@ -142,7 +141,7 @@ export class TaggedDialogue implements Dialogue {
     return [["AE", state.done], ...reason];
   }
 
-  /** Returns repeated tags with faults; a cancelled payment repeats no CB (docs/concert.md 4.2). */
+  /** Returns repeated tags, changed by faults; without CB if cancelled (docs/concert.md 4.2). */
   #altered(echo: readonly Tagged[], ending: Ending): readonly Tagged[] {
     const parts = this.#parts;
     const { amountMinor } = ending;
@@ -165,7 +164,7 @@ export class TaggedDialogue implements Dialogue {
   }
 
   #card(asked: Asked, { card: name, authorisation }: Done): readonly Tagged[] {
-    // A cheque has no card, so its reply has no tags of a card (docs/concert.md 4.5).
+    // A reply about a cheque has no tags of a card (docs/concert.md 4.5).
     if (asked.get("CC") === CHEQUE) return [];
     const card = testCards[name];
     const pan = printedPan(name, this.#parts.report, "#");
@@ -195,7 +194,7 @@ function orderOf(asked: Asked): Order | undefined {
   return { action, amountMinor: Number(amount), currency };
 }
 
-/** Returns the amount with at least two digits (docs/concert.md 4.2). */
+/** Returns the amount with as few digits as possible, at least two (docs/concert.md 4.2). */
 function shortest(amountMinor: number): string {
   return String(amountMinor).padStart(2, "0");
 }

@@ -12,14 +12,14 @@ import { type ConcertParts, type Dialogue, type Order, Payment, type Request } f
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**
- * A terminal of Concert and Caisse-AP. It sends outcomes in sessions of its own (docs/concert.md
- * 2.4), or without sessions as answers to the request (docs/concert.md 4.7).
+ * A terminal of Concert and Caisse-AP. It sends the outcome of a payment in a session of its own
+ * (docs/concert.md 2.4), or, without sessions, as the answer to the request (docs/concert.md 4.7).
  */
 export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   readonly routes = texts.protocolRoutes.concert;
   readonly #dialogue: Dialogue;
   readonly #reading: MessageReading;
-  /** The newest line, on which every outcome is sent, even if the request came on another line. */
+  /** The newest line: every outcome is sent on it, even if the request came on an older line. */
   #line: ConcertLine | undefined;
   /** The last reply, and whether the register acknowledged the reply. */
   #last: { readonly body: Uint8Array; delivered: boolean } | undefined;
@@ -106,7 +106,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     });
   }
 
-  /** Returns the work of a request; undefined: the line refuses it, or has already answered it. */
+  /** Returns the work that a request begins; undefined: it is refused or already answered. */
   #requested(line: ConcertLine, body: Uint8Array): (() => void) | undefined {
     if (this.running || this.parts.busy) {
       const busy = this.#dialogue.busy(body);
@@ -140,17 +140,17 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     });
   }
 
-  /** Delivers a reply in at most `enqTries` attempts (docs/concert.md 2.5); true: acknowledged. */
+  /** Delivers a reply in at most `enqTries` attempts; true: acknowledged (docs/concert.md 2.5). */
   async #deliver(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
     const reply = { body, delivered: false };
     this.#last = reply;
     const triesMax = from.inSessions ? options.enqTries || Number.POSITIVE_INFINITY : 1;
     for (let tries = 1; ; tries++) {
-      // Without sessions an answer may only leave on the line on which the request came.
+      // Without sessions an answer can only be sent on the line on which the request came.
       const line = from.inSessions ? this.#line : from;
       const how = await line?.deliver(body);
-      // Without a register, an attempt takes as long as the wait for the answer to an ENQ would.
+      // If no register is connected, an attempt lasts as long as the wait for an answer to ENQ.
       if (!line) await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
       reply.delivered = how === "delivered";
       signal.throwIfAborted();

@@ -16,7 +16,7 @@ import {
 } from "../receipts.ts";
 
 export const administrationCommands: readonly Command[] = [
-  /** End of day 06 50 (docs/zvt.md 6.4): reports and prints the totals, and closes the turnover. */
+  /** End of day 06 50 (docs/zvt.md 6.4): reports and prints the totals, and clears the turnover. */
   command(0x0650, async (process) => {
     const { memory } = process.parts;
     await work(process);
@@ -28,7 +28,7 @@ export const administrationCommands: readonly Command[] = [
     await process.complete({ fields: { resultCode: UPDATE_STARTS } });
     await process.restart();
   }),
-  /** Turnover totals 06 10 (docs/zvt.md 6.4): reports the terminal's totals and closes nothing. */
+  /** Turnover totals 06 10 (docs/zvt.md 6.4): reports the totals and keeps the turnover. */
   job(0x0610, "TURNOVER", (process) => reportTotals(process, null)),
   /** Initialisation 06 93 (docs/zvt.md 6.4, 11.5). */
   job(0x0693, "INITIALISATION"),
@@ -71,12 +71,12 @@ export const administrationCommands: readonly Command[] = [
     await printAdministration(process, "CONFIGURATION", configurationLines(process.parts));
     await process.complete();
   }),
-  /** Abort 06 B0 without a running command: an inserted card comes out (docs/zvt.md 6.6). */
+  /** Abort 06 B0 while no command runs: an inserted card is ejected (docs/zvt.md 6.6). */
   commandWhenLocked(0x06b0, async (process) => {
     process.parts.readCard = undefined;
     await process.finish();
   }),
-  /** Reset terminal 06 18 (docs/zvt.md 6.4): acknowledged, completed, then a restart. */
+  /** Reset terminal 06 18 (docs/zvt.md 6.4): the command completes, then the terminal restarts. */
   command(0x0618, async (process) => {
     await process.accept();
     await process.complete();
@@ -93,13 +93,13 @@ export const administrationCommands: readonly Command[] = [
     cure(parts.memory, process.control);
     await process.complete();
   }),
-  /** Select language 08 30 (docs/zvt.md 6.4): a language that has no texts changes nothing. */
+  /** Select language 08 30 (docs/zvt.md 6.4): for a language without texts nothing changes. */
   commandWhenLocked(0x0830, async (process) => {
     const { parts, request } = process;
     parts.language = languages[request.parts.language ?? 0] ?? parts.language;
     await process.finish();
   }),
-  /** Change of speed 08 40 (docs/zvt.md 2.6): from two seconds after the answer to a restart. */
+  /** Change of speed 08 40 (docs/zvt.md 2.6): two seconds after the answer, until a restart. */
   commandWhenLocked(0x0840, async (process) => {
     const { clock, options } = process.parts;
     const speed = speedsByCode[process.request.parts.baudCode ?? -1];
@@ -115,7 +115,7 @@ export const administrationCommands: readonly Command[] = [
   command(0x061b, async (process) => {
     const { memory } = process.parts;
     const { terminalId } = process.request.fields;
-    // A real terminal asks on its keys for a missing terminal id; the simulated one has no keys.
+    // A real terminal lets its user type a missing terminal id; the simulated one has no keys.
     if (terminalId === undefined || !/^\d{8}$/.test(terminalId)) {
       return await process.refuse(code.messageWrong);
     }
@@ -137,12 +137,12 @@ export const administrationCommands: readonly Command[] = [
     process.parts.reader = process.request.fields.reader ?? 0;
     await process.finish();
   }),
-  /** Switch protocol 08 02 (docs/zvt.md 6.4): the terminal understands no later command. */
+  /** Switch protocol 08 02 (docs/zvt.md 6.4): after it the terminal understands no ZVT command. */
   commandWhenLocked(0x0802, async (process) => {
     await process.finish();
     process.parts.zvtOff = true;
   }),
-  /** Service mode 08 01 (docs/zvt.md 6.4, 10.1): the menu stays open until a key is hit. */
+  /** Service mode 08 01 (docs/zvt.md 6.4, 10.1): the menu is open until the customer hits a key. */
   commandWhenLocked(0x0801, async (process) => {
     const { parts } = process;
     await process.accept();
@@ -176,7 +176,7 @@ function configurationLines(parts: Parts): readonly ReceiptLine[] {
   ];
 }
 
-/** Returns a command that works for a while and then prints a report, unless `title` is null. */
+/** Returns a command that lasts a while and then prints a report; `title` null: no report. */
 function job(
   control: number,
   title: string | null,
@@ -191,7 +191,7 @@ function job(
   });
 }
 
-/** Accepts a command, shows that the customer has to wait, and waits. */
+/** Accepts a command, displays that the customer has to wait, and waits. */
 async function work(process: Process): Promise<void> {
   await process.accept();
   await process.status(status.pleaseWait);
@@ -199,7 +199,7 @@ async function work(process: Process): Promise<void> {
   await process.pause("administration", process.parts.options.pace.administrationMs);
 }
 
-/** Prints a report on the register's paper if the register wants that. */
+/** Prints a report at the register if the register prints administration receipts. */
 async function printAdministration(
   process: Process,
   title: string,
@@ -216,7 +216,7 @@ async function printAdministration(
   ]);
 }
 
-/** Returns a local time; undefined: there is no such date or time. */
+/** Returns date and time of a message as local time; undefined: no such time exists. */
 function moment(date: string, time: string): Date | undefined {
   const parts = /^(\d\d)(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)$/.exec(`${date}-${time}`)?.slice(1);
   if (!parts) return undefined;
@@ -226,7 +226,7 @@ function moment(date: string, time: string): Date | undefined {
   return exists ? at : undefined;
 }
 
-/** Bits per second by the byte of 08 40 (docs/zvt.md 2.6). */
+/** The speeds in bits per second, by the byte that 08 40 sends (docs/zvt.md 2.6). */
 const speedsByCode: Record<number, number> = { 0: 9_600, 1: 19_200, 6: 57_600, 7: 115_200 };
 const SPEED_UNKNOWN = 0xfd;
 const SPEED_IMPOSSIBLE = 0x7d;

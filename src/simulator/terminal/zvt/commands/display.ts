@@ -28,7 +28,7 @@ export const displayCommands: readonly Command[] = [
   /** Numeric entry 06 E2 (docs/zvt.md 6.8): answered with the typed digits, or with a key. */
   commandWhenLocked(0x06e2, async (process) => {
     const { minLength = 1, maxLength = minLength, mac } = process.request.fields;
-    // Only the vendor can make a MAC; a register without one may not ask the customer for digits.
+    // Only the vendor can make the MAC, without which a register may not ask for digits.
     if (mac === undefined) return await process.refuse(code.textNotAuthentic);
     show(process);
     const action = await waited(process, "digits");
@@ -62,7 +62,7 @@ export const displayCommands: readonly Command[] = [
     }
     const card = zvtCard(action.card ?? behaviour.card);
     const wanted = wantedTechnologies(process);
-    // A contactless card cannot stay in the reader.
+    // Only a card with contacts can stay in the reader.
     parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
     await process.completeWithReport(whatWasRead(process, card, wanted));
   }),
@@ -81,10 +81,10 @@ const keyCodes: Readonly<Record<KeyName, number>> = {
   f3: 0x33,
   f4: 0x34,
 };
-/** The answers when no key was hit: the time is over, or a card was inserted (docs/zvt.md 6.8). */
+/** The answers when no key was hit: time-out, or a card was inserted (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
-/** The value of field F9 that also asks for an inserted card. */
+/** The value of field F9 with which an inserted card answers the command too. */
 const REPORT_CARD = 0xff;
 
 function show({ parts, request }: Process): void {
@@ -109,17 +109,17 @@ function keyCode(action: CustomerAction): number {
   return action.action === "insert" ? CARD_IN : keyCodes.stop;
 }
 
-/** Values of tag 1F60, and the values of field 19 with the same meaning (docs/zvt.md 6.7). */
+/** Values of tag 1F60, and of field 19, that say how a card is read (docs/zvt.md 6.7). */
 const STRIPE = 0x01;
 const CHIP = 0x02;
 const CONTACTLESS = 0x04;
 const CHIP_KINDS = [0x10, 0x20];
 const CHIP_AND_STRIPE_KIND = 0x50;
 
-/** The bit of tag 1F15 that asks for the number of the card's chip (docs/zvt.md 6.7). */
+/** The bit of tag 1F15 that requests the number of the card's chip (docs/zvt.md 6.7). */
 const UID_WANTED = 0x40;
 
-/** The value of field FC with which the register itself shows the prompts (docs/zvt.md 6.7). */
+/** The value of field FC if the register displays the prompts itself (docs/zvt.md 6.7). */
 const REGISTER_SHOWS = 0x00;
 
 /** Returns how long the terminal waits for a card, in milliseconds; null: without end. */
@@ -140,7 +140,7 @@ function wantedTechnologies({ request }: Process): number {
 function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgoing {
   const control = tagValue(request.tags, "readingControl")?.[0] ?? 0;
   const uid = (control & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
-  // These four bytes are of no real chip: 08 at the start marks a random number.
+  // The number of no real chip: the 08 at its start marks a random number.
   const chip = Uint8Array.of(0x08, 0x00, 0x00, card.cardType);
   const track2 = `${card.maskedDigits}D${card.expiry}201EEEEEEEEEE`;
   const tags: RawTag[] = [

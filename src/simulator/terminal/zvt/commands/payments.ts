@@ -35,7 +35,7 @@ export const paymentCommands: readonly Command[] = [
   command(0x06e6, (process) => sell(process, "payment")),
   /** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
   command(0x0622, (process) => sell(process, "reservation")),
-  /** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
+  /** Refund 06 31 (docs/zvt.md 6.3): pays an amount to the card. */
   command(0x0631, (process) => sell(process, "refund")),
   /** Book tip 06 0C (docs/zvt.md 6.3): charges the card again if the payment allowed a tip. */
   command(0x060c, async (process) => {
@@ -54,15 +54,15 @@ export const paymentCommands: readonly Command[] = [
     const tip = { kind: "payment", order, card: original.card } as const;
     const transaction = charge(process, tip, "TIP");
     await settle(transaction);
-    // A tip that was not acknowledged has been taken back, and can be booked again.
+    // A tip that was not acknowledged was taken back, so it can be booked again.
     if (ledger.find(transaction.stored.ledgerId)?.final) {
       memory.change({ ...original, tipAllowed: false });
     }
   }),
-  /** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has approved by telephone. */
+  /** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank approved the sale by telephone. */
   command(0x0621, async (process) => {
     const authorisation = process.request.fields.authorisationAttribute;
-    // A real terminal asks its user for a missing number; the simulated one has no keys for that.
+    // A real terminal lets its user type a missing number; the simulated one has no keys for that.
     if (!authorisation) return await process.refuse(code.messageWrong);
     const order = await checkedOrder(process);
     if (!order) return;
@@ -100,7 +100,7 @@ const CARD_POLL = 0x06e6;
 /** Runs a sale: the customer, the bank's host, the report and the receipts (docs/zvt.md 1.3). */
 async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const { parts } = process;
-  // The script is read before the command is answered, so that the script's faults can strike then.
+  // The script is read before the command is answered, because its faults can strike then.
   const script = parts.nextPayment();
   const order = await checkedOrder(process);
   if (!order) return;
@@ -134,11 +134,11 @@ async function sell(process: Process, kind: TransactionKind): Promise<void> {
   await settle(charge(process, { kind, card, order: charged, trace, tipAllowed }));
 }
 
-/** Ends a payment without a card with result 6C; a text explains a time-out (docs/zvt.md 11.4). */
+/** Ends a payment without a card with code 6C; after a time-out with a text (docs/zvt.md 11.4). */
 async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"): Promise<void> {
   const { parts } = process;
   parts.screen.show(how);
-  // Only the text distinguishes a time-out, because result 6C has other meanings too.
+  // The text says that it was a time-out, because code 6C has other meanings too.
   const text = { text: texts.timeOut[parts.language], charset: process.textCharset() };
   const said = how === "timed-out" ? text : undefined;
   if (how === "cancelled" && parts.is("statuses-a0")) await process.status(status.cancelled);
@@ -147,7 +147,7 @@ async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"):
   await process.abort(code.aborted);
 }
 
-/** Bits of field 19: pay with Read Card's card; the register offers a tip (docs/zvt.md 6.2). */
+/** Bits of field 19: use the card that Read Card read; a tip is allowed (docs/zvt.md 6.2). */
 const USE_READ_CARD = 0x02;
 const TIP_ALLOWED = 0x08;
 
@@ -188,8 +188,8 @@ async function decline(process: Process, declined: Reported, resultCode: number)
 }
 
 /**
- * Reverses the last transaction if the register missed it: tag 1F1F has the last receipt number
- * that the register knows, or is empty if the register knows none (docs/zvt.md 9.4).
+ * Reverses the last transaction if the register missed its report: tag 1F1F has the last receipt
+ * number that the register knows, or is empty if the register knows none (docs/zvt.md 9.4).
  */
 async function reverseMissed(process: Process): Promise<void> {
   const { ledger, memory, options } = process.parts;
@@ -209,10 +209,10 @@ async function reverseMissed(process: Process): Promise<void> {
   });
 }
 
-/** The first balance of every card at the bank, in minor units. */
+/** The initial balance of every card at the bank, in minor units. */
 const BALANCE_AT_FIRST = 100_000;
 
-/** Returns the customer's card; undefined: no card can be used, and the command has ended. */
+/** Returns the customer's card; undefined: it cannot be used, and the command has ended. */
 async function presentedCard(process: Process): Promise<CardName | undefined> {
   const { behaviour } = process.parts.options;
   const outcome = behaviour.outcome === "by-amount" ? "approve" : behaviour.outcome;

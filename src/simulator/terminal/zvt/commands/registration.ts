@@ -54,7 +54,7 @@ export const registrationCommands: readonly Command[] = [
   /** Log-Off 06 02 (docs/zvt.md 6.4). */
   commandWhenLocked(0x0602, async (process) => {
     await process.finish();
-    // A terminal of card complete keeps configuration byte BE (docs/zvt.md 6.4).
+    // After Log-Off a terminal of card complete has configuration byte BE (docs/zvt.md 6.4).
     const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
     process.parts.registration = { ...loggedOff, ...byte };
   }),
@@ -64,7 +64,7 @@ export const registrationCommands: readonly Command[] = [
     const service = request.fields.serviceByte ?? 0;
     const softwareVersion = parts.device.version;
     await process.accept();
-    // The terminal's own requests begin here (docs/zvt.md 6.5); their answers change nothing.
+    // The terminal sends its own requests now (docs/zvt.md 6.5); the answers change nothing.
     await askRegister(process, "status", askNames);
     const status: Outgoing = {
       parts: {
@@ -77,7 +77,7 @@ export const registrationCommands: readonly Command[] = [
   }),
 ];
 
-/** The bits of the status byte in the completion (docs/zvt.md 6.1). */
+/** The bits of the status byte in the completion of a registration (docs/zvt.md 6.1). */
 const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
 const VENDING_MODE = 0x10;
@@ -85,12 +85,12 @@ const WRONG_CURRENCY = 0x6f;
 
 const PRINTER_COLUMNS_MIN = 16;
 const PRINTER_COLUMNS_MAX = 80;
-/** The smallest message limit of a register that the terminal accepts: the size of a report. */
+/** The smallest limit for messages that a register can set: the size of a report, in bytes. */
 const MESSAGE_BYTES_MIN = 255;
 
 const REGISTRATION = 0x0600;
 const CURRENCY_FIELD = 0x49;
-/** The position of the currency, after password and configuration byte. */
+/** The position of the currency in the registration, after password and configuration byte. */
 const CURRENCY_AT = 4;
 
 /**
@@ -123,7 +123,7 @@ function agreed(request: Message, currency: string | null, parts: Parts): Regist
   };
 }
 
-/** Returns the commands in tag 26: two bytes for each, in one tag 0A or in several. */
+/** Returns the commands in tag 26, two bytes each, in one or several tags 0A. */
 function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   const permitted = new Set<number>();
   for (const { value } of findTags(tags, "permittedCommands", "command")) {
@@ -203,7 +203,7 @@ function binary({ serialNumber }: Device): Uint8Array {
   return fromHex(hex.padStart(8 + (hex.length > 8 ? hex.length % 2 : 0), "0"));
 }
 
-/** Returns tag 1F55, from bit 7: end of day, initialisation, diagnosis, service, out of order. */
+/** Returns tag 1F55; bits from 7: end of day, initialisation, diagnosis, service, out of order. */
 function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
   const first =
     (memory.demands.some((due) => due === "end-of-day" || due === "storage-full") ? 0x80 : 0) +

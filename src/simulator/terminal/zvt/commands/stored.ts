@@ -9,7 +9,7 @@ import { askHost, charge, code, failByFault, settle } from "../machine/sale.ts";
 import { printReceipts } from "../receipts.ts";
 
 export const storedCommands: readonly Command[] = [
-  /** Reversal 06 30 (docs/zvt.md 6.3): takes back the whole of one stored transaction. */
+  /** Reversal 06 30 (docs/zvt.md 6.3): takes back the whole amount of a stored transaction. */
   command(0x0630, async (process) => {
     const original = await originalOf(process, {
       isOne: ({ kind }) => kind === "payment" || kind === "booking",
@@ -46,11 +46,11 @@ export const storedCommands: readonly Command[] = [
   command(0x0625, async (process) => {
     const original = await openReservation(process);
     if (!original) return;
-    // Reservations on debit cards end by themselves, so no command ends them (docs/zvt.md 6.3).
+    // Reservations on debit cards end without a command, so none is accepted (docs/zvt.md 6.3).
     if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
     await book(process, original, 0);
   }),
-  /** Repeat Receipt 06 20 (docs/zvt.md 6.4); service byte 03: the report without the receipt. */
+  /** Repeat Receipt 06 20 (docs/zvt.md 6.4); service byte 03: sends the report, prints nothing. */
   command(0x0620, async (process) => {
     const { parts, request } = process;
     const service = request.fields.serviceByte ?? 0;
@@ -88,7 +88,7 @@ export const storedCommands: readonly Command[] = [
   }),
 ];
 
-/** The receipt number that asks for all open pre-authorisations. */
+/** The receipt number with which a register asks for all open pre-authorisations. */
 const ENQUIRY = "FFFF";
 
 /** Returns the transaction that the command names; undefined: none, and the command has ended. */
@@ -116,7 +116,7 @@ function openReservation(process: Process): Promise<StoredTransaction | undefine
   });
 }
 
-/** Turns a reservation into a sale of the used part, which may be nothing. */
+/** Turns a reservation into a sale of its used part, which can be zero. */
 async function book(process: Process, reservation: StoredTransaction, usedMinor: number) {
   if (usedMinor < 0 || usedMinor > reservation.amountMinor) {
     return await process.abort(code.preAuthorisationWrong);

@@ -5,7 +5,7 @@ export const ACK = 0x06;
 const DLE = 0x10;
 export const NAK = 0x15;
 
-/** Returns the checksum of a message whose 10s are not doubled, and of ETX (docs/zvt.md 2.3). */
+/** Returns the checksum of ETX and a message in which 10 is not doubled (docs/zvt.md 2.3). */
 export function frameCrc(apdu: Uint8Array): number {
   return crcKermit(Uint8Array.of(ETX), crcKermit(apdu));
 }
@@ -34,7 +34,7 @@ export function crcKermit(bytes: Uint8Array, start = 0): number {
   return crc;
 }
 
-/** An event that a serial line brought. */
+/** An event on a serial line. */
 export type LineEvent =
   | { readonly kind: "ack" }
   | { readonly kind: "nak" }
@@ -102,7 +102,7 @@ export class FrameReader {
         else this.#keep(byte);
         break;
       case "check":
-        // The two checksum bytes are never doubled, even 10 02 or 10 10 (docs/zvt.md 2.2).
+        // Bytes of the checksum are never doubled, not even 10 02 or 10 10 (docs/zvt.md 2.2).
         if (this.#crcLow === undefined) this.#crcLow = byte;
         else this.#end(this.#crcLow, byte);
         break;
@@ -140,7 +140,7 @@ export class FrameReader {
       this.#crcLow = undefined;
       this.#state = "check";
     }
-    // A start inside a frame means that the sender began its frame again (docs/zvt.md 2.2).
+    // The start of a frame inside a frame means that the sender begins it again (docs/zvt.md 2.2).
     else if (byte === STX) this.#begin();
     else this.#break("escape");
   }

@@ -17,7 +17,7 @@ interface LineOptions extends port.LineOptions, Timers {
   readonly zvtOff?: () => boolean;
 }
 
-/** The answer of a terminal whose ZVT is switched off (docs/zvt.md 12.7). */
+/** The bytes that a terminal sends while its ZVT is switched off (docs/zvt.md 12.7). */
 const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /** A line of ZVT: serial with frames, checksums and repeats, or TCP with bare messages. */
@@ -25,12 +25,12 @@ export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> 
   protected readonly what = "apdu";
 
   /**
-   * Sends a message after earlier messages. `sent`: the register's transport has acknowledged it
-   * (serial) or the network has it (TCP). `failed`: all repeats are used up, or the line is gone.
+   * Sends a message after the earlier messages. `sent`: the register has sent ACK (serial) or the
+   * network has the message (TCP). `failed`: all repeats are used up, or the line has closed.
    */
   abstract send(apdu: Uint8Array): Promise<"sent" | "failed">;
 
-  /** Sets the speed of a serial line in bits per second; TCP ignores the call. */
+  /** Sets the speed of a serial line in bits per second; does nothing on TCP. */
   changeSpeed(_bitsPerSecond: number): void {}
 
   /** Answers as a terminal whose ZVT is off: with bytes that are no message (docs/zvt.md 12.7). */
@@ -51,7 +51,7 @@ export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> 
 export class ApduReader {
   #pending = new Uint8Array(0);
 
-  /** The number of bytes of an incomplete message. */
+  /** The number of bytes of a message that is not complete yet. */
   get pendingBytes(): number {
     return this.#pending.length;
   }
@@ -117,10 +117,10 @@ export class TcpLine extends Line {
   protected override ended(): void {}
 }
 
-/** The largest number of times that a frame is sent (docs/zvt.md 2.4). */
+/** How often a frame is sent at most (docs/zvt.md 2.4). */
 export const SENDS_MAX = 3;
 
-/** The largest number of messages that may wait for an ACK, however much a register sends. */
+/** The most messages that wait for an ACK; further messages fail. */
 const WAITING_MAX = 8;
 
 /** A serial line with frames, ACK, NAK, T1, T2 and repeats on both sides (docs/zvt.md 2.2, 2.4). */
@@ -129,7 +129,7 @@ export class SerialLine extends Line {
   #waiting = 0;
   /** Ends the wait for the ACK of the last frame; undefined: no frame awaits an ACK. */
   #settle: ((how: "ack" | "again" | "gone") => void) | undefined;
-  /** The last good frame, for as long as an equal frame counts as a repeat. */
+  /** The last valid frame, while an equal frame still counts as its repeat. */
   #lastAccepted: Uint8Array | undefined;
   #lastAcceptedAtMs = 0;
 
@@ -151,7 +151,7 @@ export class SerialLine extends Line {
   async #sendUntilAcknowledged(apdu: Uint8Array): Promise<"sent" | "failed"> {
     for (let sends = 1; sends <= SENDS_MAX; sends++) {
       if (this.closed) return "failed";
-      // The wait for an ACK begins before the write; its limit T2 runs from the end of the frame.
+      // The wait for the ACK begins before the frame is written; T2 runs from the frame's end.
       const answer = new Promise<"ack" | "again" | "gone">((resolve) => {
         this.#settle = resolve;
       });
@@ -201,7 +201,7 @@ export class SerialLine extends Line {
 
   #acknowledged(): void {
     if (!this.#settle) return;
-    // The register has gone on, so that an equal frame is a new message from now on.
+    // The register has received our frame, so from now on an equal frame is a new message.
     this.#lastAccepted = undefined;
     this.#settle("ack");
   }
@@ -214,7 +214,7 @@ export class SerialLine extends Line {
     // The register repeats a frame within T2, plus its time on the wire (docs/zvt.md 2.4). An equal
     // frame that comes later is a new request, which needs an answer.
     if (this.#lastAccepted && sinceMs <= 2 * t2Ms && sameBytes(this.#lastAccepted, apdu)) {
-      // The register missed our ACK of this frame; the answer to the frame is already on its way.
+      // The register missed our ACK of this frame, whose answer is already on its way.
       onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });
       return;
     }

@@ -22,19 +22,19 @@ const configBits = {
   printMessages: 0x80,
 } as const;
 
-/** The terms before a registration: the terminal prints, and sends no intermediate status. */
+/** The terms before a registration: the terminal prints itself and sends no intermediate status. */
 export const unregistered = {
   registered: false,
   configByte: 0x00,
   /** ISO 4217 numeric with a leading zero; null: the register named no currency. */
   currency: null as string | null,
-  /** Whether messages to the register may have containers (docs/zvt.md 4.3). */
+  /** Whether messages to the register can have a container of tags (docs/zvt.md 4.3). */
   containers: false,
   /** The commands that tag 26 permits the terminal to send. */
   permitted: new Set() as ReadonlySet<number>,
   charset: "cp437" as Charset,
   printerWidth: 24,
-  /** Which receipts the register wants (tag 1F04); null: the register did not say. */
+  /** The receipts that the register wants (tag 1F04); null: the register did not say. */
   receiptsWanted: null as number | null,
   /** The largest message that the register accepts (tag 1A), in bytes. */
   messageBytesMax: 0xffff,
@@ -45,7 +45,7 @@ export const unregistered = {
 /** The terms that a register and the terminal have agreed on. */
 export type Registration = Readonly<typeof unregistered>;
 
-/** The terms after Log-Off: configuration byte 86 and no containers (docs/zvt.md 6.4). */
+/** The terms after Log-Off: configuration byte 86, no containers of tags (docs/zvt.md 6.4). */
 export const loggedOff: Registration = { ...unregistered, configByte: 0x86 };
 
 export function has(registration: Registration, bit: keyof typeof configBits): boolean {
@@ -69,17 +69,17 @@ export class Parts extends TerminalParts<ZvtOptions> {
   language: Language;
   /** The text of command 06 E0 on the customer display. */
   displayed: readonly string[] = [];
-  /** The card that Read Card has read, and whether the card is still inside (docs/zvt.md 6.7). */
+  /** The card that Read Card has read, and whether it is still inserted (docs/zvt.md 6.7). */
   readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
   /** Files that the register has written (08 14), by their id. */
   readonly files = new Map<number, Uint8Array>();
-  /** Field FA of the last Activate card reader (08 50); null: no such command came yet. */
+  /** Field FA of the last Activate card reader (08 50); null: there was no such command. */
   reader: number | null = null;
-  /** Whether a command is refused once, after a software update (docs/zvt.md 12.6). */
+  /** Whether the next command is refused, after a software update (docs/zvt.md 12.6). */
   refusesOnce = false;
-  /** Whether a status enquiry is ignored once, after a customer's stop key (docs/zvt.md 12.7). */
+  /** Whether the next status enquiry is ignored, as the customer hit stop (docs/zvt.md 12.7). */
   silentOnce = false;
-  /** Whether ZVT is off, after 08 02 or a software update (docs/zvt.md 6.4, 12.7). */
+  /** Whether ZVT is switched off, by 08 02 or a software update (docs/zvt.md 6.4, 12.7). */
   zvtOff = false;
   #lastMessageId = 0;
 
@@ -89,7 +89,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     this.language = host.options.behaviour.language;
   }
 
-  /** Whether the terminal has this deviation of real terminals (docs/zvt.md 12.2 to 12.8). */
+  /** Whether the terminal has this deviation from ZVT, as some do (docs/zvt.md 12.2 to 12.8). */
   is(quirk: QuirkName): boolean {
     return this.#quirks.has(quirk);
   }
@@ -122,7 +122,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return encodeApdu({ control, data: concat([data, tail]) });
   }
 
-  /** Returns the id of a register's message, for the answer (tag 1F73, docs/zvt.md 9.4). */
+  /** Returns the id of a register's message, which its answer repeats (1F73, docs/zvt.md 9.4). */
   requestId(request: Message): string | undefined {
     if (!this.registration.messageIds) return undefined;
     const id = tagValue(request.tags, "messageSequence");
@@ -130,7 +130,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return id;
   }
 
-  /** Starts the numbering: the completion of the registration has 000000 (docs/zvt.md 9.4). */
+  /** Restarts the message ids: the completion of a registration has 000000 (docs/zvt.md 9.4). */
   beginMessageIds(): void {
     this.#lastMessageId = -1;
   }

@@ -46,23 +46,23 @@ export type Answer =
   | { readonly kind: "silent"; readonly because: Silence };
 
 type Silence =
-  /** T3 is over, or the time within which a register reports the goods of a sale. */
+  /** T3 is over, or the longer time within which a register reports the goods of a sale. */
   | "time-out"
-  /** The register acknowledged neither the message nor its repeats. */
+  /** The register sent no ACK for the message and its repeats. */
   | "not-delivered"
   | "line-closed";
 
 interface Asking {
   /** The longest wait for the answer, in milliseconds; missing: T3. */
   readonly timeoutMs?: number | undefined;
-  /** The moment that the command reaches when the message has left. */
+  /** The moment that the command reaches as soon as the message has been sent. */
   readonly sent?: Point;
-  /** The number of the message (docs/zvt.md 9.4). */
+  /** The id of the message that is sent (docs/zvt.md 9.4). */
   readonly id?: string | undefined;
 }
 
 const STATUS_ENQUIRY = 0x0501;
-/** The time that the last ACK gets to leave, before a restart takes the lines away. */
+/** The time in ms for the last ACK to be sent, before a restart takes the lines away. */
 const LAST_ACK_MS = 100;
 
 /** A register's command until its end; the terminal is master meanwhile (docs/zvt.md 1.3, 5.2). */
@@ -72,7 +72,7 @@ export class Process extends RunningCommand<Parts, Point> {
   readonly line: Line;
   /** Cancels the wait for a card or key; undefined: Abort (06 B0) is now too early or too late. */
   cancel: (() => void) | undefined;
-  /** Whether the end of the line cancels the command; a payment continues without its register. */
+  /** Whether the command is cancelled when the line closes; a payment continues without it. */
   endsWithLine = false;
   /** Whether the terminal has sent its last message, so that the register is master again. */
   ending = false;
@@ -98,12 +98,12 @@ export class Process extends RunningCommand<Parts, Point> {
     this.unanswered();
   }
 
-  /** Takes an answer of the register. Returns false if no message waits for an answer. */
+  /** Handles an answer of the register. Returns false if no message waits for an answer. */
   answered(apdu: Apdu): boolean {
     if (!this.#asked) return false;
     const { id: asked } = this.#asked;
     const id = asked && tagValue(readable(apdu)?.tags ?? null, "messageSequence");
-    // An answer with another id belongs to an earlier message.
+    // An answer with another id belongs to an earlier message, so it is ignored.
     if (id !== undefined && id !== asked) return true;
     const code = errorCodeOf(apdu.control);
     const negative = code !== undefined && ({ kind: "negative", code, apdu } as const);
@@ -111,7 +111,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return true;
   }
 
-  /** Ends the wait for an answer: the line is gone, or the register has sent its next command. */
+  /** Ends the wait for an answer: the line has closed, or the register sent its next command. */
   unanswered(): void {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
@@ -129,8 +129,8 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   /**
-   * Sends the last answer again if `bytes` are a repeat of the command in time: the register missed
-   * our ACK (docs/zvt.md 2.4). Returns whether `bytes` are a repeat.
+   * If `bytes` repeat the command in time, sends the last answer again, because the register missed
+   * our ACK (docs/zvt.md 2.4). Returns whether `bytes` repeat the command.
    */
   answersRepeat(bytes: Uint8Array): boolean {
     const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
@@ -180,8 +180,8 @@ export class Process extends RunningCommand<Parts, Point> {
     const answer = this.parts.encode(name, input, this.parts.requestId(this.request));
     this.#lastAnswer = answer;
     const sent = await this.line.send(answer);
-    // Three sends without an ACK end the command (docs/zvt.md 2.4), unless the line is gone or a
-    // fault keeps the terminal silent.
+    // After three sends without an ACK the command ends (docs/zvt.md 2.4), unless the line is
+    // closed or the fault `mute` keeps the terminal silent.
     if (sent === "failed" && !this.line.closed && !this.parts.faults.muted) {
       throw new ProcessOver("the answer to the command was not acknowledged");
     }
@@ -201,8 +201,8 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   async sayRaw(apdu: Uint8Array, asking: Asking = {}): Promise<Answer> {
-    // Each message waits for the answer to the previous one, even to a prompt that was cancelled:
-    // that answer would otherwise count for this message.
+    // A message waits for the answer to the previous one, even if that was a cancelled prompt: its
+    // answer would otherwise count as the answer to this message.
     const before = this.#exchange;
     const exchange = before.then(() => this.#ask(apdu, asking));
     this.#exchange = exchange.catch(() => undefined);
@@ -211,7 +211,7 @@ export class Process extends RunningCommand<Parts, Point> {
 
   async #ask(apdu: Uint8Array, { timeoutMs, sent, id }: Asking): Promise<Answer> {
     this.signal.throwIfAborted();
-    // The wait for the answer begins before the write; its time limit begins after the write.
+    // The wait for the answer begins before the message is written, its time limit afterwards.
     const { promise: answer, resolve: settle } = Promise.withResolvers<Answer>();
     this.#asked = { id, settle };
     const how = await this.line.send(apdu);
@@ -223,7 +223,7 @@ export class Process extends RunningCommand<Parts, Point> {
     const limitMs = timeoutMs ?? this.parts.options.timers.t3Ms;
     const timer = this.parts.clock.startTimer("T3", limitMs, () => {
       this.#settle({ kind: "silent", because: "time-out" });
-      // T3 closes the connection (docs/zvt.md 3.3); a longer limit, as for goods, does not.
+      // T3 closes a TCP connection (docs/zvt.md 3.3); a longer limit, as for goods, does not.
       if (timeoutMs === undefined && this.line.transport === "tcp") this.line.close();
     });
     const given = await answer;
@@ -238,8 +238,8 @@ export class Process extends RunningCommand<Parts, Point> {
     if (!has(this.parts.registration, "intermediateStatus")) return;
     const answer = await this.say("intermediate-status", this.#statusInput(code));
     const lost = answer.kind === "silent" && answer.because !== "line-closed";
-    // An unanswered status aborts the command (docs/zvt.md 3.3, 5.1). A line that the register has
-    // closed does not abort it, because the customer at the terminal does not notice the line.
+    // If a status is not answered, the command is aborted (docs/zvt.md 3.3, 5.1), unless the
+    // register has closed the line, because the customer at the terminal notices nothing of that.
     if (lost && this.cancel) throw new ProcessOver("a status was not answered");
   }
 
@@ -304,7 +304,7 @@ export class Process extends RunningCommand<Parts, Point> {
     await this.complete({ ...input, parts }, "abort-from-pt");
   }
 
-  /** Returns the message, without tags for a register without containers (docs/zvt.md 4.3). */
+  /** Returns the message; without tags if the register reads no containers (docs/zvt.md 4.3). */
   #permitted(input: Outgoing): Outgoing {
     if (input.tags === undefined || this.mayContain) return input;
     const { tags: _, ...rest } = input;
@@ -314,7 +314,7 @@ export class Process extends RunningCommand<Parts, Point> {
   get mayContain(): boolean {
     const always = this.parts.is("container-unasked");
     if (always || this.parts.registration.containers || this.request.tags !== null) return true;
-    // Service byte 04 of the status enquiry asks for the container (docs/zvt.md 6.5).
+    // Service byte 04 of the status enquiry requests the container of tags (docs/zvt.md 6.5).
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
 
@@ -323,7 +323,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return this.parts.faults.take(name, { command: this.control });
   }
 
-  /** Resolves with the result of `work`, or as soon as the register cancels. */
+  /** Resolves with the result of `work`, or as soon as the register cancels the command. */
   async untilCancelled<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "cancelled"> {
     const stop = new AbortController();
     const cancelled = new Promise<"cancelled">((resolve) => {

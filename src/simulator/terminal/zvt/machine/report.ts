@@ -18,7 +18,7 @@ import { status, statusText } from "./texts.ts";
 export interface ZvtCard extends TestCard {
   /** The card type of field 8A and tag 41 (docs/zvt.md 11.6). */
   readonly cardType: number;
-  /** The card's group in the totals of field 60 (docs/zvt.md 7.1). */
+  /** The card's group in the totals of an end of day, field 60 (docs/zvt.md 7.1). */
   readonly totalsGroup: number;
 }
 
@@ -37,7 +37,7 @@ export function zvtCard(name: CardName): ZvtCard {
 
 /** The values of tag 1F12: how the card was read (docs/zvt.md 11.2). */
 const technologyCodes = { chip: 1, contactless: 2 } as const;
-/** The values of tag 1F10: how the cardholder was checked (docs/zvt.md 11.2). */
+/** The values of tag 1F10: how the cardholder was verified (docs/zvt.md 11.2). */
 const holderCheckCodes = { none: 0, "online-pin": 2 } as const;
 
 /** The facts of a transaction that a report (04 0F) contains. */
@@ -82,13 +82,13 @@ const shortFields = new Set(
   "amount trace time date pan terminalId currency receiptNumber cardType".split(" "),
 );
 
-/** Returns a report with a result byte, the amount and few fields. */
+/** Returns a report with a result code, the amount and few other fields. */
 function shortReport(fields: FieldInputs): MessageInput {
   const kept = Object.entries(fields).filter(([name]) => shortFields.has(name));
   return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(kept) };
 }
 
-/** Returns the tags that only some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
+/** Returns tags that deviating terminals add to a report (docs/zvt.md 12.2, 12.3, 12.5). */
 function otherTags(reported: Reported, parts: Parts): readonly RawTag[] {
   return [
     ...(parts.is("long-trace") ? [tag("longTrace", digits(reported.trace, 8))] : []),
@@ -104,7 +104,7 @@ const privateTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0506")),
 ];
 
-/** Tags that are marked as containers (bit 6) but contain no tags. */
+/** Tags whose bit 6 says that they contain tags, although they do not. */
 export const opaqueTags: readonly RawTag[] = [
   rawTag(0xff40, fromHex("123456")),
   rawTag(0xff41, fromHex("d5b7136976c101")),
@@ -153,7 +153,7 @@ export function timeFields(atMs: number): FieldInputs {
   return { time: local.time, date: local.date.slice(4) };
 }
 
-/** Returns the tags of the card's application and of the card's use (docs/zvt.md 11.2). */
+/** Returns the tags with the card's application and how it was used (docs/zvt.md 11.2). */
 function cardTags(card: ZvtCard): readonly RawTag[] {
   return [
     container("payment", [
@@ -170,7 +170,7 @@ function cardTags(card: ZvtCard): readonly RawTag[] {
 /** A field that is newer than revision 13.08, so that its length is unknown (docs/zvt.md 11.1). */
 export const unknownField = fromHex("760102");
 
-/** Tags that no table lists, whose numbers have one, two and three bytes. */
+/** Tags that no table contains, with tag numbers of one, two and three bytes. */
 export const unknownTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0102")),
   rawTag(0x5e, fromHex("aabb")),

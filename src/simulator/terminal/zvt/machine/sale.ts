@@ -18,7 +18,7 @@ import { type Answer, type Process, readable } from "./process.ts";
 import { abortedReport, approvedReport, unknownField, unknownTags } from "./report.ts";
 import { status } from "./texts.ts";
 
-/** The amount and the currency of a sale whose command has been checked. */
+/** The amount and the currency of a sale, after its command was checked. */
 type Order = Booking["order"];
 
 /** The result codes by their meaning (docs/zvt.md 11.4). */
@@ -40,13 +40,13 @@ export const code = {
   amountTooSmall: 0xc8,
   printerNotReady: 0xcc,
   messageWrong: 0x9a,
-  /** The register wants the report again, or the terminal asks to wait (docs/zvt.md 8.1). */
+  /** The register asks for the report again, or the terminal asks to wait (docs/zvt.md 8.1). */
   askAgain: 0x9c,
   partlyIssued: 0x9d,
   memoryFull: 0xb1,
 } as const;
 
-/** The card that the customer presented, or why there is no card for payments. */
+/** The card that the customer presented, or why no payment card was presented. */
 export type Presented =
   /** `outcome`: the bank's answer for this card; missing: the usual answer. */
   | { readonly card: CardName; readonly pin: CardPin; readonly outcome?: Outcome }
@@ -57,7 +57,7 @@ export async function checkedOrder(process: Process): Promise<Order | undefined>
   const { parts, request } = process;
   const { behaviour } = parts.options;
   const { amount, currency } = request.fields;
-  // A real terminal asks its user for a missing amount; the simulated one has no keys for that.
+  // A real terminal lets its user type a missing amount; the simulated one has no keys for that.
   if (amount === undefined) return await process.refuse(code.messageWrong);
   await process.accept();
   const used = currency ?? (behaviour.currencies[0] as string);
@@ -68,7 +68,7 @@ export async function checkedOrder(process: Process): Promise<Order | undefined>
   return { amountMinor: amount, currency: used, currencyTold: currency !== undefined };
 }
 
-/** Asks for a card and waits; the register may cancel meanwhile (docs/zvt.md 5.2). */
+/** Asks the customer for a card; meanwhile the register can cancel (docs/zvt.md 5.2). */
 export async function presentCard(
   process: Process,
   outcome: Outcome,
@@ -96,13 +96,13 @@ export async function presentCard(
   });
 }
 
-/** Returns how long the terminal waits for a card, by tag 1F5B (docs/zvt.md 6.2). */
+/** Returns how long the terminal waits for a card, as tag 1F5B says (docs/zvt.md 6.2). */
 function cardWaitMs({ parts, request }: Process): number {
   const seconds = tagValue(request.tags, "cardWaitSeconds");
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
 }
 
-/** Asks the bank; from now on Abort comes too late (docs/zvt.md 5.2). */
+/** Asks the bank; from then on an Abort is too late (docs/zvt.md 5.2). */
 export async function askHost(process: Process, script: PaymentScript = {}): Promise<void> {
   await process.reach("host");
   await failByFault(process);
@@ -110,7 +110,7 @@ export async function askHost(process: Process, script: PaymentScript = {}): Pro
   await process.pause("host", script.hostMs ?? process.parts.options.pace.hostMs);
 }
 
-/** Asks the bank, and again after each wrong PIN; each wrong PIN is reported (docs/zvt.md 11.4). */
+/** Asks the bank; after a wrong PIN reports it and asks again (docs/zvt.md 11.4). */
 export async function askHostWithPin(
   process: Process,
   pin: CardPin,
@@ -135,7 +135,7 @@ async function reportWrongPin(process: Process): Promise<void> {
   await process.report(abortedReport(code.wrongPin, process.parts.device));
 }
 
-/** Ends a command that charged nothing; a report gives the result code. */
+/** Ends a command without a charge: sends a report with the result code, then an abort. */
 export async function stop(process: Process, resultCode: number): Promise<undefined> {
   await process.report(abortedReport(resultCode, process.parts.device));
   await process.abort(resultCode);
@@ -149,18 +149,18 @@ export async function failByFault(process: Process): Promise<void> {
   throw new ProcessOver("failed by a fault");
 }
 
-/** The register's answer to a good report (docs/zvt.md 8.1). */
+/** The register's answer to the report of an approved sale (docs/zvt.md 8.1). */
 type Taken = "acknowledged" | { readonly issuedMinor: number } | UndoReason;
 
 type UndoReason =
   | "not-issued"
-  /** The register asked for the report again more often than it had allowed itself. */
+  /** The register asked for the report again more often than its own command had announced. */
   | "asked-too-often"
-  /** The register did not answer in time, on an open line. */
+  /** The register did not answer in time, although the line was open. */
   | "no-answer"
   | "line-lost";
 
-/** Sends the report until the register answers what became of the goods (docs/zvt.md 8.1). */
+/** Sends a sale's report until the register answers whether goods came out (docs/zvt.md 8.1). */
 async function reportSale(process: Process, input: MessageInput): Promise<Taken> {
   const { parts, request } = process;
   const { timeoutSeconds, maxStatusInfos } = request.fields;
@@ -181,36 +181,36 @@ function taken(answer: Answer, knowsPartly: boolean): Taken {
   if (answer.kind === "positive") return "acknowledged";
   if (answer.kind === "silent") return answer.because === "time-out" ? "no-answer" : "line-lost";
   if (answer.code !== code.partlyIssued || !knowsPartly) return "not-issued";
-  // An answer that cannot be read counts as "no goods came out".
+  // An answer that cannot be read means that no goods came out.
   const issuedMinor = readable(answer.apdu)?.fields.amount;
   return issuedMinor === undefined ? "not-issued" : { issuedMinor };
 }
 
-/** A transaction that the bank has approved and that is not yet final (docs/zvt.md 9.1). */
+/** A transaction that the bank has approved, until it is final (docs/zvt.md 9.1). */
 interface Transaction {
   readonly process: Process;
-  /** The title of the receipt; undefined: the title of the transaction's kind. */
+  /** The title of the receipt; undefined: the usual title for this kind of transaction. */
   readonly title: string | undefined;
   stored: StoredTransaction;
 }
 
 /**
- * Whether a transaction is final once the bank has approved: the automatic reversal is for
- * transactions that take money from a card (docs/zvt.md 9.1).
+ * Whether a transaction is final as soon as the bank has approved it: only transactions that take
+ * money from a card can be reversed automatically (docs/zvt.md 9.1).
  */
 function stands({ kind }: { readonly kind: TransactionKind }): boolean {
   return kind !== "payment" && kind !== "reservation";
 }
 
-/** Books a transaction at the bank; if it is final at once, the terminal stores it. */
+/** Books a transaction at the bank; the terminal stores it if it is already final. */
 export function charge(process: Process, booking: Booking, title?: string): Transaction {
   const final = stands(booking);
-  // Newer terminals keep the bank's answer, even if the register is silent (docs/zvt.md 9.1).
+  // Newer terminals keep an approved sale even if the register is silent (docs/zvt.md 9.1).
   const isStored = final || !process.parts.options.behaviour.autoReversal;
   return { process, title, stored: book(process.parts, booking, { final, isStored }) };
 }
 
-/** Reports and prints a transaction, which all acknowledgements make final (docs/zvt.md 9.1). */
+/** Reports and prints a transaction; when all is acknowledged, it is final (docs/zvt.md 9.1). */
 export async function settle(transaction: Transaction): Promise<void> {
   const { process } = transaction;
   await process.reach("charged");
@@ -256,14 +256,14 @@ function reportInput({ process, stored }: Transaction): Outgoing {
   };
 }
 
-/** Prints the receipts. Undoes the transaction and returns false if printing fails. */
+/** Prints the receipts of a transaction. If that fails, undoes it and returns false. */
 async function printed(transaction: Transaction): Promise<boolean> {
   const { process, stored } = transaction;
   const wrong = process.parts.is("wrong-amount-on-reversal") && stored.kind === "reversal";
   const printable = wrong ? { ...stored, amountMinor: 0 } : stored;
   const how = await printReceipts(process, printable, transaction.title);
   if (how === "printed") return true;
-  // Without the printed receipt a transaction is not acknowledged (docs/zvt.md 9.1).
+  // A transaction whose receipt was not printed is not acknowledged (docs/zvt.md 9.1).
   await undo(transaction, how === "silent" ? "no-answer" : "not-printed");
   return false;
 }
@@ -292,7 +292,7 @@ function takePartBack(transaction: Transaction, issuedMinor: number): void {
   if (!options.behaviour.autoReversal) memory.change(transaction.stored);
 }
 
-/** Undoes a transaction that the register did not accept; one that is final is only completed. */
+/** Undoes a transaction that the register rejected; a final one is only completed. */
 async function undo(transaction: Transaction, because: UndoReason | "not-printed"): Promise<void> {
   const { process } = transaction;
   const { behaviour } = process.parts.options;
@@ -309,7 +309,7 @@ async function undo(transaction: Transaction, because: UndoReason | "not-printed
   }
 }
 
-/** Reverses a transaction that the register did not ask to reverse (docs/zvt.md 9.1). */
+/** Reverses a transaction without a command of the register (docs/zvt.md 9.1). */
 async function reverse({ process, stored }: Transaction, reason: LedgerReason): Promise<void> {
   const { ledger, memory, options, screen } = process.parts;
   await process.status(status.reversing);

@@ -49,7 +49,7 @@ const commands = new Map(
 export class Terminal extends Machine<Parts, Process> {
   override readonly toggles = togglesOf(this.parts);
   readonly routes = texts.protocolRoutes.zvt;
-  /** A command that came instead of the answer to the last message of the previous command. */
+  /** The register's next command, which came instead of the answer to the last message. */
   #next: { line: Line; bytes: Uint8Array } | undefined;
 
   constructor(parts: Parts) {
@@ -129,7 +129,7 @@ export class Terminal extends Machine<Parts, Process> {
       return;
     }
     if (!hasTrueLength(bytes)) {
-      // The frame is acknowledged already; its content is refused (docs/zvt.md 2.4, 4.1).
+      // A message of wrong length already has its ACK; now it is refused (docs/zvt.md 2.4, 4.1).
       this.#refuse(line, code.messageWrong);
       return;
     }
@@ -149,7 +149,7 @@ export class Terminal extends Machine<Parts, Process> {
       this.#next = { line, bytes };
       process.unanswered();
     } else if (process.line === line && process.answersRepeat(bytes)) {
-      // `answersRepeat` has sent the same answer again, so nothing is left to do.
+      // `answersRepeat` has already sent the answer to the repeated command again.
     } else if (apdu.control === ABORT && process.line === line) {
       this.#abort(process);
     } else {
@@ -173,7 +173,7 @@ export class Terminal extends Machine<Parts, Process> {
     } else if (!message) {
       this.#refuse(line, code.messageWrong);
     } else if (this.#hasAnotherMood(line, message)) {
-      // The terminal, which deviates here from ZVT, has refused the command or ignores it.
+      // `#hasAnotherMood` has refused the command, or the terminal ignores it.
     } else if (this.#isWrong(message)) {
       this.#refuse(line, code.wrongPin);
     } else if (!command.whenLocked && registrationRequired && !registration.registered) {
@@ -183,7 +183,7 @@ export class Terminal extends Machine<Parts, Process> {
     }
   }
 
-  /** Whether a deviation from ZVT ignores or refuses the command (docs/zvt.md 12.6, 12.7). */
+  /** Whether a deviation from ZVT refuses or ignores the command (docs/zvt.md 12.6, 12.7). */
   #hasAnotherMood(line: Line, { control }: Message): boolean {
     if (this.parts.silentOnce && control === STATUS_ENQUIRY) {
       this.parts.silentOnce = false;
@@ -196,7 +196,7 @@ export class Terminal extends Machine<Parts, Process> {
     return true;
   }
 
-  /** Whether the password is wrong (docs/zvt.md 6.1). */
+  /** Whether the command's password is wrong (docs/zvt.md 6.1). */
   #isWrong({ control, parts }: Message): boolean {
     const { device } = this.parts;
     const password = parts.password ?? parts.oldPassword;
@@ -215,7 +215,7 @@ export class Terminal extends Machine<Parts, Process> {
     if (next && !next.line.closed) this.#received(next.line, next.bytes);
   }
 
-  /** Answers an Abort that comes while a command runs (docs/zvt.md 5.2, 6.6). */
+  /** Answers an Abort that comes while another command runs (docs/zvt.md 5.2, 6.6). */
   #abort(process: Process): void {
     if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
     const isLate = process.cancel && process.fault("late-approval");
@@ -273,7 +273,7 @@ function togglesOf(parts: Parts): Machine["toggles"] {
   };
 }
 
-/** Returns the trace entry of a message that answers `answering` (docs/zvt.md 6.5). */
+/** Returns the trace entry of a message; `answering`: the command it answers (docs/zvt.md 6.5). */
 function described(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
   if (!hasTrueLength(bytes)) {
     return { message: "a message with a wrong length", note: `${bytes.length} bytes` };

@@ -2,7 +2,7 @@ import type { Language } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
 import texts from "../../texts.json" with { type: "json" };
 
-/** The texts of the customer display by intermediate status (docs/zvt.md 11.3). */
+/** The texts of the customer display for each intermediate status (docs/zvt.md 11.3). */
 const statusTexts: Readonly<Record<string, Readonly<Record<Language, string>>>> = texts.status;
 
 export const status = {
@@ -20,7 +20,7 @@ export const status = {
   cancelled: 0xa2,
 } as const;
 
-/** The stage that the terminal's own display shows with each status. */
+/** The stage that the terminal's own display shows with each intermediate status. */
 export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.usePinPad]: "pin",
   [status.waitingForHost]: "host",
