@@ -44,7 +44,7 @@ import type { WebSettings } from "./web-source.ts";
 
 interface CheckSettings extends WebSettings {
   readonly dataDirectory: string;
-  /** The folder with `versions` and `runtimes`. */
+  /** The installation folder, with the subfolders `versions` and `runtimes`. */
   readonly root: string;
   /** The address of the folder with `metadata` and `targets` (UPDATE_URL). */
   readonly url: string;
@@ -53,26 +53,27 @@ interface CheckSettings extends WebSettings {
   readonly version: string;
   /** "ask": the check only names a version. "fetch": it also downloads the version. */
   readonly how: "ask" | "fetch";
-  /** Called with each repaired damage of the metadata, and each release with wrong metadata. */
+  /** Called for each damage of the stored metadata that was repaired, and each invalid release. */
   readonly alarm: (message: string) => void;
-  /** Replaces the reading of the disk's free bytes in tests. */
+  /** A replacement in tests for the measured free bytes of the disk. */
   readonly freeBytes?: () => number;
 }
 
 interface CheckResult {
-  /** The version to take; undefined: the installation has the newest version that it may have. */
+  /** The version to install; undefined: the installation has the newest version allowed to it. */
   readonly version: string | undefined;
   readonly notes: string;
-  /** Whether the launcher may take the version now. */
+  /** Whether the version is unpacked and no hold of updates keeps it from being installed. */
   readonly isReady: boolean;
 }
 
 type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE">;
 
 /**
- * Checks for an update as the setup file of an installation says. undefined: another process checks
- * or takes a version, or asked for the lock during the check. Throws {@link ProgramExit} when the
- * setup file names no server or no readable certificates; rejects as {@link checkForUpdate} does.
+ * Checks for an update as an installation's setup file says. Returns undefined if another process
+ * checks or installs a version, or asked for the lock during the check. Throws {@link ProgramExit}
+ * when the file names no server or no readable certificates; rejects as {@link checkForUpdate}
+ * does.
  */
 export async function checkNow(
   { dataDirectory }: Installation,
@@ -84,7 +85,7 @@ export async function checkNow(
     const why = "there is no check for an update: UPDATE_URL is not set";
     throw new ProgramExit(exitCodes.configuration, why);
   }
-  // A launcher that finishes an interrupted switch needs the lock, so there is no check now.
+  // A launcher that finishes an interrupted switch needs the lock, so no check is made now.
   const lock = readSwitch(dataDirectory) ? undefined : tryUpdateLock(dataDirectory);
   if (!lock) return undefined;
   const over = new AbortController();
@@ -180,7 +181,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
   });
 }
 
-/** Returns the release to take. Stores its offer, which a lowered rollout share does not end. */
+/** Returns the release to install and records its offer, which a lower share does not end. */
 function chosen(
   { dataDirectory, channel, clock, version }: CheckSettings,
   { platform, builtMs }: Delivery,
@@ -203,12 +204,12 @@ function chosen(
   return taken;
 }
 
-/** The room that a runtime needs, in archive sizes: one for the archive, three for its content. */
+/** The room that a runtime needs, in sizes of its archive: one for the archive, three unpacked. */
 const RUNTIME_GROWTH = 4;
 
 /**
  * Downloads and unpacks a release, unless an earlier check has done so. When the promise resolves,
- * the new version is whole next to the present version; the mark of a whole version came last.
+ * the new version is complete next to the present one; its mark was written last.
  */
 async function fetchRelease(
   { dataDirectory, root, url, version, freeBytes }: CheckSettings,
@@ -223,8 +224,8 @@ async function fetchRelease(
     hashes: JSON.stringify(Object.entries(programs.hashes).sort()),
   };
   const { laid: last } = readState(dataDirectory);
-  // A whole version that is not signed came by `--delivery` and is replaced, unless the files at
-  // the root name this version: then programs of another data folder may use it.
+  // A complete but unsigned version came by `--delivery` and is replaced, unless the files in the
+  // installation folder name it: then programs of another data folder may run it.
   const isNamed = lineIn(join(root, "current"))[0] === release.version;
   const isSigned = last?.version === unpacked.version && last.hashes === unpacked.hashes;
   if (existsSync(join(to, "complete")) && (isNamed || isSigned)) return;
@@ -248,7 +249,7 @@ async function fetchRelease(
     removeWhole(archive);
   }
   const archive = await fetch(programs, "programs");
-  // Without its mark the folder does not count as a version, and `unpack` replaces the folder.
+  // Without its mark a folder does not count as a version, and `unpack` replaces the folder.
   if (existsSync(to)) {
     rmSync(join(to, "complete"), { force: true });
     syncFolder(to);
@@ -265,7 +266,7 @@ function targetOf(all: readonly TargetFile[], path: string): TargetFile {
   throw new UpdateError("no-target", `the signed metadata name no target ${path}`);
 }
 
-/** Removes the folder and throws unless it contains the version of the signed metadata. */
+/** Removes the folder and throws if it does not contain the version of the signed metadata. */
 function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: string): void {
   const delivery = deliveryIn(folder);
   const [named] = lineIn(join(folder, "runtime"));
@@ -295,7 +296,7 @@ function metadataFolderOf(dataDirectory: string): string {
   return join(updateFolderOf(dataDirectory), "metadata");
 }
 
-/** Returns when the first stored metadata expire; null: a file is missing or damaged. */
+/** Returns the earliest expiry of the stored metadata; null: a file is missing or damaged. */
 function nextExpiryMs(dataDirectory: string): number | null {
   try {
     const times = ["root", "targets", "snapshot", "timestamp"].map((role) => {

@@ -6,13 +6,13 @@ import { removeWhole, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
 const MEGABYTE = 1_000_000;
-/** The room on the disk that an update leaves free for payments. */
+/** The bytes on the disk that an update leaves free for payments. */
 const MARGIN_BYTES = 50 * MEGABYTE;
-/** The room for the records of a switch, and for the first log lines of the started programs. */
+/** The bytes for the records of a switch and the first log lines of the started programs. */
 const SWITCH_MARGIN_BYTES = 5 * MEGABYTE;
-/** The factor by which the next version may be larger than the present one. */
+/** By which factor the next version is assumed to be larger than the present one. */
 const GROWTH = 1.25;
-/** The copies of each database: for the self-test, for the switch, and of a version that failed. */
+/** Copies of each database: for the self-test, for the switch, and of a version that failed. */
 const STORE_COPIES = 3;
 
 /**
@@ -46,8 +46,8 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Removes files that earlier updates left and that are not needed. `storesToo`: also removes the
- * copies that were made of the databases before the switch.
+ * Removes files of earlier updates that nothing needs. `storesToo`: also removes the copies of the
+ * databases that were made before the switch.
  */
 export function makeRoom(
   dataDirectory: string,
@@ -65,7 +65,7 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Throws {@link UpdateError} when the folder's disk has less room than `bytes`. */
+/** Throws {@link UpdateError} when the disk of the folder has less than `bytes` free. */
 export function requireRoom(folder: string, bytes: number, free = freeBytes(folder)): void {
   if (free >= bytes) return;
   const [has, wants] = [free, bytes].map((one) => Math.ceil(one / MEGABYTE));
@@ -73,9 +73,9 @@ export function requireRoom(folder: string, bytes: number, free = freeBytes(fold
 }
 
 /**
- * Removes the versions that are neither named by the root's files nor among `kept`, and the
- * runtimes that no remaining version needs (docs/updates.md 4.5). The mark of a version is removed
- * first, so that a half removed version is never run; a runtime has no mark and loses its name
+ * Removes the versions that are neither named by files in the installation folder nor among `kept`,
+ * and the runtimes that no remaining version needs (docs/updates.md 4.5). The mark of a version is
+ * removed first, so that a half removed version is never run; a runtime has no mark and is renamed
  * first. Files in use stay until the next call.
  */
 export function clearOldVersions(

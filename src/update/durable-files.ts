@@ -33,8 +33,8 @@ const PAUSE_MS = 100;
 const held = new Set(["EPERM", "EACCES", "EBUSY"]);
 
 /**
- * Does work on files. On Windows the work is tried for ten seconds, because a virus scanner holds
- * new files for a moment; the whole process waits. It must be possible to begin the work anew.
+ * Calls `work`, which changes files. On Windows it is called again for ten seconds, because a virus
+ * scanner holds new files for a moment; the whole process waits. `work` must be repeatable.
  */
 export function patiently<T>(work: () => T): T {
   for (let tries = 0; ; tries++) {

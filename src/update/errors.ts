@@ -17,7 +17,7 @@ type UpdateFaultCode =
   /** A signature, version or hash of the metadata is wrong. */
   | "metadata-refused"
   | "metadata-expired"
-  /** There are no stored metadata, and no trusted root with which metadata could begin. */
+  /** No metadata are stored, and there is no trusted root from which to start. */
   | "no-root"
   /** The signed metadata do not name the requested target. */
   | "no-target"
@@ -26,7 +26,7 @@ type UpdateFaultCode =
   /** The disk has no room for another version and the copies of the databases. */
   | "no-room";
 
-/** An update that is refused; an operator reads the message. */
+/** The refusal of an update, with a message for the operator. */
 export class UpdateError extends Error {
   override readonly name = "UpdateError";
   readonly code: UpdateFaultCode;

@@ -7,9 +7,9 @@ import { checkNow, checkText } from "./check-for-update.ts";
 
 /**
  * `update-check --data DIR` checks for an update and unpacks it next to the present version. The
- * supervisor starts it as a program of its own, whose memory is free again when it ends. Standard
- * output has the result for the supervisor's log; a line on standard error that begins with
- * "alarm:" is an alarm. Exit code 75: another process checks for an update or takes one.
+ * supervisor starts the check as a process of its own, so that its memory is freed at the end.
+ * Standard output has the result for the supervisor's log; each line on standard error that begins
+ * with "alarm:" is an alarm. Exit code 75: another process checks for an update or installs one.
  */
 
 /** The priority of the check, lower than the priority of every other program of the machine. */

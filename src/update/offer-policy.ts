@@ -1,29 +1,29 @@
 import { createHash } from "node:crypto";
 
-/** The programs of one version for one platform, as the publisher has signed them. */
+/** One version of the programs for one platform, as the publisher has signed it. */
 export interface Release {
   readonly version: string;
   readonly platform: string;
-  /** Each channel that has the version, with its rollout share in percent. */
+  /** The channels in which the version is offered, each with its rollout share in percent. */
   readonly channels: Readonly<Record<string, number>>;
-  /** The smallest version of an installation that may take this version directly. */
+  /** The oldest version from which an installation may change to this version directly. */
   readonly follows: string;
   /** The time before which the version is not offered. */
   readonly notBeforeMs: number;
   /** Whether the publisher has withdrawn the version: then no further installation takes it. */
   readonly withdrawn: boolean;
-  /** Newer versions that this version replaces: the only way back to an older version. */
+  /** Newer versions that this version replaces; nothing else leads back to an older version. */
   readonly replaces: readonly string[];
 }
 
-/** The facts of one kiosk that decide about its updates. */
+/** What is known of a kiosk and decides which versions it is offered. */
 interface Candidate {
   /** The id of the installation, which never changes. */
   readonly installation: string;
   readonly version: string;
   readonly platform: string;
   readonly channel: string;
-  /** The versions that were once offered to the kiosk; a lowered rollout share ends no offer. */
+  /** The versions once offered to the kiosk, which stay offered if the rollout share is lowered. */
   readonly offered: readonly string[];
   /** The versions whose programs failed on the kiosk. */
   readonly barred: readonly string[];
@@ -41,15 +41,15 @@ type Reason =
   | "not-yet"
   | "not-in-share";
 
-/** The release that an installation takes, and for each other release why it is not taken. */
+/** The release that an installation gets, and for each other release why it does not. */
 interface Choice<R extends Release> {
   readonly taken: R | undefined;
   readonly refused: ReadonlyMap<R, Reason>;
 }
 
 /**
- * Returns the release that an installation takes (docs/updates.md 3.2): the newest that it may
- * have, or else the newest that the publisher has marked as the way back from this version.
+ * Returns the release that an installation gets (docs/updates.md 3.2): the newest that is offered
+ * to it, or else the newest that the publisher has marked as the way back from its present version.
  */
 export function chosenRelease<R extends Release>(
   releases: readonly R[],
@@ -130,7 +130,7 @@ export function compareVersions(left: string, right: string): number {
   return a.length - b.length;
 }
 
-/** Returns the three numbers, then 0 with or 1 without a suffix, then the parts of the suffix. */
+/** Returns a version's three numbers, then 0 with or 1 without a suffix, then its parts. */
 function partsOf(version: string): readonly string[] {
   const [, major = "0", minor = "0", patch = "0", suffix] = versionForm.exec(version) ?? [];
   return [major, minor, patch, suffix === undefined ? "1" : "0", ...(suffix?.split(".") ?? [])];

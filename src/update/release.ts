@@ -4,28 +4,28 @@ import { z } from "zod";
 import { UpdateError } from "./errors.ts";
 import { isVersion, type Release } from "./offer-policy.ts";
 
-/** The form of a name that becomes part of the names of folders and targets. */
+/** The form of a name that is used in the names of folders and targets. */
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
 const version = z.string().refine(isVersion, "is no version X.Y.Z");
 
-/** The custom metadata of a target with programs (docs/updates.md 3.1). */
+/** The custom metadata of a TUF target that contains programs (docs/updates.md 3.1). */
 export const releaseSchema = z.object({
   kind: z.literal("programs"),
   version,
   platform: name,
-  /** The shares are whole numbers: canonical JSON, the form that is signed, has no others. */
+  /** Rollout shares are whole numbers, because canonical JSON, which is signed, has no others. */
   channels: z.record(name, z.int().min(0).max(100)),
   follows: version,
   notBefore: z.iso.datetime(),
   withdrawn: z.boolean(),
   replaces: z.array(version),
   notes: z.string().max(2000),
-  /** The target with the runtime that these programs need. */
+  /** The name of the target with the runtime (Node.js) that these programs need. */
   runtime: z.string(),
 });
 export type ReleaseNote = z.infer<typeof releaseSchema>;
 
-/** The custom metadata of a target with a runtime; `name` is the name of the runtime's folder. */
+/** The custom metadata of a target with a runtime; `name` is also the name of its folder. */
 export const runtimeSchema = z.object({
   kind: z.literal("runtime"),
   platform: name,
@@ -37,24 +37,24 @@ const deliverySchema = z
     version: z.string(),
     platform: z.string(),
     builtAt: z.iso.datetime().default("1970-01-01T00:00:00Z"),
-    /** For each database, the newest schema that the programs know. */
+    /** For each database, the newest schema version that the programs know. */
     schemas: z.record(z.string(), z.int()).optional(),
   })
   .transform(({ builtAt, ...rest }) => ({ ...rest, builtMs: Date.parse(builtAt) }));
 export type Delivery = z.infer<typeof deliverySchema>;
 
-/** Returns what delivery.json says of a version. Throws when the file is damaged. */
+/** Returns what a version's file delivery.json says. Throws when the file is damaged. */
 export function deliveryIn(folder: string): Delivery {
   return deliverySchema.parse(JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8")));
 }
 
-/** A target of the signed metadata, of any kind. */
+/** A target of any kind in the signed metadata. */
 interface Target {
   readonly path: string;
   readonly custom: unknown;
 }
 
-/** A release with the names of its targets. */
+/** A release with the names of the targets that contain it. */
 export interface OfferedRelease extends Release {
   readonly target: string;
   readonly runtime: string;

@@ -9,17 +9,17 @@ import { isDiskFull, makeRoom } from "./disk-room.ts";
 import { removeHeld, removeWhole, replaceHeld } from "./durable-files.ts";
 
 /*
- * Copies of the stores, made before a switch (docs/updates.md 4.2): both databases with their logs,
- * and the small files that know their marks. Either all of them are restored or none, so that
- * neither database finds that the other database remembers a later state of it.
+ * The copies of the databases that are made before a switch (docs/updates.md 4.2), with the
+ * databases' logs and the small files that record their state. Either all copies are restored or
+ * none, because each database notices when the other one remembers a later state of it.
  */
 
 const databases = ["journal.db", "supervisor.db"] as const;
 
-/** The list of the copies, which is written last: copies without a list are not complete. */
+/** The list of the copies. It is written last, so copies without a list are incomplete. */
 const listSchema = z.object({
   files: z.array(z.string()),
-  /** The schema that each database had under the previous programs. */
+  /** The schema version of each database under the previous programs. */
   schemas: z.record(z.string(), z.int()),
 });
 
@@ -29,7 +29,7 @@ const asideIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "stores-given-up");
 const listIn = (dataDirectory: string): string => join(folderIn(dataDirectory), "list.json");
 
-/** Returns the existing files of the stores, as paths in the data folder. */
+/** Returns the existing files that are copied, as paths in the data folder. */
 function storeFiles(dataDirectory: string): string[] {
   const files = databases.flatMap((name) => [name, `${name}-wal`]);
   const marks = join(dataDirectory, "stores");
@@ -42,7 +42,7 @@ function storeFiles(dataDirectory: string): string[] {
 }
 
 /**
- * Copies the stores, on disk when this returns; no program may have the stores open. An interrupted
+ * Copies the databases, on disk when this returns; no program may have them open. An interrupted
  * restore is finished first, because the new version would finish it and use up its copy.
  */
 export function copyStores(dataDirectory: string): void {
@@ -58,12 +58,12 @@ export function copyStores(dataDirectory: string): void {
   }
 }
 
-/** Returns whether there are complete copies of the stores. */
+/** Returns whether there are complete copies of the databases. */
 export function haveCopies(dataDirectory: string): boolean {
   return existsSync(listIn(dataDirectory));
 }
 
-/** Removes copies that a power cut left incomplete, because programs may need the room. */
+/** Removes copies that a power cut left incomplete, because payments may need the room. */
 export function clearUnfinishedCopies(dataDirectory: string): void {
   if (!haveCopies(dataDirectory)) removeWhole(folderIn(dataDirectory));
 }
@@ -89,8 +89,8 @@ function copyInto(folder: string, dataDirectory: string): void {
 }
 
 /**
- * Restores all copies. After a power cut the call may be repeated, as long as no program was
- * started in between. The stores of the new version are kept under another name.
+ * Restores all copies. After a power cut the call can be repeated, if no program was started in
+ * between. The databases of the new version are kept under another name.
  */
 export function putStoresBack(dataDirectory: string): void {
   const { files } = readList(dataDirectory);
@@ -98,10 +98,10 @@ export function putStoresBack(dataDirectory: string): void {
     keepAside(dataDirectory);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    // No payment came during the probation, so only traces of the new version's failure are lost.
+    // The probation accepted no payment, so only traces of the new version's failure are lost.
     makeRoom(dataDirectory, { storesToo: false });
   }
-  // Each database's log is removed, or SQLite would apply the log to the restored database.
+  // The log of each database is removed, or SQLite would apply it to the restored database.
   for (const name of databases) {
     for (const ending of ["", "-wal", "-shm"]) {
       removeHeld(join(dataDirectory, `${name}${ending}`));
@@ -121,17 +121,17 @@ function keepAside(dataDirectory: string): void {
   syncFolder(dirname(aside));
 }
 
-/** Removes the stores that an earlier switch kept, so that the next switch can keep its own. */
+/** Removes the databases that an earlier switch kept, so that the next one can keep its own. */
 export function forgetGivenUpStores(dataDirectory: string): void {
   removeWhole(asideIn(dataDirectory));
 }
 
-/** Returns whether the programs that ran before the switch can use the present stores. */
+/** Returns whether the programs from before the switch can read the present databases. */
 export function areReadableByOlder(dataDirectory: string): boolean {
   return areReadableBy(readList(dataDirectory).schemas, dataDirectory);
 }
 
-/** Returns whether programs that know the given schemas can use the present stores. */
+/** Returns whether programs with the given schema versions can read the present databases. */
 export function areReadableBy(
   schemas: Readonly<Record<string, number>>,
   dataDirectory: string,

@@ -9,7 +9,7 @@ export type SwitchEvent =
   | { readonly event: "carried-out" }
   /** The work of a step failed. `bars`: the programs of the new version were at fault. */
   | { readonly event: "failed"; readonly why: string; readonly bars: boolean }
-  /** The process that worked on the switch was ended, by a power cut or a limit of the system. */
+  /** The process that worked on the switch has ended, by a power cut or a limit of the system. */
   | { readonly event: "cut" }
   /** The new programs have stopped; the fields say if payments came and older programs can run. */
   | {
@@ -18,7 +18,7 @@ export type SwitchEvent =
       readonly readableByOlder: boolean;
     };
 
-/** The number of interrupted probations after which the previous version comes back. */
+/** After this number of interrupted probations the previous version comes back. */
 const PROBATIONS_MAX = 3;
 
 export const switchBegins: SwitchState = {
@@ -29,7 +29,7 @@ export const switchBegins: SwitchState = {
   withStores: false,
 };
 
-/** The next step when the work of a step is done; a step that is missing here ends otherwise. */
+/** The step that follows when the work of a step is done; steps not listed end in other ways. */
 const afterWork: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   testing: "stopping",
   stopping: "switching",
@@ -40,10 +40,10 @@ const afterWork: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   restarting: "undone",
 };
 
-/** The next step after a failure; a step that is missing here is tried again. */
+/** The step that follows when the work of a step fails; steps not listed are tried again. */
 const afterFailure: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   testing: "undone",
-  // The present version is still named, and no other program has used the stores.
+  // The file `current` still names the present version, and no other program used the databases.
   stopping: "going-back",
   switching: "going-back",
   probation: "giving-up",
@@ -51,8 +51,8 @@ const afterFailure: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
 
 /**
  * Returns the record with its next step. Before `switching` the present version is unchanged, so a
- * failure ends the switch. From `switching` to `staying` the new version runs or the previous one
- * comes back. Throws for an event that the step cannot have, which is a fault of the program.
+ * failure ends the switch. From `switching` to `staying` a failure brings the previous version
+ * back. Throws for an event that the step cannot have, which is a fault of the program.
  */
 export function nextSwitchState<S extends SwitchState>(record: S, event: SwitchEvent): S {
   const { step, probations } = record;
@@ -69,7 +69,7 @@ export function nextSwitchState<S extends SwitchState>(record: S, event: SwitchE
       return { ...record, ...afterCut(record) };
     case "given-up":
       if (step !== "giving-up") return unknown(record, event);
-      // Payments of the probation must not be lost, and older programs must be able to read them.
+      // Databases with payments of the probation stay, and the previous version must read them.
       if (!event.received) return { ...record, step: "going-back", withStores: true };
       return { ...record, step: event.readableByOlder ? "going-back" : "staying" };
   }

@@ -11,23 +11,23 @@ import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable
 import { UpdateError } from "./errors.ts";
 import { allowedAddress, downloadTarget, readWebFile, type WebSettings } from "./web-source.ts";
 
-/** The time limit for one file of metadata; these files are small. */
+/** The time limit for one file of metadata in ms; these files are small. */
 const METADATA_DEADLINE_MS = 5 * 60_000;
 
 interface TufSettings extends MetadataStoreSettings, WebSettings {
   readonly metadataUrl: string;
-  /** The build date of the program, or 0; the present time cannot be earlier than this date. */
+  /** The time at which the program was built, or 0; the present time cannot be earlier. */
   readonly builtMs: number;
-  /** Whether the time at which metadata were fresh is remembered (docs/updates.md 2.2). */
+  /** Whether to remember the newest time at which metadata were fresh (docs/updates.md 2.2). */
   readonly remembersTime: boolean;
 }
 
 /**
  * Updates the metadata of TUF (theupdateframework.io) and lets `use` work with the verified
- * targets. tuf-js verifies; this module does storage and network, and sets the time at which
- * metadata expire. Files that were verified before a failure are stored, as TUF demands: a new root
- * counts although a later file is refused. `offer-policy.ts` decides by channel, platform and
- * share.
+ * targets. tuf-js verifies the metadata; this module stores and downloads them, and sets the time
+ * with which tuf-js compares their expiry. As TUF demands, files that were verified before a
+ * failure are stored: a new root counts even if a later file is refused. `offer-policy.ts` decides
+ * by channel, platform and share.
  */
 export async function withTargets<T>(
   settings: TufSettings,
@@ -36,9 +36,9 @@ export async function withTargets<T>(
   const { clock, builtMs, remembersTime, alarm } = settings;
   const store = new MetadataStore(settings);
   const work = store.beginWork();
-  // A clock that was set back makes no old metadata fresh. A clock that ran ahead does no lasting
-  // harm: its time is remembered only if metadata were fresh at that time, and later metadata of
-  // the publisher expire later.
+  // A clock that was set back does not make old metadata fresh. A clock that ran ahead does no
+  // lasting harm: its time is remembered only if metadata were fresh at that time, and later
+  // metadata of the publisher expire later.
   const nowMs = Math.max(clock.now(), builtMs, remembersTime ? store.newestMs() : 0);
   let freshMs: number | undefined;
   try {
@@ -53,7 +53,7 @@ export async function withTargets<T>(
       if (error instanceof PersistError) store.abandon();
       else store.commit(freshMs);
     } catch (cause) {
-      // The store is unchanged; the error that is thrown below says more.
+      // The stored metadata are unchanged; the error that is thrown below says more.
       alarm(`the metadata of updates were not stored: ${(cause as Error).message}`);
     }
     throw readable(error, nowMs);
@@ -82,22 +82,22 @@ function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater
   return updater;
 }
 
-/** The targets of verified metadata; usable only until `use` has ended. */
+/** The targets of verified metadata; they can be used only until `use` has ended. */
 export type TrustedTargets = Readonly<ReturnType<typeof trustedTargets>>;
 
 function trustedTargets(web: TufSettings, updater: Updater, work: string) {
   const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
   const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
   return {
-    /** All targets that the top-level role names. */
+    /** All targets that the metadata of the top-level role name. */
     all: Object.values(targets.signed.targets),
-    /** Returns a target. For a target of a delegated role, the role's metadata are read first. */
+    /** Returns a target. If a delegated role signs the target, its metadata are read first. */
     async find(name: string): Promise<TargetFile> {
       const target = await updater.getTargetInfo(name);
       if (target) return target;
       throw new UpdateError("no-target", `the signed metadata name no target ${name}`);
     },
-    /** Downloads a target into `file`, verified and whole or not at all. */
+    /** Downloads a target into `file`, which is written only if it is verified and complete. */
     download(target: TargetFile, baseUrl: string, file: string): Promise<void> {
       const url = targetUrl(baseUrl, target, root.signed.consistentSnapshot);
       return downloadTarget({ web, url, file, target });
@@ -105,7 +105,7 @@ function trustedTargets(web: TufSettings, updater: Updater, work: string) {
   };
 }
 
-/** Sets the time that tuf-js compares with the expiry of metadata; tuf-js has no setting for it. */
+/** Sets the time that tuf-js compares with the expiry of metadata, which no option can set. */
 function setReferenceTime(updater: Updater, time: Date): void {
   const { trustedSet } = updater as unknown as { trustedSet?: { referenceTime?: unknown } };
   if (!(trustedSet?.referenceTime instanceof Date))
@@ -113,7 +113,7 @@ function setReferenceTime(updater: Updater, time: Date): void {
   trustedSet.referenceTime = time;
 }
 
-/** Returns the address of a target; in consistent snapshots it has a hash (TUF 1.0, 6.2). */
+/** Returns the address of a target; in a consistent snapshot it contains a hash (TUF 1.0, 6.2). */
 function targetUrl(baseUrl: string, target: TargetFile, isConsistent: boolean): string {
   const parts = target.path.split("/");
   const name = parts.pop() ?? "";
@@ -122,7 +122,7 @@ function targetUrl(baseUrl: string, target: TargetFile, isConsistent: boolean): 
   return `${baseUrl.replace(/\/+$/, "")}/${path.map(encodedPart).join("/")}`;
 }
 
-/** Returns an encoded part of a path; characters that a path may have stay (RFC 3986, pchar). */
+/** Returns a part of a path percent-encoded, except characters allowed there (RFC 3986, pchar). */
 function encodedPart(part: string): string {
   return encodeURIComponent(part).replace(/%(24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
 }
@@ -131,7 +131,7 @@ function jsonOf(folder: string, role: string) {
   return JSON.parse(readFileSync(join(folder, `${role}.json`), "utf8"));
 }
 
-/** Returns an error of tuf-js as an UpdateError; tuf-js gives some reasons only in its text. */
+/** Returns an error of tuf-js as an UpdateError; some of its reasons stand only in its text. */
 function readable(error: unknown, nowMs: number): unknown {
   if (error instanceof UpdateError || (error as Error).name === "AbortError") return error;
   const message = (error as Error).message.replace(/^Unable to load .*? error (\w+: )*/, "");
@@ -143,30 +143,30 @@ function readable(error: unknown, nowMs: number): unknown {
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
 }
 
-/** The name of the seal file among the metadata: no role's file can have a name without `.json`. */
+/** The name of the seal, a file next to the metadata: files of roles all end in `.json`. */
 const SEAL = "seal";
 
 const sealSchema = z.object({
   /** The SHA-256 of every file in the folder, by the file's name. */
   files: z.record(z.string(), z.string()),
-  /** The newest time at which metadata were fresh, or 0 (docs/updates.md 2.2). */
+  /** The newest time at which metadata were fresh; 0: none (docs/updates.md 2.2). */
   newestMs: z.number(),
 });
 type Seal = z.infer<typeof sealSchema>;
 
 interface MetadataStoreSettings {
   readonly folder: string;
-  /** The root of the delivery, with which metadata begin if no stored metadata are whole. */
+  /** The root from the delivery, used if the stored metadata are missing or damaged. */
   readonly trustedRoot?: Buffer | undefined;
-  /** Called with each damage that was repaired. */
+  /** Called for each damage of the stored metadata that was repaired. */
   readonly alarm: (message: string) => void;
 }
 
 /**
- * Trusted metadata in a folder that changes as a whole (docs/updates.md 2.1). The work is done in a
- * copy; the copy is sealed with the hash of every file, synced and renamed into place, and the
- * previous folder is kept. So a power cut leaves the old folder or the new one, and damage is found
- * before anything is believed: with an empty file older metadata would be accepted again.
+ * Trusted metadata in a folder that is replaced as a whole (docs/updates.md 2.1). Changes are made
+ * in a copy; the copy is sealed with the hash of every file, synced and renamed into place, and the
+ * previous folder is kept. So a power cut leaves the old folder or the new one. The seal shows
+ * damage before use: an empty file could let older metadata be accepted again.
  */
 export class MetadataStore {
   readonly #folder: string;
@@ -188,7 +188,7 @@ export class MetadataStore {
     return this.#work;
   }
 
-  /** Makes `root` the root of the metadata; other metadata stay as they are. */
+  /** Makes `root` the trusted root; the other metadata stay as they are. */
   begin(root: Buffer): void {
     this.#finishRename();
     if (existsSync(this.#folder)) this.#copyToWork(this.#folder);
@@ -202,7 +202,7 @@ export class MetadataStore {
     return sealOf(this.#folder)?.newestMs ?? 0;
   }
 
-  /** Replaces the stored metadata with the working copy; writes nothing if nothing has changed. */
+  /** Replaces the stored metadata with the working copy; writes nothing if both are equal. */
   commit(newestMs = this.newestMs()): void {
     const seal: Seal = { files: hashesOf(this.#work), newestMs };
     for (const name of Object.keys(seal.files))
@@ -225,7 +225,7 @@ export class MetadataStore {
     removeWhole(this.#work);
   }
 
-  /** Replaces damaged metadata with their previous copy, or else with the delivery's root. */
+  /** Replaces damaged metadata with the previous folder, or else with the delivery's root. */
   #makeWhole(): void {
     this.#finishRename();
     if (isWhole(this.#folder)) return;
@@ -246,7 +246,7 @@ export class MetadataStore {
     this.commit(isFirst ? 0 : (sealOf(this.#previous)?.newestMs ?? 0));
   }
 
-  /** Finishes a commit that a power cut interrupted between the two renames of the commit. */
+  /** Finishes a commit that a power cut interrupted between its two renames. */
   #finishRename(): void {
     if (!existsSync(this.#folder) && isWhole(this.#work)) renameSynced(this.#work, this.#folder);
   }
@@ -275,7 +275,7 @@ function isWhole(folder: string): boolean {
 const sealOf = (folder: string): Seal | undefined =>
   readJsonIfWhole(join(folder, SEAL), sealSchema);
 
-/** Returns the SHA-256 of each file, by name; a folder has a text that is no hash instead. */
+/** Returns the SHA-256 of each file, by name; for a folder a text that matches no hash. */
 function hashesOf(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== SEAL);
   return Object.fromEntries(

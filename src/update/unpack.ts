@@ -14,7 +14,7 @@ import { syncFolder, writeSynced } from "../shared/store/store-file.ts";
 import { makeFolder, removeWhole, renameSynced } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
-/** The file that marks a version as whole; it is written when all other files are on disk. */
+/** The file that marks a version as complete; it is written after all other files are on disk. */
 const MARK = "complete";
 const MARK_BYTES_MAX = 1000;
 const PATH_LENGTH_MAX = 240;
@@ -23,21 +23,21 @@ const DEPTH_MAX = 20;
 interface Unpacking {
   /** The path of a verified .tar.gz. */
   readonly archive: string;
-  /** The folder to make; it is made completely or not at all. */
+  /** The folder to make; it exists only if it is complete. */
   readonly to: string;
-  /** Whether the archive must have the mark of a whole version; a runtime has no mark. */
+  /** Whether the archive must contain the mark of a complete version; a runtime has none. */
   readonly hasMark: boolean;
   readonly limits?: typeof limitsByDefault;
 }
 
-/** The limits of an archive; a version with its runtime has some 160 MB. */
+/** The largest size and number of entries of an archive; a whole version has about 160 MB. */
 const limitsByDefault = { bytesMax: 600_000_000, entriesMax: 20_000 };
 
 /**
  * Unpacks an archive next to the folder and renames the result (docs/updates.md 2.5). Every file is
- * synced, and the mark is written last. A folder that is already whole stays as it is; what an
- * earlier unpacking left is removed. Links, paths that lead out of the folder, names that Windows
- * cannot have and too many bytes are refused; nothing of a refused archive stays.
+ * synced, and the mark is written last. A folder that is already complete stays as it is; leftovers
+ * of an earlier unpacking are removed. Refuses links, paths that lead out of the folder, names that
+ * Windows cannot have and too many bytes; nothing of a refused archive stays.
  */
 export async function unpack(unpacking: Unpacking): Promise<void> {
   const { archive, to, hasMark, limits = limitsByDefault } = unpacking;
@@ -61,7 +61,7 @@ export async function unpack(unpacking: Unpacking): Promise<void> {
   }
 }
 
-/** Returns an error of zlib as "archive damaged"; returns any other error as it is. */
+/** Returns an error of zlib as "archive damaged"; any other error is returned unchanged. */
 function asArchiveFault(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (!code?.startsWith("Z_")) return error;
@@ -72,7 +72,7 @@ function refuse(what: string): never {
   throw new UpdateError("archive", `the archive ${what}: refused`);
 }
 
-/** Reads the bytes of an archive in pieces of a requested length. */
+/** Reads an archive in pieces of a requested length. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #next: Buffer = Buffer.alloc(0);
@@ -114,7 +114,7 @@ const BLOCK = 512;
 const HEADER_BYTES_MAX = 65_536;
 const isEmpty = (block: Buffer): boolean => block.every((byte) => byte === 0);
 
-/** Unpacks the entries of the tar format (IEEE 1003.1) that are allowed: files and folders. */
+/** Unpacks the entries of a tar archive (IEEE 1003.1), which may be files and folders only. */
 async function unpackEntries(bytes: ByteReader, files: UnpackedFiles): Promise<void> {
   let next: { path?: string; size?: number } = {};
   for (let block = await bytes.take(BLOCK); !isEmpty(block); block = await bytes.take(BLOCK)) {
@@ -137,7 +137,7 @@ async function unpackEntries(bytes: ByteReader, files: UnpackedFiles): Promise<v
     }
     await bytes.take((BLOCK - (size % BLOCK)) % BLOCK);
   }
-  // Two empty blocks end an archive; more empty blocks may follow.
+  // Two empty blocks end a tar archive; more empty blocks can follow.
   do {
     if (!isEmpty(await bytes.take(BLOCK))) refuse("goes on after its end");
   } while (!(await bytes.isAtEnd()));
@@ -206,9 +206,9 @@ interface TarEntry {
 class UnpackedFiles {
   readonly #root: string;
   readonly #limits: typeof limitsByDefault;
-  /** The paths of the folders that were made below the root, none of which can be a link. */
+  /** The folders made below the root of the version; none of them can be a link. */
   readonly #folders = new Set<string>();
-  /** All names in lower case, because Windows ignores the case of names. */
+  /** All names in lower case, because Windows does not distinguish the case of names. */
   readonly #names = new Set<string>();
   #mark: Buffer | undefined;
   #bytes = 0;
@@ -223,7 +223,7 @@ class UnpackedFiles {
   async add({ isFolder, path, size, mode }: TarEntry, bytes: ByteReader): Promise<void> {
     this.#entries += 1;
     if (this.#entries > this.#limits.entriesMax) refuse("holds too many entries");
-    // No entry gets more bytes than `size`, so the limit can be checked before a byte is written.
+    // An entry never has more bytes than `size`, so the limit is checked before a byte is written.
     this.#bytes += size;
     if (this.#bytes > this.#limits.bytesMax) refuse("unpacks to more than is allowed");
     const parts = safeParts(path);
@@ -245,7 +245,7 @@ class UnpackedFiles {
     }
   }
 
-  /** Syncs all folders and thereby the names of all files. */
+  /** Syncs all folders, and thereby the names of all files in them. */
   sync(): void {
     for (const folder of this.#folders) syncFolder(join(this.#root, folder));
     syncFolder(this.#root);

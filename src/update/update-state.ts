@@ -21,19 +21,19 @@ const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().default(nul
 
 const stateSchema = z.object({
   format: z.literal(1),
-  /** Newer versions that were once offered; a lowered rollout share does not end an offer. */
+  /** Newer versions that were once offered; they stay offered if the rollout share is lowered. */
   offered: z.array(z.string()).default([]),
   /** Versions whose programs failed on this kiosk, or from which an operator went back. */
   barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })).default([]),
-  /** The time of the last check for an update; null: never. */
+  /** When the last check for an update was made, in milliseconds since 1970; null: never. */
   checkedMs: orNull(z.number()),
-  /** The last time at which metadata were verified as fresh; null: never. */
+  /** When metadata were last verified as fresh, in milliseconds since 1970; null: never. */
   freshMs: orNull(z.number()),
-  /** The time at which the first of the metadata expires. */
+  /** When the first of the metadata expire, in milliseconds since 1970; null: not known. */
   expiresMs: orNull(z.number()),
-  /** The failure of the last check for an update; all checks since `sinceMs` have failed. */
+  /** Why the last check for an update failed; all checks since `sinceMs` have failed. */
   fault: orNull(z.object({ code: z.string(), message: z.string(), sinceMs: z.number() })),
-  /** The version that was ready and not taken, for no fault of its own, and since when. */
+  /** The version that was ready and not installed, though it had no fault, and since when. */
   putOff: orNull(
     z.object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() }),
   ),
@@ -71,8 +71,8 @@ export function changeState(
 const BARRED_MAX = 20;
 
 /**
- * Records the outcome of a switch: a failure of its programs bars a version, any other reason puts
- * the version off. The caller holds the update lock, and may call this twice for one switch.
+ * Records the outcome of a switch: a version whose programs failed is barred, any other one is put
+ * off. The caller holds the update lock, and can call this twice for one switch.
  */
 export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   const { to, step, why, bars, atMs } = record;
@@ -87,26 +87,26 @@ export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   });
 }
 
-/** Returns the change by which a version is put off; the next check can find the version again. */
+/** Returns the change that puts a version off, so that the next check finds the version again. */
 export function putOff(
   { putOff: before }: UpdateState,
   version: string,
   why: string,
   atMs: number,
 ): Pick<UpdateState, "putOff"> {
-  // `sinceMs` stays when another version is put off, because a kiosk that takes no version for a
-  // long time needs an operator.
+  // `sinceMs` stays when another version is put off, because an operator is needed when the kiosk
+  // installs no version for a long time.
   return { putOff: { version, why, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs } };
 }
 
 const readySchema = z.object({ format: z.literal(1), version: z.string(), atMs: z.number() });
 
-/** Names a whole version for the launcher to take; the file is on disk when this returns. */
+/** Names a complete version for the launcher to install; the file is on disk when this returns. */
 export function writeReady(dataDirectory: string, version: string, atMs: number): void {
   writeJson(readyFileOf(dataDirectory), { format: 1, version, atMs });
 }
 
-/** Returns the version that the launcher can take; undefined: there is none. */
+/** Returns the version that is ready to be installed; undefined: there is none. */
 export function readReady(dataDirectory: string) {
   return readJsonIfWhole(readyFileOf(dataDirectory), readySchema);
 }
@@ -118,7 +118,7 @@ export function forgetReady(dataDirectory: string): void {
 const holdSchema = z.object({
   who: z.string(),
   sinceMs: z.number(),
-  /** The end of the hold; null: the hold lasts until an operator ends it. */
+  /** When the hold ends, in milliseconds since 1970; null: when an operator ends it. */
   untilMs: z.number().nullable(),
 });
 export type Hold = z.infer<typeof holdSchema>;
@@ -145,14 +145,14 @@ export function installationId(dataDirectory: string): string {
   return id;
 }
 
-/** The most minutes by which the time of a check differs from UPDATE_TIME. */
+/** By how many minutes at most the daily check differs from UPDATE_TIME. */
 const SPREAD_MINUTES = 30;
 const DAY_MINUTES = 24 * 60;
 
 /**
  * Returns the daily time of the check for an update as hh:mm: up to half an hour before or after
- * `updateTime`, and the same each day, so that the kiosks of a fleet do not all ask at once
- * (docs/updates.md 4.4).
+ * `updateTime`, and always the same for one kiosk, so that the kiosks of a fleet do not all ask the
+ * server at once (docs/updates.md 4.4).
  */
 export function checkTime(updateTime: string, installation: string): string {
   const [hours = 0, minutes = 0] = updateTime.split(":").map(Number);
@@ -162,24 +162,24 @@ export function checkTime(updateTime: string, installation: string): string {
   return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/** The pause after which a check for an update finds out again whether a process wants its lock. */
+/** How often in ms a check for an update finds out whether another process wants its lock. */
 const WANTED_EVERY_MS = 500;
-/** The longest wait for the update lock; a check that holds the lock gives it up sooner. */
+/** The longest wait in ms for the update lock; a check that has the lock gives it up sooner. */
 const GIVEN_WITHIN_MS = 5_000;
-/** The pause between two attempts to take the update lock. */
+/** The pause between two attempts to take the update lock, in milliseconds. */
 const TRY_EVERY_MS = 50;
-/** The longest wait for the waiting process's lock, which a check holds for moments only. */
+/** The longest wait in ms for the lock "wanted", which a check takes only for moments. */
 const CONTENTION_MS = 500;
 
-/** Takes the lock for checking and taking a version; undefined: another process has the lock. */
+/** Takes the lock for checking and installing; undefined: another process has the lock. */
 export function tryUpdateLock(dataDirectory: string): ExclusiveLock | undefined {
   return takeExclusiveLock(join(openRunDirectory(dataDirectory), "update.lock"), 0);
 }
 
 /**
- * Takes the update lock, even from a check for an update: a check may last hours on a slow line, so
- * it gives the lock up, and the next check continues its downloads. undefined: the lock stayed
- * taken, because a version is being taken.
+ * Takes the update lock. A check for an update can last hours on a slow line, so it gives the lock
+ * up, and the next check continues its downloads. Returns undefined if the lock stayed taken,
+ * because a version is being installed.
  */
 export async function takeUpdateLock(
   dataDirectory: string,
@@ -195,11 +195,11 @@ export async function takeUpdateLock(
   );
 }
 
-/** Returns the lock file of the process that waits; the lock is freed when that process ends. */
+/** Returns the lock file by which a process shows that it waits; its end frees the lock. */
 const wantedIn = (dataDirectory: string): string =>
   join(openRunDirectory(dataDirectory), "update-wanted.lock");
 
-/** Returns a signal that aborts when another process wants the lock; `over` ends the watching. */
+/** Returns a signal that aborts when another process wants the update lock, until `over` aborts. */
 export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSignal): AbortSignal {
   const wanted = new AbortController();
   const watch = async (): Promise<void> => {
@@ -220,23 +220,23 @@ const steps = [
   "testing",
   /** The programs are stopped, and the databases are copied. */
   "stopping",
-  /** The copies are whole; the files that name the version are being written. */
+  /** The copies are complete; the files that name the version to run are being written. */
   "switching",
-  /** The new programs are started and accept no payment. */
+  /** The new programs run on probation and accept no payment. */
   "probation",
   /** The new version failed or was cut off too often; its programs are stopped. */
   "giving-up",
-  /** The previous version is named again, and its databases are restored if needed. */
+  /** The previous version is being named again; if needed, its databases are restored. */
   "going-back",
-  /** The previous programs are started, and may take payments. */
+  /** The previous programs are being started, and can accept payments. */
   "restarting",
-  /** The new version stays; the mark of the probation is removed. */
+  /** The new version stays; the mark of its probation is being removed. */
   "staying",
   "done",
   "undone",
 ] as const;
 
-/** The record of a switch. Launchers of two versions read the record: its form never changes. */
+/** The record of a switch. Its form never changes, because launchers of two versions read it. */
 const recordSchema = z.object({
   format: z.literal(1),
   from: z.string(),
@@ -244,41 +244,41 @@ const recordSchema = z.object({
   beganMs: z.number(),
   /** When the present step of the switch began. */
   atMs: z.number(),
-  /** Whether the terminal was connected before the switch. */
+  /** Whether the terminal was connected to tp-manager before the switch. */
   linkWasUp: z.boolean(),
   step: z.enum(steps),
-  /** How often the probation was begun; an interrupted probation is begun again. */
+  /** How often the probation was begun; after an interruption it is begun again. */
   probations: z.int(),
   /** Why the switch goes back or is refused, for people. */
   why: z.string().nullable(),
-  /** Whether the version itself failed; if so, only an operator can take it again. */
+  /** Whether the version's programs failed, so that only an operator can install it again. */
   bars: z.boolean(),
-  /** Whether going back restores the databases too. */
+  /** Whether the previous version gets its databases back too. */
   withStores: z.boolean(),
 });
 export type SwitchRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** The reason in the record of a switch with which an operator went back. */
+/** The reason that the record of a switch has when an operator went back. */
 export const BY_OPERATOR = "an operator went back";
 
 export function isOver({ step }: SwitchRecord): boolean {
   return step === "done" || step === "undone";
 }
 
-/** Writes the record of a switch, on disk when this returns. An ended switch is the last one. */
+/** Writes the record of a switch on the disk. A switch that has ended becomes the last switch. */
 export function writeSwitch(dataDirectory: string, record: SwitchRecord): void {
   const underWay = underWayFileOf(dataDirectory);
   writeJson(isOver(record) ? lastIn(dataDirectory) : underWay, record);
   if (isOver(record)) removeNow(underWay);
 }
 
-/** Returns the switch that is under way; undefined: no switch is. Throws for a damaged record. */
+/** Returns the switch that is under way; undefined: there is none. Throws if it is damaged. */
 export function readSwitch(dataDirectory: string): SwitchRecord | undefined {
   const file = underWayFileOf(dataDirectory);
   return existsSync(file) ? recordSchema.parse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
 }
 
-/** Returns the last switch that has ended; undefined: none has, or its record is damaged. */
+/** Returns the last switch that has ended; undefined: there is none, or its record is damaged. */
 export function readLastSwitch(dataDirectory: string): SwitchRecord | undefined {
   return readOr(undefined, () => readJsonIfWhole(lastIn(dataDirectory), recordSchema));
 }

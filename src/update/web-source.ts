@@ -21,30 +21,29 @@ import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.t
 import { UpdateError } from "./errors.ts";
 
 export interface WebSettings {
-  /** The certificates in PEM that replace the certificates of the system (`UPDATE_CA_FILE`). */
+  /** The trusted certificates in PEM, in place of those of the system (`UPDATE_CA_FILE`). */
   readonly ca?: string | undefined;
   readonly clock: Clock;
-  /** Ends a read when it aborts; a later download continues where the read ended. */
+  /** Aborts a read; a later download continues where the read ended. */
   readonly signal?: AbortSignal | undefined;
-  /** The time for an answer to begin; after that, for each `WINDOW_BYTES_MIN` bytes to come. */
+  /** The time limit in ms for an answer to begin, then for every `WINDOW_BYTES_MIN` bytes of it. */
   readonly windowMs?: number;
 }
 
 const WINDOW_MS = 30_000;
-/** The fewest bytes in `windowMs`: slow mobile lines bring more, a server that stalls does not. */
+/** The fewest bytes in `windowMs`: a slow mobile line brings more, a server that hangs does not. */
 const WINDOW_BYTES_MIN = 4096;
 
-/** The limits of one read. */
 interface Reading {
-  /** The most bytes of a file; a longer file is refused when its length or its bytes come. */
+  /** The most bytes of a file; a file whose length or content is longer is refused. */
   readonly lengthMax: number;
-  /** The number of bytes already stored; a server may still answer with the whole file. */
+  /** The number of bytes already stored; the server can send the rest or the whole file. */
   readonly from?: number;
-  /** The time within which the whole answer has to arrive. */
+  /** The time limit in ms for the whole answer. */
   readonly deadlineMs?: number;
 }
 
-/** Reads a small file of a web server whole, with the checks of {@link openWebFile}. */
+/** Reads a small file completely from a web server, with the checks of {@link openWebFile}. */
 export async function readWebFile(
   settings: WebSettings,
   url: string,
@@ -54,11 +53,11 @@ export async function readWebFile(
 }
 
 /**
- * Asks a static web server for a file (docs/updates.md 2.4). A redirect is refused, because it
- * leads to a server that nobody has configured. Every failure ends the connection. `offset`: the
+ * Requests a file from a static web server (docs/updates.md 2.4). A redirect is refused, because it
+ * leads to a server that nobody has configured. Every failure closes the connection. `offset`: the
  * byte of the file at which the body begins; 0: the server sends the whole file. `hasLength`:
- * whether the server gave a length; without a length the body may end because the line broke. The
- * end of `body`, or a `break` out of it, ends the connection.
+ * whether the server gave a length; without it the body can also end because the line broke. The
+ * end of `body`, or a `break` out of it, closes the connection.
  */
 async function openWebFile(settings: WebSettings, url: string, reading: Reading) {
   const { from = 0, lengthMax, deadlineMs } = reading;
@@ -73,7 +72,7 @@ async function openWebFile(settings: WebSettings, url: string, reading: Reading)
     ...(ca !== undefined && { ca }),
     ...(signal && { signal }),
   });
-  // An error after the answer is thrown by the body, so it is ignored here.
+  // After the answer has begun, the body throws each error, so errors of the request are ignored.
   request.on("error", () => undefined);
   const watch = watchOver(request, address, settings, deadlineMs);
   try {
@@ -100,7 +99,7 @@ export function allowedAddress(url: string): URL {
 
 type Watch = ReturnType<typeof watchOver>;
 
-/** Ends a request whose answer stalls or is not complete at its deadline. */
+/** Ends a request whose answer stalls, or is incomplete at its deadline. */
 function watchOver(
   request: ClientRequest,
   address: URL,
@@ -110,7 +109,7 @@ function watchOver(
   const timers: { window?: Timer; deadline?: Timer } = {};
   const watch = {
     bytes: 0,
-    /** Why this watch ended the request, because the connection itself reports no reason. */
+    /** Why a request was ended here; the connection itself reports no reason. */
     fault: undefined as UpdateError | undefined,
     end(): void {
       timers.window?.clear();
@@ -183,7 +182,7 @@ async function* bodyOf(
   }
 }
 
-/** Returns an error as an UpdateError; returns the abort of a caller's signal as it is. */
+/** Returns an error as an UpdateError, but unchanged if the caller's signal has aborted. */
 function asUpdateError(error: unknown, address: URL): unknown {
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (error instanceof UpdateError || name === "AbortError") return error;
@@ -194,9 +193,9 @@ function asUpdateError(error: unknown, address: URL): unknown {
 interface Download {
   readonly web: WebSettings;
   readonly url: string;
-  /** The path for the file, where it stands only when it is whole and verified. */
+  /** The path of the file, which exists only if it is complete and verified. */
   readonly file: string;
-  /** Length and hashes of the file as the signed metadata give them. */
+  /** The length and the hashes of the file in the signed metadata. */
   readonly target: Pick<TargetFile, "path" | "length" | "hashes">;
 }
 
@@ -204,9 +203,9 @@ interface Download {
 const ATTEMPTS_MAX = 5;
 
 /**
- * Downloads a target, unless the verified file is there (docs/updates.md 2.3). What came before a
- * line broke stays next to the file as a partial file and is continued; a file with another length
- * or hash than the signed metadata give is removed.
+ * Downloads a target, unless the verified file exists (docs/updates.md 2.3). If the line breaks,
+ * the bytes that came stay next to the file as a partial file and are continued later; a file whose
+ * length or hash differs from the signed metadata is removed.
  */
 export async function downloadTarget(download: Download): Promise<void> {
   const { file, target } = download;
@@ -218,7 +217,7 @@ export async function downloadTarget(download: Download): Promise<void> {
   await completePart(download, part);
   let fault = await faultOf(part, target);
   if (fault !== undefined && hadPart) {
-    // The partial file of an earlier download may be wrong, so the whole file is read once more.
+    // The partial file of an earlier download can be wrong, so the whole file is downloaded again.
     removeWhole(part);
     await completePart(download, part);
     fault = await faultOf(part, target);
@@ -244,7 +243,7 @@ async function completePart(download: Download, part: string): Promise<void> {
   }
 }
 
-/** Reads the rest of a file into its partial file, which is on disk when the promise resolves. */
+/** Downloads the rest of a file into its partial file, which is then on disk. */
 async function readOn({ web, url, target }: Download, part: string, from: number) {
   const handle = openSync(part, from > 0 ? "r+" : "w", 0o600);
   try {
