@@ -41,7 +41,7 @@ type Reason =
   | "not-yet"
   | "not-in-share";
 
-/** The release that an installation gets, and for each other release why it does not. */
+/** The release that an installation gets, and for each other release why it is not chosen. */
 interface Choice<R extends Release> {
   readonly taken: R | undefined;
   readonly refused: ReadonlyMap<R, Reason>;

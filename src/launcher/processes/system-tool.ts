@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { readOr } from "../../shared/read-or.ts";
 
 const run = promisify(execFile);
-/** The time limit of a tool in ms, because it would wait for ever for a service that hangs. */
+/** The time limit of a tool in ms: it would wait for ever for a service that does not start. */
 const ANSWER_WITHIN_MS = 30_000;
 
 /**

@@ -154,7 +154,7 @@ type Taken = "acknowledged" | { readonly issuedMinor: number } | UndoReason;
 
 type UndoReason =
   | "not-issued"
-  /** The register asked for the report again more often than its own command had announced. */
+  /** The register asked to repeat the report more often than its own command had allowed. */
   | "asked-too-often"
   /** The register did not answer in time, although the line was open. */
   | "no-answer"
