@@ -55,7 +55,7 @@ class Writer {
     this.text(`${head}${rest}`.trimEnd());
   }
 
-  /** Prints lines; the rest of a line that is too long continues below its explanation. */
+  /** Prints lines; the rest of a line that is too long stands below the text that it continues. */
   lines(text: string, mood: Mood): void {
     const columns = this.#columns;
     const lines = columns > 0 ? fitted(forThisSystem(text), columns) : text.split("\n");

@@ -71,8 +71,8 @@ export function changeState(
 const BARRED_MAX = 20;
 
 /**
- * Records the outcome of a switch: a version whose programs failed is barred, any other one is put
- * off. The caller holds the update lock, and can call this twice for one switch.
+ * Records the outcome of a switch: a version whose programs failed is barred; after another failure
+ * it is put off. The caller holds the update lock, and can call this twice for one switch.
  */
 export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   const { to, step, why, bars, atMs } = record;

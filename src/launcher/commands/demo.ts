@@ -114,7 +114,7 @@ async function startOnFreePorts(
   }
 }
 
-/** Prints which programs of the demo do not run; prints nothing if all of them run. */
+/** Prints which programs of the demo had stopped; prints nothing if all of them had stopped. */
 function reportIncomplete({ programs, simulators }: InstallationStatus, output: Output): void {
   const stopped = [
     ...programs.filter(({ state }) => state === "stopped").map(({ program }) => program),

@@ -124,7 +124,7 @@ function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string 
   return filled(template, (name) => String(values[name as keyof typeof values]));
 }
 
-/** The lowest port that replaces a port in use; no system assigns such ports by itself. */
+/** A port in use is replaced by a random one from here; no system assigns these by itself. */
 const FIRST_PORT = 20_100;
 const END_OF_PORTS = 32_000;
 

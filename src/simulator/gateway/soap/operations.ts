@@ -106,7 +106,7 @@ function checkSubAccount(values: Values, { subAccounts }: Account): void {
   }
 }
 
-/** Returns the children of a result element in order; an empty nillable child is left out. */
+/** Returns the children of a result element in order, without nillable ones that have no value. */
 export function resultChildren(
   { response }: Operation,
   result: Result,

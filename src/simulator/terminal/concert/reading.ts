@@ -29,7 +29,7 @@ export interface MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody;
 }
 
-/** The separator of fields, without which digits of two fields could look like a card number. */
+/** The separator of fields; without it, the digits of two fields would be read as one number. */
 const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 

@@ -33,7 +33,7 @@ interface Particulars {
   readonly [argument: string]: FaultArgument | readonly LineTrait[] | undefined;
 }
 
-/** Returns a fault for each description; a fault without particulars has the usual arguments. */
+/** Returns a fault for each description; without particulars it has the shared arguments only. */
 export function faultsOf<N extends string>(
   texts: Readonly<Record<N, string>>,
   particulars: Readonly<Partial<Record<NoInfer<N>, Particulars>>>,

@@ -256,7 +256,7 @@ function blocks(
   }));
 }
 
-/** The largest number of sales in a group of field 60, which has one byte (docs/zvt.md 7.1). */
+/** The largest count of a group in field 60, whose counts have one byte (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
 
 /**
