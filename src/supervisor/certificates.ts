@@ -34,7 +34,7 @@ export function readGiven(name: string, path: string): string {
   }
 }
 
-/** Returns these certificates together with those of Node and of the system. */
+/** Returns the given certificates together with those of Node and of the system. */
 export function trustedWith(certificates: readonly string[]): string[] {
   const known = [...getCACertificates("default"), ...getCACertificates("system")];
   return [...new Set([...known, ...certificates])];
@@ -56,7 +56,7 @@ export function certificateEnds(
   const ends = [
     // A chain of certificates is invalid as soon as the first of its certificates expires.
     ...endsOf("FLEET_CERT_FILE", fleet && own, Math.min),
-    // A file of authorities expires with its last certificate, as it may still hold replaced ones.
+    // A file of authorities expires with its last certificate: the others may have been replaced.
     ...endsOf("FLEET_CA_FILE", fleet && trusted.FLEET_CA_FILE, Math.max),
     ...endsOf("GATEWAY_CA_FILE", trusted.GATEWAY_CA_FILE, Math.max),
   ];

@@ -43,7 +43,7 @@ import { supervisorMigrations } from "./supervisor-schema.ts";
 import { startUpdateChecks } from "./updates/update-checks.ts";
 import { updateFacts } from "./updates/update-facts.ts";
 
-/** How long running tries may continue when the program stops, before they are abandoned. */
+/** How long running tries to send may go on when the program stops, before they are abandoned. */
 const RUNNING_TRIES_GRACE_MS = 3_000;
 const STOP_DEADLINE_MS = 10_000;
 
@@ -102,7 +102,7 @@ async function start(context: ProgramContext): Promise<void> {
     if (config.FLEET_URL !== undefined) await startTelemetry(context, messages, log);
     const daily = startDaily({
       at: config.UPDATE_TIME,
-      idle: () => true, // chores wait for nothing: the database can be copied while tries run
+      idle: () => true, // the daily chores can run even while transactions are sent
       chores: [
         backupChore(databasePath, clock, stores.store, proof),
         retentionChore(database, config.JOURNAL_DAYS, clock),

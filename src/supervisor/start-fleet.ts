@@ -19,13 +19,13 @@ import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
 import { updatesIn } from "./updates/fleet-updates.ts";
 
-/** How long tp-manager may take to answer; a working tp-manager answers at once. */
+/** How long tp-manager may take to answer the fleet's question; it normally answers at once. */
 const ASK_LIMIT_MS = 3_000;
 
 /**
  * Starts the telemetry to a fleet (docs/fleet.md 1.1). An unusable file that the setup names ends
- * the program; after any other fault the kiosk works without its fleet. The fleet part gets one
- * question to tp-manager and no object that could drive the terminal.
+ * the program; after any other fault the kiosk works without its fleet. The fleet part can ask
+ * tp-manager one question, and gets no object that could drive the terminal.
  */
 export function startFleet(
   context: ProgramContext,

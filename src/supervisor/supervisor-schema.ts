@@ -1,7 +1,7 @@
 import type { Migration } from "../shared/store/sqlite.ts";
 import { proofMigration, storeMigration } from "../shared/store/store.ts";
 
-/** Schema of data/supervisor.db. Append steps, never change one. */
+/** The schema of data/supervisor.db in steps: append steps, never change a step. */
 export const supervisorMigrations: readonly Migration[] = [
   `
   CREATE TABLE transactions (
@@ -191,7 +191,7 @@ export const supervisorMigrations: readonly Migration[] = [
   CREATE TABLE ambiguous_sends (sends INTEGER NOT NULL) STRICT;
   INSERT INTO ambiguous_sends VALUES (0);
   `,
-  // Adds the marks of this database and of the journal, and the losses of this database.
+  // Adds the identities of this database and of the journal, and the losses of this database.
   `
   ${storeMigration}
   CREATE TABLE store_count (count INTEGER NOT NULL) STRICT;
@@ -226,7 +226,7 @@ export const supervisorMigrations: readonly Migration[] = [
   `
   DROP INDEX outbox_due;
   `,
-  // Writes fewer pages for each item: one index finds due and claimed items, one table has counts.
+  // Writes fewer pages per item: one index for due and claimed items, one table for counts.
   `
   DROP INDEX outbox_claimed;
   DROP INDEX outbox_send_due;
@@ -280,7 +280,7 @@ export const supervisorMigrations: readonly Migration[] = [
       AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0));
   `,
   },
-  // Adds indexes of closed items and of returns; a payment that goes well has no row in them.
+  // Adds indexes of closed items and of returns; a smooth payment has no row in these indexes.
   {
     goesOn: `
   CREATE INDEX outbox_closed ON outbox (sequence) WHERE state = 'closed';
@@ -360,7 +360,7 @@ export const supervisorMigrations: readonly Migration[] = [
   `,
   },
   proofMigration,
-  // Adds the id of the last loss before an order; 0: none, or a lost database may have had it.
+  // Adds the last loss before an order came; 0: none, or a lost database may have had the order.
   { goesOn: "ALTER TABLE outbox ADD COLUMN after_loss INTEGER NOT NULL DEFAULT 0;" },
   // Adds the id of the newest notification when an operation was requested; NULL: not recorded.
   { goesOn: "ALTER TABLE gateway_operations ADD COLUMN after_notification INTEGER;" },

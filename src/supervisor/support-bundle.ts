@@ -81,7 +81,7 @@ function maskedLine(line: string, mask: Mask): string {
   }
 }
 
-/** Masks the names, texts and numbers in a JSON value one by one, so that it stays JSON. */
+/** Masks each name, text and number of a JSON value separately, so that the value stays JSON. */
 function maskedValue(value: unknown, mask: Mask): unknown {
   if (typeof value === "string") return mask(value);
   if (typeof value === "number") return mask(`${value}`) === `${value}` ? value : mask(`${value}`);

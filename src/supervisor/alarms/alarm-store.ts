@@ -6,11 +6,11 @@ import type { AlarmLog, Logger } from "../../shared/process/logger.ts";
 import { inTransaction, Tables } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 
-/** How many alarms are stored: the alarms of months, even at a kiosk with many faults. */
+/** The largest number of stored alarms: those of months, even at a kiosk with many faults. */
 const ALARMS_KEPT = 1_000;
-/** How long an equal alarm is not stored again; a lasting condition's alarm is stored only once. */
+/** For this long an equal alarm is not stored again; a lasting condition's alarm is stored once. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
-/** The alarms about an order that each repeated hand-off, notification or send raises again. */
+/** Alarms about one order that each repeated hand-off, notification or send raises again. */
 const repeating: readonly string[] = [
   "transaction-changed",
   "gateway-operation-failed",
@@ -35,7 +35,7 @@ export class AlarmStore extends Tables {
     return tapAlarms(log, (alarm) => this.#add(alarm));
   }
 
-  /** Stores a request of the fleet, which becomes an event of the kiosk. */
+  /** Stores a request of the fleet, which tp-manager publishes as an event of the kiosk. */
   noteRequest(ask: string, id: string): void {
     const message = `the fleet asked for: ${ask}`;
     const about = { orderId: null, transactionId: null, about: id };
@@ -51,7 +51,7 @@ export class AlarmStore extends Tables {
     return { origin: this.#origin, alarms: this.all(sql, from, limit) };
   }
 
-  /** Forgets all lasting alarms but these, so that the alarm of a returning condition is stored. */
+  /** Forgets the other lasting alarms, so that a condition that returns stores its alarm again. */
   keepLasting(alarms: readonly string[]): void {
     const sql = "DELETE FROM lasting_alarms WHERE alarm NOT IN (SELECT value FROM json_each(?))";
     this.run(sql, JSON.stringify(alarms));
@@ -82,7 +82,7 @@ export class AlarmStore extends Tables {
     });
   }
 
-  /** Whether an equal alarm was stored lately; never, for most alarms about an order. */
+  /** Whether an equal alarm was stored within a day; false for most alarms about an order. */
   #isRepeated(raised: RaisedAlarm, nowMs: number): boolean {
     const { alarm, message, orderId, transactionId, about } = raised;
     const subject = [orderId, transactionId, about];

@@ -1,7 +1,7 @@
 /**
  * Why a connection to the broker is missing. "failed": no connection, a refused login, or a broker
- * that stops or falls silent. "closed": the broker closed the connection without a reason, which
- * repeatedly means a twin. "twin": another client uses the same name.
+ * that stops or falls silent. "closed": the broker closed the connection without a reason; several
+ * of these in a row mean a twin. "twin": another client uses the name of this kiosk.
  */
 export type LostBecause = "failed" | "closed" | "twin";
 
@@ -31,14 +31,14 @@ export interface Outgoing {
 
 export interface Incoming {
   readonly payload: Buffer;
-  /** Whether the broker had stored the message from an earlier time: it is no present request. */
+  /** Whether the broker had stored the message earlier; such a message is no present request. */
   readonly retained: boolean;
 }
 
-/** The outcome of a message. "refused": the broker will never accept the message. */
+/** The outcome of sending a message. "refused": the broker will never accept the message. */
 export type Sent = "taken" | "refused" | "lost";
 
-/** An accepted connection to the broker. */
+/** A connection that the broker has accepted. */
 export interface BrokerConnection {
   /** How many messages may wait for the broker's acknowledgement at the same time. */
   readonly window: number;
@@ -49,7 +49,7 @@ export interface BrokerConnection {
 }
 
 export interface BrokerListener {
-  /** Is called once, when the connection is lost; the listener is not called afterwards. */
+  /** Called once, when the connection is lost; no function of the listener is called later. */
   lost(because: LostBecause, text: string): void;
   received(message: Incoming): void;
 }
@@ -73,7 +73,6 @@ export type ToThread =
   | { readonly say: "close" }
   | { readonly say: "alive" };
 
-/** A message of the thread to the supervisor. */
 export type FromThread =
   | { readonly say: "connected"; readonly window: number }
   | { readonly say: "sent"; readonly id: number; readonly sent: Sent }

@@ -36,7 +36,7 @@ const head = {
 /** The first members of each document that the kiosk queues until the broker has it. */
 const kept = {
   ...head,
-  /** A number that grows by one; the document of a missing number was dropped or is on its way. */
+  /** The document's number, one more than the last; a missing number was dropped or is late. */
   sequence: count,
 };
 
@@ -180,7 +180,7 @@ export const fleetDocuments = {
       /** The number of an end of day's transactions, of all card applications together. */
       transactions: count.nullable(),
       sumMinor: minor.nullable(),
-      /** The terminal's sum minus the journal's sum. */
+      /** The terminal's total of the day minus the journal's total, in minor units. */
       differenceMinor: minor.nullable(),
       currency: currency.nullable(),
     }),
@@ -247,7 +247,7 @@ export const fleetDocuments = {
 
 export type FleetName = keyof typeof fleetDocuments;
 export type DocumentOf<N extends FleetName> = z.infer<(typeof fleetDocuments)[N]["schema"]>;
-/** A document without the members of {@link head}. */
+/** A document without the members that every document has ({@link head}). */
 export type ContentOf<N extends FleetName> = Omit<DocumentOf<N>, keyof typeof head>;
 export type Outcome = z.infer<typeof outcome>;
 export const outcomes = outcome.options;

@@ -28,7 +28,7 @@ export interface LinkParts {
   readonly random: () => number;
 }
 
-/** After how many failed tries to connect the next failure is logged. */
+/** Of so many consecutive failures to connect to the broker, only the first is logged. */
 const LOGGED_EVERY = 20;
 /** How long a connection has to last so that the wait before the next try is short again. */
 const STEADY_MS = 60_000;
@@ -104,7 +104,7 @@ export class FleetLink {
   #send(connection: BrokerConnection, { sequence, name, content, atMs }: QueuedDocument): boolean {
     const { store, clock } = this.#parts;
     this.#sentUpTo = sequence;
-    // A clock that was set back does not extend the time until a document expires.
+    // The age is at least 0, so that a clock that was set back does not let a document live longer.
     const ageSeconds = Math.max(Math.floor((clock.now() - atMs) / 1000), 0);
     const expirySeconds = name === undefined ? 0 : fleetDocuments[name].expirySeconds;
     const leftSeconds = expirySeconds === null ? null : expirySeconds - ageSeconds;
@@ -139,7 +139,7 @@ export class FleetLink {
       if (!connection || this.#stopped) return;
       this.#failures = this.#faults++;
       this.#lost("failed", "the queue of the kiosk cannot be used");
-      // After an orderly end the broker publishes no last will, so the kiosk sends "lost" itself.
+      // The broker publishes no last will after an orderly end, so the kiosk sends "lost" as state.
       void connection.send(this.#state("lost", null));
       void connection.close();
     }
@@ -281,13 +281,13 @@ const FIRST_MS = 1_000;
 /** The time over which all kiosks of a broker spread their first tries after its restart. */
 const SPREAD_MS = 30_000;
 const LONGEST_MS = 15 * 60_000;
-/** The longest of the first waits between tries to connect while another client uses our name. */
+/** The longest wait before the first tries to connect again while another client uses our name. */
 const TWIN_MS = 10 * 60_000;
 
 /**
- * Returns the wait before the next try to connect: a random time between a wait that doubles with
- * each failure (at most half of the limit) and a limit. So a thousand kiosks return over {@link
- * SPREAD_MS} after a short outage, and evenly over the longest wait after a long outage.
+ * Returns the wait before the next try to connect, at random between a shortest wait, which doubles
+ * with each failure up to half of the longest, and a longest wait. So a thousand kiosks return over
+ * {@link SPREAD_MS} after a short outage, and evenly over LONGEST_MS after a long one.
  */
 export function reconnectDelayMs(because: LostBecause, failures: number, random: number): number {
   const doubled = FIRST_MS * 2 ** Math.min(Math.max(failures - 1, 0), 20);

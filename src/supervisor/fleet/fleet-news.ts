@@ -21,7 +21,7 @@ export class FleetNews {
   readonly #kiosk: string;
   readonly #payments: boolean;
 
-  /** `kiosk`: FLEET_ID; `payments`: FLEET_PAYMENTS. */
+  /** `kiosk`: the id of this kiosk (FLEET_ID); `payments`: whether payments are reported. */
   constructor(store: FleetStore, kiosk: string, payments: boolean) {
     this.#store = store;
     this.#kiosk = kiosk;
@@ -33,7 +33,7 @@ export class FleetNews {
     return this.#store.figure("event") ?? null;
   }
 
-  /** Queues the events that tp-manager answered; a new fleet or journal gets no earlier events. */
+  /** Queues the events that tp-manager answered; of a new fleet or journal only later events. */
   take({ events, lastId }: FleetNewsAnswer): void {
     const { after } = this;
     if (after === null || lastId < after) {
@@ -51,7 +51,7 @@ export class FleetNews {
   /** Queues the alarms of conditions that have begun or ended. */
   takeConditions(conditions: readonly Condition[], nowMs: number): void {
     const raised = this.#store.raisedAlarms;
-    // An alarm that an older version raised under its former name also ends under that name.
+    // An alarm that an older version began under the alarm's former name also ends under that name.
     const namesOf = ({ row: { alarm, formerly = alarm } }: Condition) => [alarm, formerly];
     const present = new Set(conditions.flatMap(namesOf));
     const over = raised.filter((alarm) => !present.has(alarm));
@@ -169,7 +169,7 @@ export class FleetNews {
     this.#queue(name, content, atMs, `event ${id} ${atMs}`);
   }
 
-  /** Queues a document; one that its schema refuses is dropped, as it may hold a person's text. */
+  /** Queues a document. It is dropped if its schema refuses it, as it may hold a person's text. */
   #queue(name: Queued, content: object, atMs: number, about: string): void {
     const id = idOf(`${this.#kiosk} ${about}`);
     const head = { version: FLEET_VERSION, id, kiosk: this.#kiosk, at: isoTime(atMs) };

@@ -36,7 +36,7 @@ export interface RequestParts {
 }
 
 const REQUEST_BYTES_MAX = 4_096;
-/** The longest time to a request's expiry: a day, and five minutes between two clocks. */
+/** The longest time to a request's expiry: a day, and five minutes by which clocks may differ. */
 const EXPIRY_MAX_MS = 86_400_000 + 300_000;
 const PER_HOUR_MAX = 30;
 const LOGGED_EVERY_MS = 60_000;
@@ -168,7 +168,7 @@ export class FleetRequests {
     if (!hold) return refused("hold-used-up");
     const isOurs = updates.holdUntil(hold.untilMs);
     if (!isOurs && days > 0) return refused("held-on-the-spot");
-    // The fleet's own hold ends even while an operator holds: its expiry must raise no alarm.
+    // The fleet's hold ends even while an operator holds updates: its expiry must raise no alarm.
     store.together(() => {
       // Holds of other versions end, because only the version that is offered now may be held.
       for (const other of store.runningHolds) {

@@ -3,7 +3,7 @@ import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
 
-/** The answer of tp-manager. "silent": it does not listen. "slow": no readable answer came. */
+/** What tp-manager answered. "silent": it does not listen. "slow": no readable answer came. */
 export type TpManagerReply = FleetNewsAnswer | "silent" | "slow";
 
 interface StateFacts {

@@ -6,7 +6,7 @@ import { type Migration, openDatabase, Tables } from "../../shared/store/sqlite.
 import type { Clock } from "../../shared/time.ts";
 import { type FleetName, fleetDocuments } from "./documents.ts";
 
-/** Schema of data/fleet.db. Append steps, never change one. */
+/** The schema of data/fleet.db in steps: append steps, never change a step. */
 const fleetMigrations: readonly Migration[] = [
   `
   -- Documents that the broker does not have yet, oldest first.
@@ -42,7 +42,7 @@ const fleetMigrations: readonly Migration[] = [
 /** The largest number of queued documents, some 2 MB: a week of a busy kiosk. */
 const DOCUMENTS_MAX = 5_000;
 
-/** How long a request is remembered: longer than it is valid, even if the clock is set. */
+/** How long a request is remembered: longer than it can be valid, even if the clock is changed. */
 const REMEMBERED_MS = 30 * 86_400_000;
 
 export interface QueuedDocument {
@@ -53,7 +53,7 @@ export interface QueuedDocument {
   readonly content: Record<string, unknown>;
 }
 
-/** The names of stored numbers: the last event that was read, and counters. */
+/** The names of the stored numbers: the id of the last event that was read, and counters. */
 type Figure = "event" | "dropped" | "alarms" | `payments ${string}`;
 
 /**
@@ -163,7 +163,7 @@ export class FleetStore extends Tables {
     return this.all<{ alarm: string }>(sql).map(({ alarm }) => alarm);
   }
 
-  /** Stores a request before it is carried out, on disk; false: the request is known. */
+  /** Stores a request on disk before it is carried out; false: it was stored earlier already. */
   remember(requestId: string, nowMs: number): boolean {
     this.database.exec("PRAGMA synchronous = FULL");
     try {
@@ -204,7 +204,7 @@ const HOLDS_MS = 14 * 86_400_000;
 const DAY_MS = 86_400_000;
 
 interface Hold {
-  /** The total time of the holds that have ended. */
+  /** How long the version was held in total by holds that have ended. */
   readonly usedMs: number;
   /** When the present hold began; null: no hold runs. */
   readonly fromMs: number | null;
@@ -213,19 +213,19 @@ interface Hold {
 
 export const noHold: Hold = { usedMs: 0, fromMs: null, untilMs: null };
 
-/** Returns whether a hold runs; setting the clock back ends it, because its length is uncertain. */
+/** Whether an update is held now; a clock that was set back ends the hold: its end is unclear. */
 export function isHeld({ fromMs, untilMs }: Hold, nowMs: number): boolean {
   return fromMs !== null && untilMs !== null && fromMs <= nowMs && nowMs < untilMs;
 }
 
-/** Ends the present hold now: adds the time that it lasted, at most to its planned end. */
+/** Ends the present hold of an update: adds how long it lasted, at most until its planned end. */
 export function ended({ usedMs, fromMs, untilMs }: Hold, nowMs: number): Hold {
   if (fromMs === null || untilMs === null) return { usedMs, fromMs: null, untilMs: null };
   const lasted = nowMs < fromMs ? untilMs - fromMs : Math.min(nowMs, untilMs) - fromMs;
   return { usedMs: usedMs + lasted, fromMs: null, untilMs: null };
 }
 
-/** Returns a hold of `days` days from now, or fewer if fewer are left; undefined: none is left. */
+/** Returns a hold of an update for `days` days, or for those left; undefined: no day is left. */
 export function held(before: Hold, days: number, nowMs: number): Hold | undefined {
   const { usedMs } = ended(before, nowMs);
   const leftMs = HOLDS_MS - usedMs;

@@ -42,10 +42,10 @@ export class Fleet {
     this.#requests = new FleetRequests(parts, this.#link);
   }
 
-  /** Begins the first round and the connection at once. */
+  /** Reads the state of both programs and connects to the broker for the first time, at once. */
   start(): void {
     const { clock, random } = this.#parts;
-    // The first time is random, so that kiosks that start together publish at different times.
+    // The first figures are sent at a random time, because many kiosks may start at once.
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * random();
     this.#rounds.nudge();
     this.#link.start();

@@ -23,15 +23,15 @@ const CONNECT_LIMIT_MS = 30_000;
 const ACKNOWLEDGE_LIMIT_MS = 60_000;
 const CLOSE_LIMIT_MS = 1_000;
 const WINDOW_MAX = 16;
-/** The largest packet that is accepted, far above any request of the fleet. */
+/** The largest packet that is accepted of the broker, far above any request of the fleet. */
 const PACKET_BYTES_MAX = 16_384;
 /** How many bytes a broker may send within {@link FLOOD_MS}; more ends the connection. */
 const FLOOD_BYTES = 65_536;
 const FLOOD_MS = 10_000;
 
-/** The reason code of a session that another client uses now (MQTT 5.0, 2.4). */
+/** The reason code of a lost connection: another client uses our client id (MQTT 5.0, 2.4). */
 const SESSION_OF_ANOTHER = 0x8e;
-/** The reason codes of a message that the broker will never accept. */
+/** The MQTT reason codes of a message that the broker will never accept. */
 const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
 
 /** Connects with MQTT 5 (docs/fleet.md 3.1). */
@@ -62,7 +62,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
     });
 }
 
-/** Limits how much the broker may send, because the package buffers packets of up to 256 MB. */
+/** Limits what the broker may send, because the mqtt package buffers packets of up to 256 MB. */
 function watchFlood(client: MqttClient, clock: Clock): void {
   let bytes = 0;
   let fromMs = clock.monotonicMs();
@@ -79,7 +79,7 @@ function optionsOf(settings: BrokerSettings, will: Outgoing, timerVariant: Timer
   const { protocol, hostname, port } = new URL(settings.url);
   const isSecure = protocol === "mqtts:";
   return {
-    // The address is given in parts, because the package parses a text by a deprecated function.
+    // The address is given in parts: the mqtt package parses a URL by a deprecated function.
     protocol: isSecure ? "mqtts" : "mqtt",
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
@@ -111,7 +111,7 @@ function optionsOf(settings: BrokerSettings, will: Outgoing, timerVariant: Timer
   };
 }
 
-/** Returns the repeating timers that the package needs for the keep-alive, on our clock. */
+/** Returns the repeating timers that the mqtt package needs for its keep-alive, on our clock. */
 function timersOn(clock: Clock) {
   const timers = new Map<number, Timer>();
   let last = 0;
@@ -151,7 +151,7 @@ interface ConnectionParts {
 class MqttConnection implements BrokerConnection {
   readonly #parts: ConnectionParts;
   readonly #unanswered = new Set<(sent: Sent) => void>();
-  /** Each function sends one message that waits because too many are not acknowledged yet. */
+  /** Functions that each send one message, once earlier messages have been acknowledged. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
   #isOver = false;
@@ -245,7 +245,7 @@ class MqttConnection implements BrokerConnection {
     client.stream?.destroy();
   }
 
-  /** Ends a lost connection, but only after the package's callback that may be running. */
+  /** Ends a lost connection after the callback of the mqtt package that may be running. */
   #lose(because: LostBecause, text: string): void {
     if (this.#isOver) return;
     this.#end();

@@ -13,9 +13,9 @@ import type {
   ToThread,
 } from "./broker.ts";
 
-/** The longest time to a connection, above all time limits inside the thread together. */
+/** The longest time until the thread has connected, above the time limits inside the thread. */
 const CONNECT_LIMIT_MS = 75_000;
-/** The pause between questions whether the thread lives, and the longest wait for its answer. */
+/** The pause between two checks that the thread lives, and the longest wait for its answer. */
 const ALIVE_EVERY_MS = 30_000;
 const CLOSE_LIMIT_MS = 1_500;
 /** The limit of the thread's heap; a connection needs a few megabytes. */
@@ -52,7 +52,7 @@ class BrokerThread implements BrokerConnection {
     this.#listener = listener;
     const worker = new Worker(script, {
       workerData,
-      // The program's output must not contain lines that the package prints.
+      // The program's output must not contain lines that the mqtt package prints.
       stdout: true,
       stderr: true,
       resourceLimits: {

@@ -2,10 +2,10 @@ import { formatMajor } from "../../shared/money.ts";
 
 const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
 export type AnswerField = (typeof answerFields)[number];
-/** The compared fields of a refusal; its amount is not compared, as it may be 0 or the whole. */
+/** The compared fields of a refusal; its amount may be 0 or the whole, so it is not compared. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
-/** What an answer must be about (docs/rules/21-agree.md); a missing member is not compared. */
+/** What an answer must agree with (docs/rules/21-agree.md); a missing member is not compared. */
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;
@@ -13,7 +13,7 @@ export interface AskedFor {
   readonly amountMinor?: number | null;
   readonly currency?: string;
   readonly exponent?: number;
-  /** The fields that a successful result must name, or it may be the result of another request. */
+  /** The fields that a successful answer must name; without them it might be another request's. */
   readonly needed: readonly AnswerField[];
 }
 

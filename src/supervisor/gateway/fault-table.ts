@@ -19,9 +19,9 @@ export interface FaultRow {
   readonly meaning: string;
   /** Whether the gateway may have taken the order although no answer says so. */
   readonly ambiguous: boolean;
-  /** Whether an operation with this end is unknown, because a proxy may have answered. */
+  /** Whether a confirm, cancel or refund stays unknown, because a proxy may have answered. */
   readonly ambiguousOnce: boolean;
-  /** Whether an item is parked after a day in which it got answers of this kind only. */
+  /** Whether a transaction is parked after a day in which it got only answers of this class. */
   readonly parkAfterADay: boolean;
   /** Whether the fault stays until an operator corrects a setting or the gateway's certificate. */
   readonly misconfigured: boolean;
@@ -46,10 +46,10 @@ const retry =
   (meaning: string, ...marks: Mark[]): FaultRow =>
     row("retry", waits, meaning, ...marks);
 const [queue, item, both, nobody] = [retry("queue"), retry("item"), retry("both"), retry("nobody")];
-/** The columns of the table for answers after which the gateway may have carried out a request. */
+/** The marks of rows for answers after which the gateway may have carried out the request. */
 const processed = ["ambiguous", "parkAfterADay"] as const;
 
-/** What each possible end of a try means (docs/design.md 8.3). */
+/** What each class of a try to reach the gateway means for what was sent (docs/design.md 8.3). */
 export const faultTable = {
   sent: row("sent", "nobody", "HTTP 2xx and code 0"),
 

@@ -84,7 +84,7 @@ export function unsendable(why: string): Verdict {
   return verdict("unsendable", { description: why });
 }
 
-/** The class of each failure: if no byte of the request was written, and if some may have been. */
+/** The class of a failed try: without a written byte of the request, and with written bytes. */
 const classesOfFailure: Readonly<Record<FailureCause, readonly [TryClass, TryClass]>> = {
   certificate: ["certificate", "lost-answer"],
   socket: ["unreachable", "lost-answer"],
@@ -92,7 +92,7 @@ const classesOfFailure: Readonly<Record<FailureCause, readonly [TryClass, TryCla
   stopped: ["stopped", "interrupted"],
 };
 
-/** Returns the class of a SOAP result; code 0 (done) contradicts an HTTP status of a failure. */
+/** Returns a try's class by the SOAP code; code 0 with an HTTP failure is an unreadable answer. */
 function classOfResult(httpStatus: number, code: number): TryClass {
   if (code === 1) return "credentials-refused"; // docs/gateway.md 2.6
   if (code !== 0) return "order-refused";

@@ -22,7 +22,7 @@ import { type GatewaySettings, orderAskedFor, orderRequestOf } from "./order-req
 import { createOrderWriter } from "./order-writer.ts";
 import { createSoapWriter, type SoapMessage } from "./soap-writer.ts";
 
-/** The length to which a description is cut; longer texts are pages of other servers. */
+/** The length to which the gateway's description is cut; longer texts are other servers' pages. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
 
 export interface GatewayReply {
@@ -136,10 +136,10 @@ function createLookup(settings: GatewaySettings, transport: HttpTransport): Look
   };
 }
 
-/** Our own answer to lookups of `.` and `..`, which would change the URL's path even if encoded. */
+/** The answer to a lookup of `.` or `..`, which is not sent: the id would change the URL's path. */
 const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
 
-/** Returns a lookup's result as text; if credentials are refused, with the setting to check. */
+/** Returns a lookup's result as text, with the setting to check if the credentials are refused. */
 function lookupText(
   { description, httpStatus }: Pick<Verdict, "description" | "httpStatus">,
   { GATEWAY_API_KEY: apiKey, GATEWAY_PWD }: GatewaySettings,

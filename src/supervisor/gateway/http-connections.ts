@@ -72,7 +72,6 @@ export class HttpExchange {
     this.onGivenUp();
   }
 
-  /** Ends the exchange with a fault of the connection. */
   failWith(error: Error): void {
     const { code = "" } = error as NodeJS.ErrnoException;
     const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code);
@@ -90,7 +89,7 @@ export class HttpExchange {
 
 function textOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
-  // A host with several addresses fails with one error for each of them.
+  // A host with several addresses fails with one error for each address.
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [];
   const texts = [error, ...causes].map(({ message }) => message).filter((text) => text !== "");
   return [code, ...new Set(texts)].filter((text) => text !== undefined).join(": ");
@@ -127,7 +126,7 @@ interface Settings {
  * that is being closed would stay without an answer.
  */
 export const IDLE_MS = 2_000;
-/** The most pieces of a chunked answer that are read here; a longer one goes to `readOther`. */
+/** The largest number of chunks that are read here; `readOther` reads an answer with more. */
 const CHUNKED_PIECES_MAX = 16;
 
 /**
@@ -178,7 +177,6 @@ interface ConnectionListener {
 
 const CLOSED = "the answer did not come: the connection was closed";
 
-/** One connection with the exchange that it carries. */
 class Connection {
   readonly #origin: string;
   readonly #socket: Socket;
@@ -273,7 +271,7 @@ class Connection {
     }
   }
 
-  /** Without a plain head: waits for the rest of the head, or leaves the answer to `readOther`. */
+  /** Waits for the rest of an incomplete head; leaves an unusual head to `readOther`. */
   #withoutHead(exchange: HttpExchange): void {
     const isOver = this.#received > HEAD_BYTES_MAX || this.#all().includes("\r\n\r\n");
     if (isOver || this.#settings.readOther) this.#leave(exchange);

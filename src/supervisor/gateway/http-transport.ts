@@ -121,7 +121,7 @@ const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_MS };
 
 /**
  * Returns the environment for the proxy support of Node; undefined: no proxy is used. A proxy is
- * used for https only, so that it reads nothing, and never for an address of this machine.
+ * used for https only, so that the proxy reads nothing, and never for an address of this machine.
  */
 function proxyFor(
   url: string,
@@ -177,7 +177,7 @@ function endBy(request: ClientRequest, exchange: HttpExchange): void {
 
 /**
  * Reads an answer of any form to a request that was written: Node's client gets the bytes that have
- * come and those that follow, and whatever it writes is dropped.
+ * come and those that follow, and what Node's client writes is dropped.
  */
 function readByNode(
   exchange: HttpExchange,
@@ -204,6 +204,6 @@ function readByNode(
   socket.on("end", () => void carried.push(null));
   socket.on("error", (error) => carried.destroy(error));
   socket.on("close", () => carried.destroy());
-  // After this answer the connection is closed and not used again.
+  // After this answer the connection is closed, so that no other request uses it.
   carried.on("close", () => socket.destroy());
 }

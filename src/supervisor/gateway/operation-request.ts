@@ -27,7 +27,7 @@ const neededFields: Readonly<Record<OperationKind, readonly AnswerField[]>> = {
   refund: ["transactionPublicId", "amount", "currency"],
 };
 
-/** Returns what an operation's answer has to be about (docs/rules/21-agree.md). */
+/** Returns what the answer to an operation must agree with (docs/rules/21-agree.md). */
 export function operationAskedFor(request: OperationRequest): AskedFor {
   const { kind, transactionPublicId, amountMinor, currency, exponent } = request;
   return { transactionPublicId, amountMinor, currency, exponent, needed: neededFields[kind] };

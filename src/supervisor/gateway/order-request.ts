@@ -40,7 +40,7 @@ export function orderRequestOf(transaction: Transaction, settings: GatewaySettin
   };
 }
 
-/** Returns what the answer to `generate` must agree with; the gateway may name none of it. */
+/** Returns what the answer to `generate` must agree with; the answer may leave out each value. */
 export function orderAskedFor(transaction: Transaction): AskedFor {
   const { orderId, amountMinor, currency, exponent } = transaction;
   return { merchantReference: orderId, amountMinor, currency, exponent, needed: [] };

@@ -14,7 +14,7 @@ const opening = new RegExp(
     `<(${NAME}):Envelope${ATTRIBUTES}><\\1:Body${ATTRIBUTES}>` +
     `<(${NAME}):(${NAME})Response${ATTRIBUTES}><\\5Result${ATTRIBUTES}>`,
 );
-/** An element with a text. Its parts exclude each other, so that matching takes linear time. */
+/** The pattern of an element with a text; its parts exclude each other, for linear time. */
 const leaf = new RegExp(
   `<(${NAME})${ATTRIBUTES}>(${TEXT}(?:&(?:amp|lt|gt|quot|apos);${TEXT})*)</\\1>`,
   "y",

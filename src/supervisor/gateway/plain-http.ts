@@ -9,13 +9,13 @@ export interface PlainHead {
   readonly headBytes: number;
   /** The length of the body in bytes; null: the body comes in chunks. */
   readonly bodyBytes: number | null;
-  /** For how long the other side keeps the idle connection open; 0: not at all. */
+  /** For how many ms the server keeps the idle connection open; 0: the server closes it at once. */
   readonly keptMs: number;
 }
 
 /** The longest head of an answer in bytes, as in Node. */
 export const HEAD_BYTES_MAX = 16 * 1024;
-/** How long before the server's limit an idle connection is given up: a late request gets lost. */
+/** How long before the server's limit we close an idle connection, so that no request is lost. */
 const EARLY_MS = 1_000;
 
 const statusLine = /^HTTP\/1\.1 ([2-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
@@ -24,8 +24,8 @@ const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]
 const bodiless = new Set(["204", "304"]);
 
 /**
- * Returns the head at the start of an answer, with the headers that are used here and the header
- * `also`; undefined: the head is not complete, or not plain.
+ * Returns the head at the start of an answer, with the headers that the sender uses and the header
+ * `also`; undefined: the head is not complete, or not in the plain form.
  */
 export function readPlainHead(piece: Buffer, also?: string): PlainHead | undefined {
   const text = piece.toString("latin1", 0, Math.min(piece.length, HEAD_BYTES_MAX));
@@ -41,7 +41,7 @@ export function readPlainHead(piece: Buffer, also?: string): PlainHead | undefin
   return { httpStatus: Number(status), headers, headBytes: end + 4, bodyBytes, keptMs };
 }
 
-/** Returns the headers that are used here; undefined: a header is not plain, or occurs twice. */
+/** Returns the headers that the sender uses; undefined: a header is not plain, or occurs twice. */
 function headersOf(
   lines: readonly string[],
   also: string | undefined,

@@ -26,8 +26,8 @@ const parser = new XMLParser({
 
 /**
  * Reads `<operation>Response/<operation>Result` or a Fault out of an envelope. Money depends on the
- * result, so there must be exactly one, with one whole-number code. A document type is refused,
- * because it could define entities.
+ * result, so there must be exactly one result, with one whole-number code. A document type is
+ * refused, because it could define entities.
  */
 export function readSoapAnswer(operation: string, text: string): SoapAnswer {
   const plain = readPlainAnswer(operation, text);

@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import type { Client, IHttpClient } from "soap";
 import { assetFile } from "../../shared/version-files.ts";
 
-/** A SOAP request, ready to be posted. */
 export interface SoapMessage {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,7 +17,7 @@ export interface SoapParameters {
 const WSDL_ADDRESS = "https://gateway.invalid";
 
 /**
- * Returns what writes the requests of one service by its WSDL, with the `soap` package, which is
+ * Returns the writer of one SOAP service's requests, by its WSDL and the `soap` package, which is
  * loaded for the first request. Requests are sent by http-transport.ts, because the package does
  * not report whether a request was written when the connection broke. Answers are read by
  * soap-answer.ts, because the package lets an answer reach Object.prototype and reads `0 nonsense`
@@ -28,7 +27,7 @@ export function createSoapWriter(service: string, gatewayUrl: string) {
   const base = gatewayBase(gatewayUrl);
   let loading: Promise<Client> | undefined;
   return {
-    /** Rejects if the installation is broken, because a file or the package is missing. */
+    /** Rejects if the installation is broken, because a file or the soap package is missing. */
     async write(operation: string, parameters: SoapParameters): Promise<SoapMessage> {
       loading ??= loadClient(service, base);
       const client = await loading;
@@ -50,7 +49,7 @@ export function gatewayBase(gatewayUrl: string): string {
   return gatewayUrl.replace(/\/+$/, "");
 }
 
-/** An HTTP client for the package that sends nothing and passes the request to `take`. */
+/** An HTTP client for the soap package that sends nothing and passes the request to `take`. */
 const capture: Pick<IHttpClient, "request"> = {
   request(_url, body, callback, headers, options) {
     options?.["take"](headers, body);

@@ -26,9 +26,9 @@ export class Intake {
 
   /**
    * Stores a transaction with its position in the outbox, on disk when this returns. A known
-   * transaction changes nothing; one with another content throws {@link MessageRefused}. A
-   * transaction that a lost database may have sent is looked up first (docs/rules/17-loss.md).
-   * `isFirst`: the transaction was never handed off before.
+   * transaction changes nothing; another content of it throws {@link MessageRefused}. A transaction
+   * that a lost database may have sent is looked up first (docs/rules/17-loss.md). `isFirst`: the
+   * transaction was never handed off before.
    */
   store(given: Transaction, isFirst?: boolean): void {
     const { store, losses, forwarder, clock, log } = this.#parts;

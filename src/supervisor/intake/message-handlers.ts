@@ -68,7 +68,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
   };
 }
 
-/** Waits at most `waitMs` for the end of a transaction's first try; null: it is unknown here. */
+/** Waits at most `waitMs` for the end of a transaction's first try; null: the end is not known. */
 async function deliveryOf(
   { store, watch, forwarder }: HandlerParts,
   transactionId: string,

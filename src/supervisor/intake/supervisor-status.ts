@@ -23,7 +23,7 @@ export interface StatusParts {
   readonly version: string;
   readonly updates?: () => SupervisorStatus["updates"];
   readonly certificates?: () => SupervisorStatus["certificates"];
-  /** Proves that the database can be written; missing: that is not checked. */
+  /** Proves that the database can be written; missing: the database is not checked. */
   readonly proof?: WriteProof;
 }
 

@@ -93,7 +93,7 @@ export function readMapi(document: Buffer, secrets: readonly DigestSecret[]) {
   }
   const signedWith = signerOf(signed, Buffer.from(digest, "hex"), secrets);
   if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);
-  // A wrong digest of CDATA may still be the gateway's, because XML writers digest it differently.
+  // With CDATA even the gateway's digest may differ, because XML writers digest CDATA differently.
   return document.includes(CDATA_OPENING)
     ? refusal("wrong-digest", "wrong digest of a result with CDATA", true)
     : refusal("wrong-digest", "wrong digest");

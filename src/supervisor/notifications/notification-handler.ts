@@ -28,7 +28,7 @@ export interface NotificationHandlerParts {
 const AMOUNT_DIGITS_MAX = 12;
 const LOGGED_EVERY_MS = 60_000;
 
-/** "taken": stored now or before. "refused": not genuine or not ours. "put-off": to be repeated. */
+/** "taken": stored now or earlier. "refused": not genuine or not ours. "put-off": to come again. */
 export type Reception = "taken" | "refused" | "put-off";
 
 /** Returns whether a genuine message may be stored now. */
@@ -122,7 +122,7 @@ export class NotificationHandler {
     return "taken";
   }
 
-  /** Handles an accepted document, even a repeated one, whose first handling may have crashed. */
+  /** Handles an accepted document, even a repeated one: its first handling may have crashed. */
   #accepted(
     owner: Transaction,
     about: Readonly<Record<"transactionPublicId" | "operation" | "status" | "signedWith", string>>,
@@ -152,7 +152,7 @@ export class NotificationHandler {
 
   #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): Reception {
     const { operations, log } = this.#parts;
-    // The gateway's own sample names no order; a fraud event without an order raises the alarm too.
+    // The gateway's own sample of a fraud event names no order; such an event raises the alarm too.
     const isKnown = orderId !== null && operations.transactionsOf(orderId).length > 0;
     const amountMinor = minorOf(amount, currency ?? "");
     const owner = operations.agreeing({ orderId, amountMinor, currency });
@@ -188,7 +188,7 @@ export class NotificationHandler {
     return "put-off";
   }
 
-  /** Refuses a document that agrees with no order here; if an order may be lost, it is put off. */
+  /** Refuses a document about no order of ours; puts it off if its order may have been lost. */
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
     const { log, losses, tally } = this.#parts;
     const what = "a verified notification does not agree with our order: not taken";

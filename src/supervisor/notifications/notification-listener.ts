@@ -9,11 +9,11 @@ import { SIGNATURE_HEADER } from "./fraud-event.ts";
 import { formField } from "./mapi-notification.ts";
 import type { NotificationHandler, Reception } from "./notification-handler.ts";
 
-/** The largest notification: most have 4 KB, three times that as a form, plus long free data. */
+/** The size limit of a notification: most have 4 KB, as a form 12 KB, and free data may be long. */
 const NOTIFICATION_BYTES_MAX = 64 * 1024;
 /** The largest number of connections of all senders together. */
 const CONNECTIONS_MAX = 256;
-/** The limit for one address, which behind a reverse proxy is the address of all senders. */
+/** The most connections of one address, which for a reverse proxy means of all senders. */
 const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
 /** How many connections the operating system queues until this program accepts them. */
 const BACKLOG = 1_024;
@@ -23,7 +23,7 @@ const HEADER_BYTES_MAX = 8 * 1024;
 
 /** The limit of genuine messages a minute from one source; after a 503 the gateway sends again. */
 const MESSAGES_PER_MINUTE_MAX = 600;
-/** How many sources are limited one by one; all further sources share one limit. */
+/** How many senders' addresses have a limit each; all further addresses share one limit. */
 const SOURCES_MAX = 256;
 const OTHERS = "others";
 const MINUTE_MS = 60_000;
@@ -37,7 +37,7 @@ interface ListenerParts {
   readonly handler: Pick<NotificationHandler, "takeOperation" | "takeFraud">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long a sender may take for one request; missing: {@link REQUEST_MS_MAX}. */
+  /** How long a sender may take to send one request; missing: {@link REQUEST_MS_MAX}. */
   readonly requestMs?: number;
 }
 
@@ -58,7 +58,7 @@ export async function startNotificationListener(parts: ListenerParts) {
     {
       requestTimeout: requestMs,
       headersTimeout: requestMs,
-      // By default Node checks so rarely that a slow request goes on for 30 s more.
+      // By default Node checks its time limits so rarely that a slow request goes on for 30 s more.
       connectionsCheckingInterval: requestMs / 5,
       maxHeaderSize: HEADER_BYTES_MAX,
     },
@@ -94,7 +94,7 @@ export async function startNotificationListener(parts: ListenerParts) {
   };
 }
 
-/** Throws if {@link startNotificationListener} could not listen, and accepts no message. */
+/** Throws if the address cannot be listened on. Listens for a moment and accepts no message. */
 export async function requireListening(host: string, port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
@@ -142,7 +142,7 @@ const statusOf = {
 
 function answer(request: IncomingMessage, response: ServerResponse, status: number): void {
   if (response.destroyed) return;
-  // The unread rest of a body would be read as the next request of the connection.
+  // The connection is closed, because an unread rest of the body would be read as a new request.
   const last = request.complete ? {} : { connection: "close" };
   response.writeHead(status, {
     "content-type": "text/plain",

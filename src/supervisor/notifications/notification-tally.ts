@@ -27,7 +27,7 @@ export interface Refusal {
   readonly genuine: false;
   readonly counted: NotificationVerdict;
   readonly why: string;
-  /** Whether the gateway most likely sent the message, so that an operator is needed. */
+  /** Whether the gateway most likely sent the refused message, so that an operator is needed. */
   readonly alarming: boolean;
 }
 
@@ -35,7 +35,7 @@ export function refusal(counted: NotificationVerdict, why: string, alarming = fa
   return { genuine: false, counted, why, alarming };
 }
 
-/** Verdicts on refused messages that the gateway may have sent; they begin a condition. */
+/** Verdicts on refused messages that the gateway may have sent, which begin a condition. */
 const hindering: readonly NotificationVerdict[] = [
   "mismatch",
   "wrong-digest",
@@ -43,12 +43,12 @@ const hindering: readonly NotificationVerdict[] = [
   "unreadable",
 ];
 
-/** How long no notification may be refused before the condition can end. */
+/** How long after the last refused message the condition about refused notifications can end. */
 const QUIET_MS = 10 * 60_000;
 
 type Refused = NonNullable<Figures["refused"]> & {
   lastMs: number;
-  /** When a genuine notification came after the last refused one; null: none did. */
+  /** When a genuine notification followed the last refused notification; null: none followed. */
   acceptedMs: number | null;
 };
 
@@ -72,7 +72,7 @@ export class NotificationTally extends Tables {
     this.#refused = this.get<Refused>(sql) ?? null;
   }
 
-  /** Counts one message. `why`: a text of this program for the operator, never the sender's. */
+  /** Counts one message. `why`: this program's text for the operator, never the sender's text. */
   count(verdict: NotificationVerdict, why: string): void {
     const nowMs = this.#clock.now();
     this.#verdicts[verdict] += 1;
@@ -94,7 +94,7 @@ export class NotificationTally extends Tables {
     return { verdicts, refused: { count, sinceMs, reason } };
   }
 
-  /** Writes the counts that have changed since the last call. On disk when this returns. */
+  /** Writes the counts that have changed, which are on disk when this function returns. */
   save(): void {
     this.#endWhenQuiet();
     if (!this.#changed) return;
@@ -112,7 +112,7 @@ export class NotificationTally extends Tables {
     const refused = this.#refused;
     if (!refused) return;
     const nowMs = this.#clock.now();
-    // A time in the future, from before the clock was set back, would make the condition last long.
+    // After the clock was set back, a later time of the last refusal would prolong the condition.
     refused.lastMs = Math.min(refused.lastMs, nowMs);
     if (refused.acceptedMs === null || nowMs - refused.lastMs < QUIET_MS) return;
     this.#refused = null;

@@ -17,7 +17,7 @@ export function recentOperations(clock: Clock) {
   const begunAtMs = new Map<string, number>();
   return {
     add: (operationId: string) => void begunAtMs.set(operationId, clock.monotonicMs()),
-    /** Whether an operation may be of the last 24 hours; no id: any operation before the start. */
+    /** Whether an operation may be of the last 24 hours; no id: one from before this start. */
     mayHave: (operationId = ""): boolean =>
       clock.monotonicMs() - (begunAtMs.get(operationId) ?? startedAtMs) < DAY_MS,
   };
@@ -26,7 +26,7 @@ type RecentOperations = ReturnType<typeof recentOperations>;
 
 /**
  * Returns the refund of the last day that a request repeats (docs/rules/26-return-keys.md). null:
- * this database may lack refunds of that day. undefined: no refund, or it is repeated on purpose.
+ * this database may lack refunds of that day. undefined: it repeats none, or one on purpose.
  */
 export function repeatedBy(
   request: SupervisorRequest<"gateway-operation">,

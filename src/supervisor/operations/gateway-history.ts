@@ -66,10 +66,11 @@ function publicIdOf(of: { readonly transactionPublicId: string | null }): string
 }
 
 /**
- * Returns the end that notifications prove for the unknown operation of a transaction: a capture, a
- * cancellation, or notified refunds of at least the known refunds and `open` together. A notified
- * refusal counts only if the transaction has no other operation of the kind. A refund or refusal
- * that was notified before our request belongs to another operation, perhaps of the gateway itself.
+ * Returns the outcome that notifications prove for the unknown operation of a transaction: a
+ * capture, a cancellation, or notified refunds of at least the known refunds and `open` together. A
+ * notified refusal counts only if the transaction has no other operation of the kind. A refund or
+ * refusal that was notified before our request belongs to another operation, perhaps of the gateway
+ * itself.
  */
 export function notifiedEnd(
   publicId: string,
@@ -90,7 +91,7 @@ export function notifiedEnd(
         refundedBefore(open, amountMinor, store) + (open.amountMinor ?? amountMinor)
       : isNotified("ok").length > 0;
   if (isCarriedOut) return { open, state: "done" };
-  if (open.class === LOST) return undefined; // the lost database may have had others of the kind
+  if (open.class === LOST) return undefined; // the lost database may have had more of this kind
   const ofKind = store.operationsOf([publicId]).filter((one) => one.kind === kind);
   const isRefused =
     ofKind.length === 1 && isNotified("nok").some((one) => !store.isBefore(one, open));
@@ -153,7 +154,7 @@ export function returnedOfOrder(transactionId: string, store: OperationStore): n
   return returnedOfKnown(transaction, store);
 }
 
-/** Returns how much of our transaction was paid back, if the gateway has no unnamed duplicates. */
+/** Returns how much of our transaction was paid back, if the gateway names all its duplicates. */
 export function returnedOfKnown(transaction: Transaction, store: OperationStore): number {
   const publicIds = store.copiesOf(transaction.transactionId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, store));
@@ -170,7 +171,7 @@ export function isAtGatewayOnce(transactionId: string, store: OperationStore): b
   return known === 1 && !hasOrMayHaveOthers(transactionId, store);
 }
 
-/** Returns how much of one gateway transaction was paid back, no matter who requested that. */
+/** Returns how much of one gateway transaction was paid back, no matter who requested it. */
 export function returnedOfCopy(
   transactionPublicId: string,
   { orderId, amountMinor }: Transaction,

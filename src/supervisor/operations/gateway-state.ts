@@ -5,7 +5,7 @@ import {
 } from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
-/** The fields of a verified notification that decide the state of its order. */
+/** The fields of a verified notification that decide the state of its order at the gateway. */
 export interface Notified {
   readonly operation: string;
   readonly status: string;
@@ -15,7 +15,7 @@ export interface Notified {
 
 type Done = Pick<GatewayOperation, "kind" | "amountMinor">;
 
-/** An order's state after a notified operation and status; null: none (docs/design.md 12.18). */
+/** An order's state by notified operation and status; null: unchanged (docs/design.md 12.18). */
 const effects = {
   authorization: { ok: "authorized", nok: "declined", cancel: "aborted", waiting: "waiting" },
   capture: { ok: "captured", nok: null, cancel: null, waiting: null },
@@ -55,7 +55,7 @@ interface Copy {
 
 const returnedWhole: readonly GatewayState[] = ["refunded", "cancelled", "reversed"];
 
-/** Returns the state of an order, which counts as paid back only if all its transactions do. */
+/** Returns an order's state; it is paid back only if all transactions of the order are. */
 export function orderStateOf(amountMinor: number, copies: readonly Copy[]): GatewayState {
   const states = copies.map(({ notified, done }) => gatewayStateOf(amountMinor, notified, done));
   const state = highest(states);

@@ -2,7 +2,7 @@ import { Tables } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Notified } from "./gateway-state.ts";
 
-/** A verified document, with card numbers masked. */
+/** A verified notification or fraud event, with card numbers masked. */
 interface VerifiedDocument extends Notified {
   /** The SHA-256 of the verified bytes, in hex, by which a repeated document is recognised. */
   readonly fingerprint: string;

@@ -117,7 +117,7 @@ export class OperationExecutor {
     return this.#answer(this.#store.operation(operationId));
   }
 
-  /** Returns the outcome of an operation; one that never arrived here may not begin any more. */
+  /** Returns the outcome of an operation; one that has not arrived here is forbidden to begin. */
   async end(request: Request<"gateway-operation-end">): Promise<Answer<"gateway-operation-end">> {
     const { operationId, asked } = request;
     const { clock, losses } = this.#parts;
@@ -177,7 +177,7 @@ export class OperationExecutor {
     return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
   }
 
-  /** Stores that the gateway has no duplicates of an order; false: it may still be sent. */
+  /** Stores that the gateway has no duplicates of an order; false: the order may still be sent. */
   #keepNoCopies({ transactionId, orderId }: Transaction, note: string): boolean {
     const { clock, log } = this.#parts;
     if (this.#store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
@@ -208,7 +208,7 @@ export class OperationExecutor {
     return { outcome, description, transaction: found ? { ...found.transaction } : null };
   }
 
-  /** Settles an unknown operation if the notifications about its transaction prove its end. */
+  /** Settles an unknown operation if the notifications about its transaction prove its outcome. */
   notified(transactionPublicId: string): void {
     const end = notifiedEnd(transactionPublicId, this.#store);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");

@@ -8,8 +8,9 @@ const FIRST_MS = 60_000;
 const CAP_MS = 6 * 60 * 60_000;
 
 /**
- * Returns what looks up the transactions of unknown operations, one after the other, with growing
- * pauses. `lookUp` looks up a transaction and resolves with whether its operation is still open.
+ * Returns an object that looks up the transactions of unknown operations, one after the other, with
+ * growing pauses. `lookUp` looks up a transaction and resolves with whether its operation is still
+ * open.
  */
 export function operationLookups(clock: Clock, lookUp: (publicId: string) => Promise<boolean>) {
   const timers = new Map<string, Timer>();
@@ -41,7 +42,7 @@ export function operationLookups(clock: Clock, lookUp: (publicId: string) => Pro
 }
 
 /**
- * Returns the end of an open operation that a lookup proves; null: the lookup proves no end. A
+ * Returns the outcome of an open operation that a lookup proves; null: the lookup proves none. A
  * lookup can prove that an operation was carried out, but not that it was not, because the request
  * may still be in work inside the gateway. A lookup shows no cancellation (docs/gateway.md 4.6),
  * but a capture proves that none was made and none can follow, because only authorised transactions

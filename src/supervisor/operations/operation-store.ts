@@ -38,7 +38,7 @@ export class OperationStore extends Tables {
     return this.all<Content>(sql, orderId).flatMap((row) => transactionOf(row) ?? []);
   }
 
-  /** Returns the one transaction of ours that agrees with the order; undefined: none or several. */
+  /** Returns our one transaction that agrees with a gateway's order; undefined: none or several. */
   agreeing({ orderId, amountMinor, currency, transactionId }: NamedOrder): Transaction | undefined {
     const [agreeing, another] = this.transactionsOf(orderId ?? "").filter(
       (one) =>
@@ -54,7 +54,7 @@ export class OperationStore extends Tables {
     return transactionOf(this.get(sql, transactionId));
   }
 
-  /** Returns our transaction that the gateway knows by this id. */
+  /** Returns our transaction to which the gateway gave this id. */
   ownerOf(transactionPublicId: string): Transaction | undefined {
     const sql = `SELECT content FROM gateway_ids JOIN transactions USING (transaction_id)
       WHERE transaction_public_id = ?`;
@@ -75,7 +75,7 @@ export class OperationStore extends Tables {
     return this.#ids(sql, transactionId);
   }
 
-  /** Returns how many transactions the gateway may have for ours; Infinity: ours may be sent. */
+  /** Returns how many transactions the gateway may have for ours; Infinity: we may yet send it. */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
     if (this.get(settled, transactionId)) return this.copiesOf(transactionId).length;
@@ -121,7 +121,7 @@ export class OperationStore extends Tables {
     });
   }
 
-  /** Stores an operation before it is sent; false: another one of the transaction is open. */
+  /** Stores an operation before it is sent; false: the transaction has another open operation. */
   begin(request: OperationRequest, nowMs: number, key?: OperationKey): boolean {
     return this.#insert(request, "sending", nowMs, key);
   }
@@ -154,7 +154,7 @@ export class OperationStore extends Tables {
     return true;
   }
 
-  /** Returns the newest operation with a caller's key; older ones with that key were not sent. */
+  /** Returns the newest operation with a caller's key; older operations with it were not sent. */
   ofKey(idempotencyKey: string) {
     const sql = `SELECT ${columns}, asked, currency FROM gateway_operations
       WHERE idempotency_key = ? ORDER BY rowid DESC LIMIT 1`;
@@ -186,7 +186,7 @@ export class OperationStore extends Tables {
     invariant(changes === 1, `the operation ${operationId} was being sent`);
   }
 
-  /** Stores the end of an operation that was unknown. `why`: the reason for people. */
+  /** Stores the outcome of an operation that was unknown. `why`: the reason for people. */
   settle(operationId: string, state: "done" | "refused", by: SettledBy, why: string): void {
     const sql = `UPDATE gateway_operations SET state = ?, settled_by = ?,
         description = trim(description || '; ' || ?, '; ')
@@ -209,7 +209,7 @@ export class OperationStore extends Tables {
     return this.get(sql, operationId);
   }
 
-  /** Whether a notification came before an operation was requested: by their ids, or the clock. */
+  /** Whether a notification came before an operation was requested, by its id or else the clock. */
   isBefore({ id, receivedAtMs }: StoredNotification, operation: GatewayOperation): boolean {
     const sql = `SELECT after_notification AS last FROM gateway_operations WHERE operation_id = ?`;
     const last = this.get<{ last: number | null }>(sql, operation.operationId)?.last;
@@ -262,7 +262,7 @@ export class OperationStore extends Tables {
     return this.get(sql, transactionPublicId);
   }
 
-  /** Returns the ids of the transactions whose operation is being sent or unknown. */
+  /** Returns the gateway transactions that have an operation being sent or unknown. */
   unknownOnes(): string[] {
     const sql = `SELECT transaction_public_id AS id FROM gateway_operations
       WHERE state IN ('sending', 'unknown')`;
@@ -305,7 +305,7 @@ interface Content {
   readonly content: string;
 }
 
-/** Returns the transaction in a row; undefined: no row, or another form. Throws if damaged. */
+/** Returns a row's transaction; undefined: no row, or an unknown form. Throws on damaged JSON. */
 function transactionOf(row: Content | undefined): Transaction | undefined {
   return row && transactionSchema.safeParse(JSON.parse(row.content)).data;
 }

@@ -10,7 +10,7 @@ export class DeliveryWatch {
     this.#clock = clock;
   }
 
-  /** Waits at most `waitMs` until `isSettled`, which is called now and after each change. */
+  /** Waits at most `waitMs` until `isSettled()` is true, asked now and after each change. */
   async wait(transactionId: string, waitMs: number, isSettled: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (): void => {

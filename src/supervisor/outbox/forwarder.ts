@@ -12,7 +12,7 @@ import { pauseMs, takeOut, WorkLoop } from "./work-loop.ts";
 
 /** The largest number of simultaneous tries outside the queue; more new items join the queue. */
 const IMMEDIATE_TRIES_MAX = 4;
-/** How often sockets are read for more answers before the one commit that records them all. */
+/** How often sockets are read for more answers before one commit records all answers. */
 const SOCKET_WAITS_MAX = 30;
 
 interface Ended extends GatewayReply {
@@ -46,11 +46,11 @@ export class Forwarder {
   readonly #inquiry: OrderInquiry;
   readonly #loop: WorkLoop;
   readonly #abandon = new AbortController();
-  /** The random moment (0 to 1) of each quarter of an hour for tries in a long outage. */
+  /** At which random point of each quarter of an hour (0 to 1) a long outage's tries are made. */
   readonly #slot: number;
   #immediateTries = 0;
   #queueBegun = 0;
-  /** Numbers of the queue's tries whose end is not recorded; a set would fill V8's old space. */
+  /** The `queueNumber` of each unrecorded try; a Set would slow V8's garbage collection. */
   readonly #queueTries: number[] = [];
   #ended: Ended[] = [];
   #recording: Promise<void> | undefined;
@@ -76,7 +76,7 @@ export class Forwarder {
     return { ...this.#window.conditions, lookupRefused: this.#inquiry.refused };
   }
 
-  /** Ends the tries of a process that died, and starts the queue. */
+  /** Records the tries of a process that died as interrupted, and starts the queue. */
   start(): void {
     const { store, clock, log } = this.#parts;
     for (const transactionId of store.endInterruptedTries(clock.now())) {
@@ -107,7 +107,7 @@ export class Forwarder {
     return !this.#loop.isStopping && this.paused === null && isFree;
   }
 
-  /** Ends a pause of the queue; if the gateway refuses the credentials again, a new one begins. */
+  /** Ends a pause of the queue; if credentials are refused again, a new pause begins. */
   resume(): void {
     this.#window.resume();
     this.#loop.wake();
@@ -170,7 +170,7 @@ export class Forwarder {
     }
     this.#recording = undefined;
     const sent = this.#recordAndClaim();
-    // Logging waits, so that a payment that waits for this try is answered first.
+    // Successes are logged later, so that a payment that waits for this try is answered first.
     if (this.#queueTries.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (const one of sent) this.#report(one);
     if (!this.#isFull) this.#loop.wake();
@@ -207,13 +207,13 @@ export class Forwarder {
     return decided.filter(isSent);
   }
 
-  /** How many tries count as running: all that began since the oldest try that still runs. */
+  /** How many tries count as running: all that began since the oldest try that is not recorded. */
   get #taken(): number {
     const [oldest] = this.#queueTries; // the list has the tries in the order in which they began
     return oldest === undefined ? 0 : this.#queueBegun - oldest + 1;
   }
 
-  /** Whether as many tries run as may, so that the queue continues when one of them ends. */
+  /** Whether the allowed number of tries runs; when one of them ends, the queue continues. */
   get #isFull(): boolean {
     return this.#window.heldMs === 0 && this.#taken >= this.#window.size;
   }

@@ -6,7 +6,7 @@ import type { Transaction } from "../../shared/transaction.ts";
 import { type ItemHistory, noHistory } from "./retry-policy.ts";
 import { noUncertainSend, type UncertainSend } from "./uncertain-send-policy.ts";
 
-/** An outbox item that is reserved for one try or one lookup until that has ended. */
+/** An outbox item that is reserved for one try or lookup until the try or lookup has ended. */
 export interface ClaimedItem {
   /** The item's position in the queue, which never changes. */
   readonly sequence: number;
@@ -47,13 +47,13 @@ export function itemOf(row: ItemRow, startedAtMs: number): ClaimedItem {
   return { sequence, transactionId, orderId, content, number, startedAtMs, history, uncertain };
 }
 
-/** The SET clause for items that may have been sent before `:now`, by a database that was lost. */
+/** The SET clause for items that a database which was lost may have sent before `:now`. */
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
 /**
- * The WHERE condition for items that the gateway may have as duplicates: as more orders than it has
- * named, which no operator has settled. Closed items are left out: their reversal raised an alarm.
+ * The WHERE condition for items of which the gateway may have more orders than it has named, not
+ * settled by an operator. Closed items are left out: their reversal raised an alarm.
  */
 export const copiesOpen = `orders_possible > 1 AND state <> 'closed'
   AND NOT EXISTS (SELECT 1 FROM copies_settled AS settled
@@ -103,7 +103,7 @@ export interface ItemUpdate {
   readonly reason: string | null;
 }
 
-/** The statement that ends a claim. Its values have numbers, because binding names is slow. */
+/** The statement that ends a claim. Its parameters are numbered: binding them by name is slow. */
 const endedClaim = `
   UPDATE outbox SET claimed_at_ms = NULL, state = ?1, failures = ?2,
     next_try_at_ms = ifnull(?3, next_try_at_ms),
@@ -124,7 +124,7 @@ const settled = `
 interface Settlement {
   readonly state: Exclude<DeliveryState, "pending">;
   readonly reason: string;
-  /** The text that is appended to the reason if the answer of a try was lost. */
+  /** The text that is appended to the stored reason if the answer of a try was lost. */
   readonly ifAmbiguous?: string;
   readonly dropped?: boolean;
   /** Whether an item that an operator has dropped is settled too. */

@@ -50,7 +50,7 @@ export class OrderInquiry {
   #silentSinceMs: number | null = null;
   /** Until when no lookup is made, on the monotonic clock. */
   #holdUntilMs = 0;
-  /** The random moment (0 to 1) of each quarter of an hour for lookups in a long outage. */
+  /** At which random point of each quarter of an hour (0 to 1) a long outage's lookups are made. */
   readonly #slot: number;
   #refused: { readonly reason: string; readonly sinceMs: number } | null = null;
 
@@ -117,7 +117,7 @@ export class OrderInquiry {
   async #lookUp(item: ClaimedItem): Promise<void> {
     const { store, gateway, watch, clock, random } = this.#parts;
     const transaction = readStored(item.content);
-    // A damaged item counts as not found and goes back to the queue, whose try parks it.
+    // A damaged item counts as not found and goes back to the queue, which then parks it.
     const finding: OrderFinding = transaction
       ? await gateway.findOrder(transaction, this.#abandon.signal)
       : { kind: "absent" };

@@ -18,7 +18,7 @@ export class QueueWindow {
   readonly #clock: Clock;
   readonly #log: AlarmLog;
   #paused: { readonly reason: string; readonly sinceMs: number } | null = null;
-  /** When the queue's wait ends, on the monotonic clock; while paused, the time of the next try. */
+  /** When the queue's wait ends, on the monotonic clock; during a pause, when the next try is. */
   #holdUntilMs = 0;
   #failures = 0;
   #resultsInARow = 0;
@@ -72,15 +72,15 @@ export class QueueWindow {
     this.#reportMisconfiguration(verdict);
     if (pause) this.#pause(verdict);
     else if (action === "retry") this.#hold(waits, queueHoldMs, itemDelayMs);
-    // The gateway is proved to work only by a request that was sent, and only by one that began
-    // after the last failure of another try.
+    // The gateway is proved to work only by a request that was sent, and that began after the last
+    // failure of another try.
     else if (verdict.class !== "unsendable" && number > this.#begunBeforeHold) {
       this.#open("the gateway answers with results");
       this.#resultsInARow += 1;
     }
   }
 
-  /** Ends a pause on an operator's request; if credentials are refused again, a new one begins. */
+  /** Ends a pause on an operator's request; if credentials are refused again, a pause begins. */
   resume(): void {
     this.#open("resumed by an operator");
   }
@@ -129,7 +129,7 @@ export class QueueWindow {
     const { misconfigured, meaning } = faultTable[verdict.class];
     const { class: tryClass, httpStatus, description } = verdict;
     if (!misconfigured) {
-      // Any other answer shows that a reported fault is gone; a failed connection shows nothing.
+      // An answer of another kind shows that the fault is gone; a failed connection shows nothing.
       if (httpStatus !== null) this.#misconfigured = null;
       return;
     }

@@ -15,7 +15,7 @@ export const DELAY_CAP_MS = 15 * 60_000;
 export const SHARED_HOLD_CAP_MS = 60_000;
 /** The longest `Retry-After` of the gateway that the connector obeys. */
 const RETRY_AFTER_CAP_MS = 24 * 60 * 60_000;
-/** How long the gateway may answer an item without a result before the item is parked. */
+/** How long the gateway may answer an item's tries without a result before the item is parked. */
 const PARK_AFTER_MS = 24 * 60 * 60_000;
 /** The smallest number of tries before an item is parked, so that a clock jump parks no item. */
 const PARK_TRIES_MIN = 20;
@@ -25,7 +25,7 @@ export const PROBE_INTERVAL_MS = 60 * 60_000;
 export const PROBE_RETRY_MS = 60_000;
 
 export interface ItemHistory {
-  /** How many tries of the item ended with a failure after which the item itself waits. */
+  /** How many tries of the item have failed in a way that lets the item itself wait. */
   readonly failures: number;
   /** Since when every try was answered without a result; null: the last try ended otherwise. */
   readonly noResultSinceMs: number | null;
@@ -53,7 +53,7 @@ export interface Circumstances {
   readonly resends: number;
   /** Returns a random number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
-  /** The random moment (0 to 1) of each quarter of an hour for tries in a long outage. */
+  /** At which random point of each quarter of an hour (0 to 1) a long outage's tries are made. */
   readonly slot: number;
 }
 
@@ -114,7 +114,7 @@ export function delayMs(failuresBefore: number, random: () => number): number {
   return Math.floor(random() * delayCeilingMs(failuresBefore));
 }
 
-/** Returns the time until the next moment of a quarter of an hour that `slot` (0 to 1) names. */
+/** Returns the time until the next point of a quarter of an hour that `slot` (0 to 1) names. */
 export function untilSlotMs(nowMs: number, slot: number): number {
   return DELAY_CAP_MS - ((nowMs + Math.floor(slot * DELAY_CAP_MS)) % DELAY_CAP_MS);
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { SendingStep } from "../../shared/ipc/contract.ts";
 import { faultTable, type TryClass } from "../gateway/fault-table.ts";
 
-/** How many operator actions, and how many ends without an answer, are listed for one order. */
+/** The most operator actions, and the most ends without an answer, that an order's steps list. */
 const LISTED_MAX = 100;
 
 /**
@@ -27,7 +27,7 @@ const stepsOfOrder = `
 
 /**
  * Returns the steps of an order on its way to the gateway, oldest first: the stored tries, the ends
- * with their reason and the operators' actions. Empty: no transaction of the order was handed off.
+ * of its items with their reason and the operators' actions. Empty: nothing was handed off.
  */
 export function sendingSteps(database: DatabaseSync, orderId: string): SendingStep[] {
   const rows = database.prepare(stepsOfOrder).all(orderId) as unknown as SendingStep[];

@@ -22,7 +22,7 @@ export class StoreLosses extends Tables {
   /** Records a loss of this database, and marks each waiting item to be looked up first. */
   note(because: string): void {
     const now = this.#clock.now();
-    // At the start of the program this is part of the commit that begins the session.
+    // When the program starts, the loss is part of the commit that begins the session.
     const inDoubt = inTransaction(this.database, () => {
       this.run("INSERT INTO store_loss (at_ms, because) VALUES (?, ?)", now, because);
       const sql = `UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`;

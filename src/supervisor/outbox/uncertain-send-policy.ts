@@ -6,19 +6,19 @@ import { type Circumstances, DELAY_CAP_MS, delayCeilingMs, untilSlotMs } from ".
 export interface UncertainSend {
   /** Whether the next step is a lookup; false: the next step is a send. */
   readonly lookUpNext: boolean;
-  /** The time of the last send that may have reached the gateway; null: no send may have. */
+  /** The time of the last send that may have reached the gateway; null: there is none. */
   readonly sentAtMs: number | null;
   /** How many sends were made while an earlier send may have reached the gateway. */
   readonly resends: number;
   /** How many sends may have made an order at the gateway; 2 or more: a duplicate may exist. */
   readonly orders: number;
-  /** When a lookup first did not find the order; null: no lookup has since the last send. */
+  /** Since when lookups after the last send have not found the order; null: no lookup missed it. */
   readonly absentSinceMs: number | null;
   /** The number of consecutive lookups without an answer. */
   readonly unanswered: number;
 }
 
-/** The state of an item whose every send has a known end. */
+/** The state of an item when the outcome of each of its sends is known. */
 export const noUncertainSend: UncertainSend = {
   lookUpNext: false,
   sentAtMs: null,
@@ -28,22 +28,22 @@ export const noUncertainSend: UncertainSend = {
   unanswered: 0,
 };
 
-/** How long lookups must not find an order until it counts as absent: it may still be in work. */
+/** How long an order must be missing until it counts as absent; it may be in work until then. */
 const ABSENT_FOR_MS = 60_000;
-/** The first pause between sends without an answered lookup; the pause doubles, up to 10.7 h. */
+/** The first pause between sends while no lookup is answered; it doubles, up to 10.7 hours. */
 const RESEND_PAUSE_MS = 10 * 60_000;
 /** The number of sends on the first day without an answered lookup; each later day has one send. */
 export const SENDS_OF_FIRST_DAY = 8;
 /** The pause between sends after the first day without an answered lookup. */
 const DAILY_MS = 24 * 60 * 60_000;
-/** The shortest pause after a send while lookups fail; then the order is sent without a lookup. */
+/** The shortest pause after a send while lookups fail, until the order is sent without a lookup. */
 const FAILING_PAUSE_MS = 60 * 60_000;
 const LOOKUP_HOLD_FIRST_MS = 2_000;
 const LOOKUP_HOLD_LEAST_MS = 100;
 /** The longest wait of all lookups, as a multiple of the time that the gateway was silent. */
 const LOOKUP_HOLD_FACTOR = 3;
 
-/** Returns an item's {@link UncertainSend} after a try that ended with this class. Pure. */
+/** Returns an item's {@link UncertainSend} after a try that ended with `tryClass`. Pure. */
 export function uncertainAfterSend(
   tryClass: TryClass,
   before: UncertainSend,
@@ -88,7 +88,7 @@ export function decideLookup(
     case "ours":
       return { ...decided, next: "sent", uncertain: { ...before, lookUpNext: false } };
     case "other":
-      // If an operator requeues the item, it is sent without a lookup: the operator has checked.
+      // If an operator requeues the item, it is sent without a lookup: the operator has checked it.
       return { ...decided, next: "parked", uncertain: { ...before, lookUpNext: false } };
     case "absent": {
       const { absentSinceMs } = before;
@@ -117,7 +117,7 @@ function afterSilence(
   const again = { next: "look-up", blind: false, silent, uncertain } as const;
   const askedMs = Math.min(retryAfterMs ?? 0, DELAY_CAP_MS);
   const soonMs = Math.max(lookupPauseMs(before.unanswered, random), askedMs);
-  // After a lookup that could not leave this machine, a send could not leave either.
+  // When a lookup could not leave this machine, a send could not leave it either.
   if (unsent) return { ...again, delayMs: soonMs };
   const leftMs = sentAtMs + resendPauseMs(before.resends, refused) - nowMs;
   if (leftMs > 0) return { ...again, delayMs: refused ? leftMs : Math.min(soonMs, leftMs) };
@@ -125,13 +125,13 @@ function afterSilence(
   return { next: "send", delayMs: 0, blind: true, silent, uncertain: sendable };
 }
 
-/** Returns the pause between the last send and the next send without an answered lookup. */
+/** Returns the pause between two sends of an order while its lookups are not answered. */
 function resendPauseMs(resends: number, refused: boolean): number {
   if (resends >= SENDS_OF_FIRST_DAY - 1) return DAILY_MS;
   return Math.max(RESEND_PAUSE_MS * 2 ** resends, refused ? 0 : FAILING_PAUSE_MS);
 }
 
-/** Returns the pause until the next lookup: random, from half to all of a limit that doubles. */
+/** Returns the pause until the next lookup: a random half to whole of a limit that doubles. */
 function lookupPauseMs(unanswered: number, random: () => number): number {
   const ceilingMs = delayCeilingMs(unanswered);
   return Math.floor(ceilingMs / 2 + (random() * ceilingMs) / 2);

@@ -8,7 +8,7 @@ export class WorkLoop {
   readonly #clock: Clock;
   readonly #name: string;
   readonly #step: () => number;
-  /** The work that runs; an array, because a long-lived set would fill V8's old space. */
+  /** The work that runs; a long-lived Set would slow V8's garbage collection. */
   readonly #running: Promise<void>[] = [];
   #isActive = false;
   #isStopping = false;
@@ -76,7 +76,7 @@ export function takeOut<T>(list: T[], one: T): void {
   if (at >= 0) list.splice(at, 1);
 }
 
-/** Returns how long a loop pauses: for `heldMs`, or if that is 0, until its work at `dueAtMs`. */
+/** Returns how long a loop pauses: for `heldMs`, or, if that is 0, until `dueAtMs`. */
 export function pauseMs(heldMs: number, dueAtMs: number | undefined, nowMs: number): number {
   if (heldMs > 0) return heldMs;
   return dueAtMs === undefined ? RECHECK_MS : Math.min(Math.max(dueAtMs - nowMs, 1), RECHECK_MS);

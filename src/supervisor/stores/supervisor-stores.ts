@@ -60,7 +60,7 @@ const itemsFrom = (tables: string, which: string): string => `
 const everyOrder = itemsFrom("outbox CROSS JOIN transactions", "true");
 const oneOrder = itemsFrom("transactions CROSS JOIN outbox", "order_id = :order");
 
-/** Returns what answers the messages about lost and restored databases (docs/rules/17-loss.md). */
+/** Returns the handlers of messages about lost and restored databases (docs/rules/17-loss.md). */
 export function storeMessages(
   parts: MessageParts,
 ): Pick<Handlers<typeof supervisorMessages>, "known-orders" | "take-over" | "order-at-gateway"> {
@@ -94,7 +94,7 @@ export function storeMessages(
   };
 }
 
-/** Returns the order in a row; empty: the row is damaged, and a try to send it parks it. */
+/** Returns the order in a row; empty: the row is damaged, and the next try to send it parks it. */
 function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationStore): KnownOrder[] {
   const stored = readStored(row["content"]);
   if (!stored) return [];

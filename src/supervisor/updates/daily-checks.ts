@@ -2,7 +2,7 @@ import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
 
 const MINUTE_MS = 60_000;
-/** How many minutes after a start a missed check is made: at least 5, spread over 31. */
+/** The shortest time from a start to a missed check; each installation adds 0 to 30 minutes. */
 const AFTER_START_MINUTES = 5;
 const AFTER_START_SPREAD = 31;
 
@@ -30,7 +30,7 @@ export function startDailyCheck({ at, lastMs, check, clock }: Options): { stop()
   const isDue = (): boolean => {
     const nowMs = clock.now();
     const dueMs = lastTime(hours, minutes, nowMs);
-    // A check with a time in the future was made while the clock was wrong, and does not count.
+    // A check recorded in the future was made while the clock was wrong, and does not count.
     const made = [lastMs() ?? Number.NEGATIVE_INFINITY, triedMs].filter((ms) => ms <= nowMs);
     if (Math.max(...made) >= dueMs) return false;
     return nowMs - dueMs < 2 * MINUTE_MS || clock.monotonicMs() - startedMs >= pauseMs;

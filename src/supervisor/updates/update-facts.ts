@@ -28,7 +28,7 @@ interface FactParts {
   readonly isUpdated?: boolean;
 }
 
-/** Returns a function that reads the state of updates; undefined: a checkout or unreadable file. */
+/** Returns a function that reads the state of updates; undefined: unreadable, or a checkout. */
 export function updateFacts(parts: FactParts): () => Figures | undefined {
   const { dataDirectory, config, clock, log, isUpdated = isDelivery } = parts;
   let isLogged = false;
