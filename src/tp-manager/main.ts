@@ -48,7 +48,7 @@ const STOP_PATIENCE_MS = 10_000;
 /** How long a stop may take; recovery settles what is then still open after the next start. */
 const STOP_DEADLINE_MS = 45_000;
 const UPKEEP_LIMITS = {
-  /** How long `/reset` waits for the terminal, which is reconnected even after the answer. */
+  /** How long `/reset` waits for the terminal, which goes on reconnecting after the answer. */
   resetLimitMs: 180_000,
   /** How long an end of day may take: enough for many transactions on a slow connection. */
   telecollectionLimitMs: 600_000,
@@ -158,7 +158,7 @@ function checkStore({ dataDirectory }: Installation): void {
   journal.close();
 }
 
-/** Returns the probation, also as `ongoing` if it is on; one that is off never begins. */
+/** Returns the trial of a new version (probation), also as `ongoing` if it is on at the start. */
 function probationOf(context: ProgramContext) {
   const { installation, clock, log } = context;
   const probation = ownedBy(context)("probation", new Probation(installation.dataDirectory, clock));
@@ -188,7 +188,7 @@ function logFaults({ statements, proof }: Journal, log: AlarmLog): void {
     );
 }
 
-/** Returns whether the journal is lost, an older copy or another one; the gap is on disk then. */
+/** Returns whether the journal is lost, older or another one; if so, a journal gap is stored. */
 function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
   let isLost = false;
   store.begin((finding) => {

@@ -115,7 +115,7 @@ export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""
 
 function countAnswers(app: FastifyInstance, { metrics }: Monitor): void {
   app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
-    // A stream is not timed, because it lasts until its reader leaves.
+    // The time of an event stream is not measured, because it lasts until its reader leaves.
     if (!routeOptions.config?.call?.streams) {
       metrics.answered(method, routeOptions.url ?? "none", reply.statusCode, reply.elapsedTime);
     }

@@ -46,7 +46,7 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
    * bar. A GET without this member may change something.
    */
   readonly reads?: true;
-  /** The answer goes on until its reader leaves, so the call has no HEAD. */
+  /** true: the answer is a stream that lasts until its reader leaves, so the call has no HEAD. */
   readonly streams?: true;
   /**
    * Who may make the call if OPERATOR_LOGIN is set; missing: kiosk and operator. "own-operator":
@@ -55,20 +55,20 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly role?: "operator" | "own-operator";
   /** What `id` in the path names: a transaction of this installation; missing: an order. */
   readonly idOf?: "transaction";
-  /** The member that may name a transaction by the gateway's id; its order is looked up first. */
+  /** The member that may hold a gateway's transaction id, by which the order is looked up. */
   readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
-  /** Returns the orders in other members of a body than `orderId`; the body may be unchecked. */
+  /** Returns the order ids that a body, maybe unchecked, has in other members than `orderId`. */
   readonly ordersOf?: (body: unknown) => readonly string[];
   /** The schema of the path's parameters; a parameter that is missing here may be any text. */
   readonly params?: z.ZodObject;
   readonly query?: z.ZodType<Query>;
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType<Body>;
-  /** The handler validates the body itself, because it reports all faults at once. */
+  /** true: the handler validates the body itself, because it reports all faults at once. */
   readonly readsBody?: true;
-  /** The call works during the probation of a new version, although it changes something. */
+  /** true: the call works during the probation of a new version, although it changes something. */
   readonly whileUpdating?: true;
-  /** The call answers a payment, so its refusals have the members that every payment has. */
+  /** true: the call answers a payment, so its refusals have the members that every payment has. */
   readonly answersPayment?: true;
   /** Returns what openapi.json says of the call; only its generator and tests call this. */
   document(known: Known): Documented<Answer>;
@@ -86,7 +86,7 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
 export interface Documented<Answer = unknown> {
   /** The schema of the answer; if the answer is a list, the schema of one element. */
   readonly answer: z.ZodType<unknown, Answer>;
-  /** The answer is a list of any length instead of one object. */
+  /** true: the answer is a list of any length instead of one object. */
   readonly list?: true;
   /** The statuses other than 200 that the answer may have. */
   readonly also?: readonly number[];
@@ -112,7 +112,7 @@ export interface CallContext {
   readonly auditEntries: AuditEntryRows;
   readonly acknowledged: AcknowledgedRows;
   readonly days: DayRows;
-  /** The figures of each hour: those in the journal, and those not written yet. */
+  /** The hours' counts of readiness and waiting transactions, those not written yet included. */
   readonly hours: Pick<HourWatch, "hours">;
   readonly defaultCurrency: string;
   /** Whether OPERATOR_LOGIN is set. */

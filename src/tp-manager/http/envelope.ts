@@ -7,7 +7,7 @@ import type { PaymentResult } from "../orders/orders.ts";
 /** The first member of an answer that carries a `status` and is no payment (docs/design.md 5.4). */
 export const success = { status: "Success" } as const;
 
-/** The longest answer that fastify, which encodes twice, encodes; longer ones are encoded here. */
+/** The longest answer that fastify encodes (twice); a longer answer is encoded here, once. */
 const SHORT_CHARACTERS = 16_384;
 
 /** Sends a JSON array of one object, or of any number of them for a list (docs/design.md 5.4). */

@@ -128,7 +128,7 @@ function member(of: unknown, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns an error's details; an order in them that was not asked for has its own `charged`. */
+/** Returns an error's details, with its own `charged` for an order that the caller did not name. */
 function detailsOf({ details }: AppError, orders: Orders): AppError["details"] {
   const { orderId } = details ?? {};
   if (typeof orderId !== "string") return details;

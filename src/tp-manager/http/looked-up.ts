@@ -13,7 +13,7 @@ import type { Answer, CallContext } from "./call.ts";
  */
 export async function lookedUp(at: CallContext, orderId: string) {
   await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-    // An API error is ignored: the answer shows anyway that the return at the gateway is open.
+    // An API error is ignored, because the answer shows anyway that the return is not finished.
     if (!(error instanceof AppError)) throw error;
   });
   const found = await at.orders.lookUp(orderId);

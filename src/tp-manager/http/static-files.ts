@@ -68,7 +68,7 @@ export function serveFiles(app: FastifyInstance, folder: string): void {
   }
 }
 
-/** Returns the paths below the folder, with forward slashes. */
+/** Returns the paths of the files below the folder, with forward slashes. */
 function filesIn(folder: string): string[] {
   const own = readdirSync(assetFile(folder), { recursive: true, encoding: "utf8" })
     .map((path) => path.replaceAll("\\", "/"))

@@ -15,7 +15,7 @@ const media = [
 const policy = contentPolicy(media);
 
 interface AppFolder {
-  /** KIOSK_APP */
+  /** The folder of the kiosk's pages (KIOSK_APP). */
   readonly folder: string;
   /** The data folder, which has the passwords; nothing in it is served. */
   readonly dataDirectory: string;
@@ -23,12 +23,12 @@ interface AppFolder {
 
 /**
  * Serves the files below `folder` as they are now, without a session: they hold no data
- * (docs/browser-kiosk.md 2). No file whose name, or whose folder's, begins with a dot; nothing that
- * a link leads to; nothing of the data folder, unless the folder was made inside it.
+ * (docs/browser-kiosk.md 2). A file is not served if a part of its path begins with a dot, if a
+ * link leads to it, or if it is in the data folder and `folder` is not.
  */
 export function serveApp(app: FastifyInstance, served: AppFolder): void {
   app.get("/*", { config: { open: "file" } }, async (request, reply) => {
-    // Below /api there are only calls; the table of calls answers them.
+    // Below /api there are no files but only the API's calls, which another handler answers.
     if (/^\/api(\/|$)/.test(request.url)) return reply.callNotFound();
     const path = pathOf(request);
     const file = path === undefined ? undefined : await opened(served, path);
@@ -56,7 +56,7 @@ function pathOf({ url }: FastifyRequest): string | undefined {
   return isPlain && isKnown ? parts.join(sep) : undefined;
 }
 
-/** Returns as many bytes as were announced, even if the file grows meanwhile. */
+/** Returns as many bytes of the file as were announced, even if the file grows meanwhile. */
 async function contentOf(file: FileHandle, size: number) {
   if (size > 0) return file.createReadStream({ end: size - 1 });
   await file.close();

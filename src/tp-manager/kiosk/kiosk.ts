@@ -16,13 +16,13 @@ const SESSION_IDLE_MS = 24 * 60 * 60_000;
 const ticketBody = z.strictObject({ ticket: z.string("must be a text").max(100, "is too long") });
 
 interface KioskOptions extends ApiOptions {
-  /** KIOSK_APP */
+  /** The folder of the kiosk's pages (KIOSK_APP). */
   readonly folder: string;
   readonly runDirectory: string;
 }
 
 /**
- * The kiosk's own pages (docs/browser-kiosk.md 2): the files of a folder, `POST /session` that
+ * The kiosk's own pages (docs/browser-kiosk.md 2): the files of a folder, `POST /session`, which
  * takes a ticket, and below `/api` the calls of the local API with the kiosk's rights and never the
  * operator's. This server opens no port, so that tests can use `inject`.
  */
@@ -39,7 +39,7 @@ export function createKiosk(options: KioskOptions): FastifyInstance {
     return send(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
   });
   serveApp(app, { folder: options.folder, dataDirectory: dirname(runDirectory) });
-  // There is always an operator here, so that a kiosk's session has the kiosk's rights only.
+  // An operator's login is always set here, so that a kiosk's session has the kiosk's rights only.
   openCalls(app, { ...options, operator: options.operator ?? nobody }, "/api");
   return app;
 }

@@ -23,7 +23,7 @@ export interface HeldTerminal {
    */
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd>;
 
-  // An HTTP call that needs an optional member below answers 501 if the driver lacks the member.
+  // A driver may lack the optional members below; HTTP calls that need one then answer 501.
 
   /** Asks the terminal to cancel the running payment. Only the outcome of {@link pay} decides. */
   cancel?(): Promise<CancelAnswer>;
@@ -122,7 +122,7 @@ export interface ClosingTotals {
   readonly receiptTo: string | null;
   /** The number of transactions; null when a card scheme's count was too large for its field. */
   readonly count: number | null;
-  /** null when the terminal's total differs from the sum of its card schemes. */
+  /** The sum in minor units; null when the terminal's total is not the sum of its card schemes. */
   readonly sumMinor: number | null;
 }
 
@@ -166,7 +166,7 @@ export interface TerminalState {
   /** Why the link to the terminal is not up, for an operator; null when the link is up. */
   readonly linkProblem: string | null;
   readonly identity: TerminalIdentity;
-  /** null until the terminal has answered a status enquiry since the link came up. */
+  /** The last status since the link came up; null until the terminal has answered an enquiry. */
   readonly status: TerminalStatus | null;
   /** Whether a command is running on the wire. */
   readonly busy: boolean;
@@ -213,7 +213,7 @@ export interface Baseline {
 }
 
 export interface PaymentOrder {
-  /** Ten characters that name this attempt; some terminals return them with the result. */
+  /** Ten characters that name this attempt; some terminals send them back with the result. */
   readonly reference?: string;
   readonly amountMinor: number;
   /** The currency: ISO 4217 numeric, three digits. */
@@ -267,7 +267,7 @@ export type PaymentEnd =
   | { readonly end: "not-sent"; readonly code: string; readonly text: string }
   /** The payment was cancelled before a byte of the command was sent; the command is never sent. */
   | { readonly end: "withdrawn"; readonly text: string }
-  /** The terminal refused the command at once, and has shown that it runs no payment. */
+  /** The terminal refused the command at once, and has shown that no payment runs. */
   | {
       readonly end: "refused";
       readonly code: string;
@@ -311,7 +311,7 @@ export interface DeclineAdvice {
 
 /** A terminal's result, card number masked. null: the terminal left the field out. JSON-safe. */
 export interface TransactionReport {
-  /** Whether the result code is good and no host code contradicts it (docs/zvt.md 6.2, 11.4). */
+  /** Whether the result code is good and no host code says otherwise (docs/zvt.md 6.2, 11.4). */
   readonly good: boolean;
   /** The protocol's result code as text ("00", "6C"); null when the terminal sent no code. */
   readonly resultCode: string | null;
@@ -332,7 +332,7 @@ export interface TransactionReport {
   readonly maskedPan: string | null;
   readonly authorisationNumber: string | null;
   readonly cardName: string | null;
-  /** The text that the terminal sent in the field of the order's reference; null, absent: none. */
+  /** The text that came in the field of the order's reference; null or absent: no text came. */
   readonly reference?: string | null;
   /** The names of request members other than amount and currency that came back changed. */
   readonly differs?: readonly string[];
@@ -373,7 +373,7 @@ export interface OneWayResult {
   readonly report: TransactionReport;
   /** Whether the result came before the request of the running payment had reached the terminal. */
   readonly isEarly: boolean;
-  /** Whether the result equals the last stored result byte for byte; undefined: none is stored. */
+  /** Whether the result equals the last stored result byte for byte; undefined: there is none. */
   readonly isAgain: boolean | undefined;
   /** The reference of the payment that ran when the result came, if the result was stored later. */
   readonly cameFor?: string | undefined;
@@ -407,11 +407,11 @@ export type TerminalEvent =
   | { readonly type: "link"; readonly link: LinkState; readonly problem: string | null }
   | { readonly type: "status"; readonly status: TerminalStatus }
   | { readonly type: "identity"; readonly identity: TerminalIdentity }
-  /** The terminal requests maintenance, such as "end-of-day"; emitted once until it is done. */
+  /** The terminal requests maintenance, such as "end-of-day"; emitted once until that is done. */
   | { readonly type: "demand"; readonly demand: string }
   /** The driver has tried to do requested maintenance; `problem`: why it failed, null when done. */
   | { readonly type: "housekeeping"; readonly job: string; readonly problem: string | null }
-  /** A report came while no payment ran, and was refused on the wire. Its order is not known. */
+  /** A report came while no payment ran, and was refused on the wire. The report names no order. */
   | { readonly type: "unmatched-report"; readonly report: TransactionReport }
   | { readonly type: "protocol"; readonly text: string };
 

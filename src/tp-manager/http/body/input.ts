@@ -16,7 +16,7 @@ export interface Fault {
 
 declare module "zod" {
   interface GlobalMeta {
-    /** The schema that openapi.json shows for a schema that JSON Schema cannot express. */
+    /** What openapi.json shows in place of a schema that JSON Schema cannot express. */
     documented?: unknown;
     /** The two members of which an object must have exactly one. */
     exactlyOne?: readonly [string, string];
@@ -137,9 +137,9 @@ const orderIdForm = /^[^\p{Cc}\p{Cs}]*$/u;
 const orderIdRules = <T extends z.ZodString>(schema: T): T =>
   schema.max(ORDER_ID_CHARACTERS_MAX, orderIdMessage).regex(orderIdForm, orderIdMessage);
 
-/** The order id of a new payment, whose whole body has been searched for card numbers. */
+/** The schema of a new payment's order id. The whole body was searched for card numbers before. */
 export const newOrderId = orderIdRules(z.string(orderIdMessage).min(1, orderIdMessage));
-/** The order id of a payment that is asked about. */
+/** The schema of an order id in requests about a payment; it must hold no card number. */
 export const orderId = orderIdRules(text());
 
 /** Returns the schema of a person's note. */

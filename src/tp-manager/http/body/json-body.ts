@@ -99,11 +99,11 @@ export function* leaves(holder: object, path = ""): Generator<{ path: string; te
  * the first, and no payment may depend on this difference. Pure; the text must be valid JSON.
  */
 function structureOf(json: string): { levels: number; twice: string | undefined } {
-  /** One set of names for each open object; null for an open list. */
+  /** The names used so far in each object that is open; null for a list that is open. */
   const open: Array<Set<string> | null> = [];
   let levels = 1;
   let twice: string | undefined;
-  // Only strings and brackets matter; a name is a string before a colon.
+  // Finds strings and brackets, which alone matter; a string before a colon is a name.
   const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{[]\s*[}\]]|[{}[\]]/gs;
   for (const [token, colon] of json.matchAll(tokens)) {
     if (token === "{" || token === "[") {

@@ -9,7 +9,7 @@ import { cartOf } from "../../orders/basket-check.ts";
 import { amount, type Fault, faultsOf, judged, newOrderId, taken } from "./input.ts";
 import { leaves, numberText } from "./json-body.ts";
 
-/** The most seconds until POST /delivery; the terminal waits a little longer (docs/zvt.md 8.2). */
+/** The most seconds until POST /delivery must come; a terminal waits longer (docs/zvt.md 8.2). */
 const DELIVERY_SECONDS_MAX = 180;
 const EMAIL_CHARACTERS_MAX = 254;
 
@@ -120,7 +120,7 @@ function invalid(faults: readonly Fault[]): AppError {
   return new AppError("REQUEST_INVALID", message, { details: { faults: listed } });
 }
 
-/** Returns the minor units, read from the text that was sent; a fault is added to `faults`. */
+/** Returns the amount in minor units, read from the text that was sent; adds faults to `faults`. */
 function readAmount(body: unknown, currency: Currency, faults: Fault[]): number | undefined {
   const text = numberText(body, "amount");
   try {

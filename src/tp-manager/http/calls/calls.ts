@@ -9,7 +9,7 @@ import { programCalls } from "./program-calls.ts";
 import { terminalCalls } from "./terminal-calls.ts";
 import { timelineCalls } from "./timeline-calls.ts";
 
-/** Every call of the local API, in the order of the reference's table. */
+/** Every call of the local API, in the order of the table in docs/reference.md. */
 export const calls: readonly AnyCall[] = [
   ...paymentCalls,
   ...journalCalls,

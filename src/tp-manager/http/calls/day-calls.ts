@@ -25,7 +25,7 @@ export function acknowledgedAtOf(
   return id === null ? null : isoTime(acknowledged.acknowledgedAtMs(kind, String(id)));
 }
 
-/** The comparisons of terminal and gateway with the journal (docs/rules/18-totals.md). */
+/** The call that lists comparisons with the journal's totals (docs/rules/18-totals.md). */
 export const reconciliationCalls: readonly AnyCall[] = [
   call({
     path: "/reconciliation",
@@ -86,7 +86,7 @@ export function reconciliationView(
   return { ...common, ...sums, orders: named(suspects), sole: isSole, gateway, cards };
 }
 
-/** Returns the current status of an order; null: the order is in the archive. */
+/** Returns the current status of a compared order; null: the order is in the archive. */
 function statusOf(now: ComparedDay["now"], transactionId: string): PaymentStatus | null {
   const attempt = now.get(transactionId);
   return attempt ? answerOf(attempt, null).body.status : null;

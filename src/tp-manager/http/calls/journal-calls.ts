@@ -52,7 +52,7 @@ export const journalCalls: readonly AnyCall[] = [
       cursor: cursor.optional(),
     }),
     document: ({ listedPayment }) => ({ answer: listedPayment, list: true }),
-    /** An attempt that is archived between the two queries is listed twice, never left out. */
+    /** An attempt that is archived while the list is read is listed twice, never left out. */
     handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
       const page = { sinceMs: since, status };
@@ -182,7 +182,7 @@ function ordersIn(body: unknown): string[] {
   return items.filter((item) => typeof item === "string");
 }
 
-/** Acknowledges one item, a charge also as read. Returns false when the item was not waiting. */
+/** Acknowledges one item; a charge also counts as answered. False: the item was not waiting. */
 function mark(
   kind: AcknowledgedKind,
   item: string,

@@ -86,7 +86,7 @@ export const paymentCalls: readonly AnyCall[] = [
       const { found, http, body } = await lookedUp(at, orderId);
       if (found.attempt.request.generatedId) whenWritten(request, reply, at, orderId);
       followCharge(request, reply, at, found);
-      // The lookup itself succeeded, even of a declined order; 504 says that the outcome is open.
+      // The lookup succeeded even if the order was declined; 504 says that the outcome is open.
       return send(reply, http === 504 ? 504 : 200, body);
     },
   }),
@@ -124,7 +124,7 @@ export const paymentCalls: readonly AnyCall[] = [
         "NOT_SUPPORTED",
         "GOODS_NOT_DELIVERED",
         "PAYMENT_UNKNOWN",
-        // If the order had failed, "not delivered" is answered with the reason of that failure.
+        // "Not delivered" for a failed order is answered with the reason of the failure.
         ...errors.notCharged,
       ],
     }),

@@ -11,7 +11,7 @@ import { reconciliationView } from "./day-calls.ts";
 /** How long `/check` waits for the terminal's answer. */
 const CHECK_LIMIT_MS = 10_000;
 
-/** The `type` of this program in its version: "tpa", unattended terminals (docs/design.md 12.8). */
+/** The member `type` of `/version`: "tpa" for unattended terminals (docs/design.md 12.8). */
 const APPLICATION_TYPE = "tpa";
 
 const version = {
@@ -101,8 +101,7 @@ export const terminalCalls: readonly AnyCall[] = [
     },
   }),
 
-  // `/config` includes the three fields of `/version` (docs/design.md 12.8), so the terminal's
-  // version needs another name.
+  // `/config` also has the fields of `/version`, so the terminal's version has another name.
   call({
     path: "/config",
     reads: true,
@@ -129,14 +128,14 @@ export const terminalCalls: readonly AnyCall[] = [
   }),
 ];
 
-/** Returns the terminal's status; "ready" becomes "needs action" (2) while payments are refused. */
+/** Returns the terminal's status; while payments are refused, "ready" becomes 2 (action needed). */
 function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): TerminalStatus {
   const [reason] = arbiter.notReadyReasons;
   if (status.cr !== "0" || !reason) return status;
   return { ...status, cr: "2", detail: reason.says };
 }
 
-/** Returns the terminal's status; asks no terminal without a link or with a running payment. */
+/** Returns the terminal's status; without a link or during a payment the terminal is not asked. */
 async function check(
   { arbiter, clock }: CallContext,
   isFresh: boolean,

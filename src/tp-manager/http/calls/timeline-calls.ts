@@ -32,7 +32,7 @@ const orderPart = judged(
 
 const acting = [...paymentCalls, ...gatewayCalls];
 
-/** The operator's search and timeline; they record no answer as read (docs/design.md 5.17). */
+/** The operator's search and timeline, which record no answer as read (docs/design.md 5.17). */
 export const timelineCalls: readonly AnyCall[] = [
   call({
     path: "/payments/search",
@@ -105,7 +105,7 @@ function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request 
   return { note: warning, says, amount, at: isoTime(atMs ?? null), count: count ?? null };
 }
 
-/** Returns an order's masked card number, after a decline from its events; null: there is none. */
+/** Returns an order's masked card number, even of a declined payment; null: none is known. */
 function maskedCardOf({ attempt, attempts }: FoundOrder): string | null {
   const own = attempts.find((one) => one.transactionId === attempt.transactionId);
   const events = own?.events ?? [];

@@ -66,7 +66,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
   });
 }
 
-/** Refuses a login after a growing delay; if many wait, refuses at once and ends the connection. */
+/** Refuses a login after a growing delay; if many wait already, at once, ending the connection. */
 export async function refuseLogin(
   delay: FailureDelay,
   login: string,
@@ -115,7 +115,7 @@ export function checkHost({ raw, headers }: FastifyRequest, port: number): void 
   }
 }
 
-/** Headers that decide who may call. Each must come once: readers could differ about two copies. */
+/** Headers that decide who may call. Each must come once: two copies could be read differently. */
 const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
 
 function isAmbiguous(rawHeaders: readonly string[]): boolean {
@@ -185,7 +185,7 @@ export function isOwnPage(
   return !needsOrigin && site === "same-origin";
 }
 
-/** The digests of one role's login and password, and of the header made of them. */
+/** The digests of one role's login and password, and of the Authorization header with both. */
 interface Known {
   readonly role: Role;
   readonly pair: Buffer;

@@ -26,7 +26,7 @@ export class FailureDelay {
     this.#clock = clock;
   }
 
-  /** Waits a login's delay, or until its sender is gone. Returns false at once if too many wait. */
+  /** Waits for a login's delay, or until the client is gone. Returns false if too many wait. */
   async wait(login: string, gone: AbortSignal): Promise<boolean> {
     const delayMs = Math.min(DELAY_MIN_MS * 2 ** (this.#failed(login) - 1), DELAY_MAX_MS);
     if (this.#waiting >= WAITING_MAX) return false;
@@ -34,7 +34,7 @@ export class FailureDelay {
     try {
       await sleep(this.#clock, "failed authentication", delayMs, gone);
     } catch {
-      // The sender of the request is gone, so nobody waits for the answer.
+      // When the client is gone, nobody waits for the answer.
     } finally {
       this.#waiting -= 1;
     }
@@ -46,7 +46,7 @@ export class FailureDelay {
     const nowMs = this.#clock.monotonicMs();
     this.#forget(nowMs);
     const own = hash("sha256", login, "base64");
-    // A new login never replaces a counted one: a flood of logins would erase its failures.
+    // A new login replaces no counted login, or a flood of logins would erase all failures.
     const isRoom = this.#failures.has(own) || this.#failures.size < LOGINS_MAX;
     const key = isRoom ? own : OTHERS;
     const count = (this.#failures.get(key)?.count ?? 0) + 1;

@@ -19,11 +19,11 @@ const HEADER_BYTES_MAX = 16 * 1024;
 /** The most connections of a port with pages; their headers take at most 48 MiB. */
 const PAGE_CONNECTIONS_MAX = 64;
 const HEADERS_MAX = 100;
-/** How many new connections the system queues, so that a flood does not push out the kiosk's. */
+/** How many new connections the system queues, so that a flood leaves room for the kiosk's. */
 export const BACKLOG = 2_048;
 
 export interface ServerLimits {
-  /** Options that node:http must know when a server is made. */
+  /** The options that node:http must get when a server is created. */
   readonly http: ServerOptions;
   /** The most connections on both loopback addresses together. */
   readonly connections: number;

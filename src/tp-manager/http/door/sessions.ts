@@ -5,9 +5,9 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import { checkHost, isOwnPage, type Role, securityHeaders } from "./access.ts";
 
-/** The time without a touch of key or pointer after which a session is over. */
+/** How long a session lasts without a touch of key or pointer. */
 export const SESSION_IDLE_MS = 15 * 60_000;
-/** The most sessions; a new one ends the session that was idle longest. */
+/** The most sessions; a new session ends the session that was idle longest. */
 const SESSIONS_MAX = 32;
 const TOKEN_BYTES = 32;
 
@@ -74,7 +74,7 @@ export class Sessions {
     for (const digest of [...this.#byDigest.keys()]) this.#end(digest);
   }
 
-  /** Returns now as the time of the last activity, and a timer that ends the session when idle. */
+  /** Returns the present time as time of last activity, and a timer that ends an idle session. */
   #active(digest: string): Pick<Kept, "lastActiveMs" | "timer"> {
     return {
       lastActiveMs: this.#clock.monotonicMs(),
@@ -97,8 +97,8 @@ function digestOf(token: string): string {
 declare module "fastify" {
   interface FastifyContextConfig {
     /**
-     * What may be called without a session: a "file" holds no data; a "log-in" begins a session and
-     * needs the page's own origin.
+     * What may be called without a session. "file": a file without data. "log-in": the call that
+     * begins a session, which needs the page's own origin.
      */
     open?: "file" | "log-in";
   }

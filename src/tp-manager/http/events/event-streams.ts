@@ -8,7 +8,7 @@ import type { EventRows } from "../../journal/event-rows.ts";
 import type { Monitor } from "../status/monitor.ts";
 import type { EventHub, HubEvent } from "./event-hub.ts";
 
-/** The most readers at once: two pages, a monitor, and some that are about to be cut off. */
+/** The most readers at once: two pages, a monitor, and some whose end is not noticed yet. */
 const READERS_MAX = 16;
 
 export type EventStreams = ReturnType<typeof eventStreams>;
@@ -91,7 +91,7 @@ class EventReader {
     this.#unsubscribe = hub.subscribe((event) => this.#take(event));
   }
 
-  /** Sends the stream's first id, a gap if events are missing, and the terminal's state. */
+  /** Sends the first event id, a gap if events are missing, and the terminal's state. */
   begin(terminal: EventData<"terminal">, gap: EventData<"gap"> | undefined): void {
     this.#response.flushHeaders();
     this.#write(`: events\nretry: 2000\nid: ${this.#sentId}\n\n`);

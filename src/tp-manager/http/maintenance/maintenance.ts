@@ -41,7 +41,7 @@ type DoctorReport = z.input<typeof doctor>;
 export class Maintenance {
   readonly #parts: MaintenanceParts;
   #last: Promise<unknown> = Promise.resolve();
-  /** The running launcher commands by name; a second caller of one gets the answer of the first. */
+  /** The running launcher commands; a second caller of a command gets the answer of the first. */
   readonly #running = new Map<string, Promise<unknown>>();
 
   constructor(parts: MaintenanceParts) {
@@ -56,7 +56,7 @@ export class Maintenance {
     return readLog(this.#parts.installation, query);
   }
 
-  /** Returns the doctor's report; if the doctor fails, a report with that as its only finding. */
+  /** Returns the doctor's report; if the doctor fails, the failure is the report's only finding. */
   doctor(): Promise<DoctorReport> {
     return this.#joined("doctor", async () => {
       const { stdout, stderr } = await this.#launcher(["doctor", "--json"], DOCTOR_LIMIT_MS);
@@ -69,7 +69,7 @@ export class Maintenance {
     });
   }
 
-  /** Returns a support archive (tar.gz) of `launch.sh doctor --bundle`. Throws without one. */
+  /** Returns a support archive (tar.gz) of `launch.sh doctor --bundle`. Throws if none was made. */
   supportBundle(): Promise<Buffer> {
     return this.#joined("support bundle", async () => {
       const folder = await mkdtemp(join(tmpdir(), "support-"));
@@ -107,7 +107,7 @@ export class Maintenance {
     return result;
   }
 
-  /** Runs a command of the launcher after the earlier ones, so that one process runs at a time. */
+  /** Runs a launcher command after the earlier commands have ended, so that one runs at a time. */
   #launcher(args: readonly string[], timeout: number): Promise<Ended> {
     const { installation, launcher = runLauncher } = this.#parts;
     const all = [...args, "--data", installation.dataDirectory];
@@ -172,7 +172,7 @@ export const logQuery = z.strictObject({
   program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
   /** The least severe level of the log lines that are listed. */
   level: oneOf(logLevels).default("info"),
-  /** The text that a listed line must contain, in small or capital letters. */
+  /** The text that a listed line must contain, in upper or lower case. */
   contains: z.string().max(200, "is too long").default(""),
   limit: pageLimit(LINES_MAX),
 });
@@ -197,7 +197,7 @@ async function readLog(
   for (const line of lines) {
     if (found.length >= limit) break;
     if (!line.toLowerCase().includes(wanted)) continue;
-    // The masked line must match as well, so that no search finds what masking removed.
+    // The masked line must contain the text too, so that no search finds what masking removed.
     const clean = cleanLine(line);
     if (!clean.toLowerCase().includes(wanted)) continue;
     const read = lineOf(clean);

@@ -46,7 +46,6 @@ const gatewayOperation = z.object({
   endedAt: time.nullable(),
 });
 
-/** The state of an order at the gateway. */
 export const gatewayStanding = z
   .union([
     z.object({

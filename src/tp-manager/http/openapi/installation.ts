@@ -41,7 +41,6 @@ const updates = z.object({
   heldUntil: time.nullable(),
 });
 
-/** The answer of `GET /health`. */
 export const health = z.object({
   status: z.enum(["Ready", "NotReady"]),
   reasons: z.array(z.string()),
@@ -218,7 +217,6 @@ const closing = z.object({
   reconciliation: reconciliation.nullable(),
 });
 
-/** The answer of `GET /day`. */
 export const day = z.object({
   date: z.iso.date(),
   timeZone: z.string(),

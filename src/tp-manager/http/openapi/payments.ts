@@ -74,7 +74,7 @@ export const observation = z.object({
   identity: terminalIdentity,
   last: lastTransaction,
   atMs: z.number(),
-  // Members of events that older versions stored.
+  // Members that only events stored by older versions have.
   knownAs: text.optional(),
   foundByNext: lastTransaction.nullable().optional(),
 });

@@ -17,7 +17,7 @@ const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = SupervisorAnswer<"status">;
 
-/** The parts of tp-manager that give the facts about its condition. */
+/** The parts of tp-manager that give the facts from which its conditions are found. */
 export interface Watched {
   readonly arbiter: TerminalArbiter;
   readonly journal: Journal;
@@ -81,7 +81,7 @@ export function ownConditions({
   };
 }
 
-/** Returns the reasons for which a payment would be refused now, each with what helps. */
+/** Returns why a payment would be refused now: each reason, and what an operator can do. */
 export function notReadyReasons(arbiter: TerminalArbiter) {
   return arbiter.notReadyReasons.map(({ code, says }) => ({
     code,

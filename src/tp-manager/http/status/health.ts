@@ -56,7 +56,7 @@ export async function healthOf(
     ],
     notes,
     terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
-    // An unreadable journal is already a not-ready reason, so a failure of this read is ignored.
+    // An unreadable journal is already a not-ready reason, so this failed read adds nothing.
     replaced: readOr(null, () => arbiter.identityCheck.replaced ?? null),
     running: runningOf(arbiter.lease.current, prompt),
     payments,
@@ -86,7 +86,7 @@ function runningOf(
 ): Health["running"] {
   if (!current) return null;
   const { what, orderId, goodsUntilMs = null } = current;
-  // A prompt belongs to one payment; an earlier payment's prompt says nothing about this one.
+  // A prompt belongs to one order; the prompt of another order says nothing about this payment.
   const own = orderId === prompt?.orderId ? prompt : undefined;
   return {
     what,

@@ -4,9 +4,9 @@ import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 
-/** How often the watch checks whether a payment would be accepted. */
+/** How often it is checked whether a payment would be accepted. */
 const CHECK_MS = 15_000;
-/** How often the hour's row is written; a process that is killed loses what it counted since. */
+/** How often the hour's row is written; a process that is killed loses the counts since then. */
 const WRITE_MS = 300_000;
 const DAY_MS = 24 * 3_600_000;
 
@@ -61,7 +61,7 @@ export class HourWatch {
     this.#write();
   }
 
-  /** Returns the journal's hours with the counts not written yet. Throws if it is unreadable. */
+  /** Returns the journal's hours with the counts not written yet. Throws if it cannot be read. */
   hours(fromMs: number, untilMs: number): HourRow[] {
     const written = this.#parts.days.hours(fromMs, untilMs);
     const { atMs } = this.#counted;
@@ -85,7 +85,7 @@ export class HourWatch {
     return CHECK_MS;
   }
 
-  /** Adds the time since the last check, at most two intervals, to the readiness found now. */
+  /** Counts the time since the last check, at most two intervals, as ready or not, as found now. */
   #count(): void {
     const { clock, arbiter } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -126,7 +126,7 @@ export class HourWatch {
   }
 }
 
-/** Returns the sum of two rows of one hour, as DayRows.addHour makes it. */
+/** Returns the sum of two rows of the same hour, added as in DayRows.addHour. */
 function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
   if (!written) return counted;
   const counts = [written.waitingMax, counted.waitingMax].filter((count) => count !== null);

@@ -21,7 +21,7 @@ const WAITING_MAX = 200;
 type FigureName = keyof typeof helps;
 type Source = Facts & Pick<Watched, "arbiter" | "clock"> & Pick<TerminalWatch, "now" | "faults">;
 
-/** Returns the value of a figure; undefined: the figure keeps its last value. */
+/** Returns the value of a figure; undefined: the figure keeps the value that it had. */
 type Read = (source: Source) => number | undefined;
 
 /** Gauges that are read when Prometheus asks; metrics-en.json says what they mean. */
@@ -111,7 +111,7 @@ export class Metrics {
   /** Adds the figures of memory, processor, event loop and open files; once per process. */
   addProcessFigures(): void {
     collectDefaultMetrics({ register: this.registry });
-    // Gauges with a counter's name, which Prometheus' linter refuses; other gauges add up to them.
+    // These gauges have names of counters, which Prometheus' linter refuses; others add up to them.
     for (const what of ["handles", "requests", "resources"]) {
       this.registry.removeSingleMetric(`nodejs_active_${what}_total`);
     }
@@ -137,7 +137,7 @@ export class Metrics {
   };
 
   answered(method: string, route: string, status: number, ms: number): void {
-    // Other methods share one label, so that wrong requests cannot create series without end.
+    // Methods other than GET and POST share a label, so that wrong requests create no more series.
     const known = method === "GET" || method === "POST" ? method : "other";
     const labels = { method: known, route, status: String(status) };
     this.#count(() => this.#answers.observe(labels, ms / 1000));

@@ -7,7 +7,7 @@ import type { ByteConnection, ByteTransport } from "../transport/byte-transport.
 const SETTLE_MS = 300;
 /** The silence after which a message counts as finished though a tag of its result is missing. */
 const SETTLE_LONG_MS = 2_000;
-/** How long a new connection may bring an earlier result, before a request is sent on it. */
+/** How long an earlier result may arrive on a new connection before a request is sent on it. */
 const LISTEN_MS = 50;
 /** How long a connection without a request stays open. */
 const HOLD_MS = 5_000;
@@ -152,7 +152,7 @@ function isRefusalWithoutReason(bytes: Uint8Array): boolean {
 }
 
 interface ExchangeListener {
-  /** `isEarly`: the message began before our request was written and answers an earlier one. */
+  /** `isEarly`: the message began before our request was written and answers an earlier request. */
   message(bytes: Uint8Array, isEarly: boolean): void;
   /** The connection has closed. `rest`: received bytes that form no whole message. */
   closed(rest: Uint8Array, text: string, isEarly: boolean): void;
@@ -188,11 +188,11 @@ class Exchange {
     this.#hold = this.#clock.startTimer("unused connection", forMs, () => void this.close());
   }
 
-  /** Reports earlier messages, then writes `message` if `mayLeave`; returns whether it did. */
+  /** Reports earlier messages, then writes `message` if `mayLeave`; returns whether it wrote it. */
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#reportEarly();
-    // Nothing is sent before an earlier approval has been received whole and reported.
+    // Nothing is sent before an approval that is arriving has been received whole and reported.
     if (!mayLeave() || this.#hasApproval) return false;
     try {
       this.#connection?.write(message);
@@ -209,7 +209,7 @@ class Exchange {
     await this.#connection?.close();
   }
 
-  /** Reports a whole message that came before our request was sent: it answers an earlier one. */
+  /** Reports a whole message that came before our request, because it answers an earlier one. */
   #reportEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
     const isWhole = this.#buffer.length > 0 && !fault && (isFinal(tags) || this.#hasApproval);
@@ -235,7 +235,7 @@ class Exchange {
 
   /**
    * Reports a message that arrived together with a result and only precedes it: "taken into
-   * account", or an answer to an earlier question; line ends may surround it (docs/concert.md 4.4).
+   * account", or an answer to an earlier request; line ends may surround it (docs/concert.md 4.4).
    */
   #takeForerunner(): void {
     this.#buffer = withoutLineEnds(this.#buffer);

@@ -58,7 +58,7 @@ function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
   ];
 }
 
-/** Returns a payment request; with BA 1 it would be no payment (docs/concert.md 4.4). */
+/** Returns a payment request; a tag BA of 1 would ask for no payment (docs/concert.md 4.4). */
 function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
   const { reference, receipt } = options;
   const digits = String(order.amountMinor).padStart(2, "0");
@@ -86,7 +86,7 @@ function readReply(
   const { tags, fault } = readTagged(bytes);
   const state = actionResult(tags);
   const action = tagValue(tags, "CD");
-  // The late answer to an identification is no result of a payment, whatever its state.
+  // A late answer to an identification is no result of a payment, whatever state it reports.
   if (action === IDENTIFICATION && !fault) {
     return { reading: "other", why: "the answer to an identification came late" };
   }

@@ -33,7 +33,7 @@ export type Opened =
   | { readonly opened: true }
   | {
       readonly opened: false;
-      /** "away": no connection. "silent", "busy": the terminal accepts no request now. */
+      /** "away": there is no connection. "silent", "busy": the terminal accepts no request now. */
       readonly why: "away" | "silent" | "busy";
       /** Why the terminal accepts no request, for people. */
       readonly text: string;
@@ -67,7 +67,7 @@ export interface Messages {
 export type Reading =
   /** The reply holds no result; `why` holds no card number. */
   | { readonly reading: "unreadable"; readonly why: string }
-  /** The reply answers a question of ours that is no payment. */
+  /** The reply answers a request of ours that is no payment. */
   | { readonly reading: "other"; readonly why: string }
   | ResultReading;
 

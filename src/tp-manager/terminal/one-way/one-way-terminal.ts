@@ -27,7 +27,7 @@ interface OneWayOptions {
   readonly dialogue: Dialogue;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** The time after which a payment without a result ends as lost; a late result is still taken. */
+  /** The time after which a payment without a result ends as lost; a late result still counts. */
   readonly waitMs: number;
   /** The time after a request was sent in which the terminal may still run the payment. */
   readonly quietMs: number;
@@ -39,7 +39,7 @@ const unknownLast = {
   kind: "not-told",
   why: "the protocol has no question about the last transaction",
 } as const;
-/** How long an equal result counts as a repeat by a terminal that missed our ACK of the first. */
+/** How long an equal result counts as a repeat: the terminal may have missed our first ACK. */
 const REPEAT_MS = 30_000;
 /** How long a connection that {@link OneWayTerminal.prepare} opened may wait for its request. */
 const OPENED_MS = 5_000;
@@ -48,9 +48,9 @@ const NOISE_MAX = 20;
 const NOISE_SPAN_MS = 60_000;
 
 /**
- * The driver of a terminal that takes one request and reports one result, and knows no cancel, no
- * question and no name of its own (docs/rules/25-one-way.md). A protocol adds its {@link Messages}
- * and the {@link Dialogue} on which they travel.
+ * The driver of a terminal that takes one request, reports one result, and knows no cancel, no
+ * query and no name of its own (docs/rules/25-one-way.md). A protocol adds its {@link Messages} and
+ * the {@link Dialogue} on which they travel.
  */
 export class OneWayTerminal implements Terminal {
   readonly #options: OneWayOptions;
@@ -169,8 +169,8 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Waits until no payment can be running, then asks whether the terminal answers. Asked earlier, a
-   * terminal could take the question for a new request (docs/rules/25-one-way.md).
+   * Waits until no payment can be running, then asks whether the terminal answers. Before that a
+   * terminal could take the question for a new payment request (docs/rules/25-one-way.md).
    */
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     const isHeard = await this.#silence.listenOut(signal, () => this.#paying !== undefined);
@@ -180,7 +180,7 @@ export class OneWayTerminal implements Terminal {
     return unknownLast;
   }
 
-  /** Whether a request or question of ours is under way, or a connection waits for its request. */
+  /** Whether a request or query of ours is under way, or a connection waits for its request. */
   get #isSpeaking(): boolean {
     const isOpen = this.#options.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
     return this.#isBusy || isOpen || this.#paying !== undefined;
@@ -227,7 +227,7 @@ export class OneWayTerminal implements Terminal {
     }
   }
 
-  /** Ends the payment as lost after `waitMs`. */
+  /** Returns the timer that ends the payment as lost after `waitMs`. */
   #limited(paying: Paying): Timer {
     const { clock, waitMs, silenceMs } = this.#options;
     return clock.startTimer("payment result", waitMs, () => {

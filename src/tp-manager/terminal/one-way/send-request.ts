@@ -16,7 +16,7 @@ export class Paying {
   isSent = false;
   /** Present while the line is opened again: a reply that comes now is of an earlier payment. */
   reopening: AbortController | undefined;
-  /** Whether an approval came before the request left: maybe this order's, so nothing is sent. */
+  /** Whether an approval, maybe this order's, came before the request, which is then not sent. */
   isOvertaken = false;
 
   constructor(order: PaymentOrder, observer: PaymentObserver) {

@@ -23,13 +23,13 @@ export class Silence {
     return this.#mayRun;
   }
 
-  /** Starts the time of a request that is about to be sent. */
+  /** Starts the time for which a request that is about to be sent may run. */
   begin(): void {
     this.#mayRun = true;
     this.#untilMs = this.#clock.monotonicMs() + this.#quietMs;
   }
 
-  /** Notes that the request was not sent, or that the terminal refused the request. */
+  /** Notes that the terminal got no request, or refused the request. */
   takeBack(): void {
     this.#mayRun = false;
   }

@@ -9,7 +9,7 @@ export interface UnstoredResult {
   readonly reply: Uint8Array;
   readonly reading: ResultReading;
   readonly result: OneWayResult;
-  /** The payment that ran when its result came; undefined for a result of another payment. */
+  /** The payment that ran when its result came; undefined if the result is of another payment. */
   readonly paying: Paying | undefined;
 }
 

@@ -36,7 +36,7 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
     address,
     open: (listener, signal) => {
       signal.throwIfAborted();
-      // An option, not setKeepAlive: Windows loses the delay when set on a connecting socket.
+      // Keep-alive is an option here, because Windows loses a delay set on a connecting socket.
       const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
       let receive = (_bytes: Uint8Array): void => {};
       // With this option the socket reads into one buffer and emits no "data", which saves 64 KiB

@@ -65,7 +65,7 @@ export class Enquiries {
   /** The demands of the last registration, which stay valid until the next registration. */
   #registeredDemands: readonly Demand[] = [];
   #clockOffsetMs: number | null = null;
-  /** The form of status enquiry that the terminal on this link has answered; undefined: none. */
+  /** The form of status enquiry that this link's terminal has answered; undefined: none yet. */
   #form: StatusForm | undefined;
 
   constructor(zvt: ZvtContext) {
@@ -183,8 +183,8 @@ export class Enquiries {
   }
 
   /**
-   * Asks for the status in the form that the terminal on this link understands, or finds that form
-   * out. Throws {@link TerminalUnavailable} when the terminal gives no answer.
+   * Asks for the status in the form that the terminal on this link understands, or finds out which
+   * form it understands. Throws {@link TerminalUnavailable} when the terminal gives no answer.
    */
   async #askStatus(run: RunCommand): Promise<StatusAnswer> {
     let form = this.#form ?? "container";
@@ -240,7 +240,7 @@ export class Enquiries {
         if (name === "status-information") totals = fields.totals ?? totals;
       },
     });
-    // refusalOf throws when the terminal gave no answer.
+    // The function refusalOf throws when the terminal gave no answer.
     if (end.end !== "completed") refusalOf(end, this.#zvt.options);
     const isEmpty = totals?.groups.every(({ count, amount }) => count === 0 && amount === 0);
     if (end.end === "completed" && isEmpty) return { kind: "none" };
@@ -334,7 +334,7 @@ function isProtest(end: ExchangeEnd): boolean {
   return refused && PROTESTS.includes(codeOf(end.message));
 }
 
-/** Returns whether an answer names no sale: a result without amount and receipt, or a 06 1E. */
+/** Returns whether an answer names no sale: an abort, or a result without amount and receipt. */
 function showsNothingStored(end: ExchangeEnd, sale: Message | undefined): boolean {
   if (!sale) return end.end === "aborted" && NOTHING_TO_REPEAT.includes(codeOf(end.message));
   const { amount, receiptNumber, resultCode } = sale.fields;

@@ -13,7 +13,7 @@ import type { ZvtContext } from "./zvt-options.ts";
 interface Tries {
   readonly count: number;
   readonly notBeforeMs: number;
-  /** Outcomes after which the job was repeated at once; each kind of outcome only once. */
+  /** Outcomes for which the job was already repeated at once: "lost" once, and "met" once. */
   readonly excused: readonly ("lost" | "met")[];
 }
 

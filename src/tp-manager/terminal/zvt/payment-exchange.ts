@@ -72,7 +72,7 @@ export class PaymentExchange implements ExchangeListener {
     const context = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
     const report = transactionReport(message, context);
     const before = this.#unjudged;
-    // When the observer throws, the report is not stored, so this mark then stays true.
+    // When the observer throws, the report is not stored, and the result stays marked as unjudged.
     this.#unjudged = true;
     const verdict = this.#observer.report(report);
     this.#unjudged = before;
@@ -175,7 +175,7 @@ export class PaymentExchange implements ExchangeListener {
       .map(({ value }) => (typeof value === "string" ? value.replaceAll("\n", " ").trim() : ""))
       .filter(Boolean)
       .join(" ");
-    // Masked once more: two lines, each of them masked, could form a card number together.
+    // The joined text is masked again: two lines, each masked, could form a card number together.
     const texts = intermediateTexts(code);
     const text = maskPansInText(said) || (texts?.[this.#zvt.options.language] ?? "");
     const language = said ? "" : this.#zvt.options.language;

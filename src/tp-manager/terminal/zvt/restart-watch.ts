@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/time.ts";
 
-/** How long the first enquiry waits; the time doubles after no answer (docs/zvt.md 10.4). */
+/** How long the first enquiry waits for its answer; each time without answer doubles the wait. */
 const ASK_FIRST_MS = 250;
 const ASK_MAX_MS = 2_000;
 /** The pause after an answered enquiry: so short that the terminal cannot restart unnoticed. */
@@ -28,8 +28,8 @@ interface RestartWatchParts {
 
 /**
  * Asks a restarting terminal until the terminal has gone down and answers again (docs/zvt.md 10.4).
- * A missing answer proves that the terminal was down only if the terminal otherwise answers in less
- * time than the enquiry had; else the terminal may be slow.
+ * A missing answer proves that the terminal was down only if the terminal otherwise answers faster
+ * than the enquiry waited; else the terminal may be slow.
  */
 export async function watchRestart(parts: RestartWatchParts): Promise<RestartEnd> {
   const { clock, goesDownWithinMs, giveUpMs, ask, pause, closing } = parts;

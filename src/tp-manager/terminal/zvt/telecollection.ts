@@ -79,7 +79,7 @@ function endOf(
   }
 }
 
-/** Returns the totals of each card scheme with turnover, or one total where only a sum came. */
+/** Returns the totals of each card scheme with turnover, or only one total if no more came. */
 function applicationsOf(
   settlement: Message | undefined,
   { totalsInFirstGroup }: ZvtOptions,

@@ -32,7 +32,7 @@ export class ZvtConnection {
   /** Why the link is not up; null when the link is up. */
   #problem: string | null = "not started";
   #linkChange = new AbortController();
-  /** Whether the next link begins with silence and an enquiry, after a loss (docs/zvt.md 9.2). */
+  /** Whether the next link begins with silence and an enquiry after a loss (docs/zvt.md 9.2). */
   #resync = false;
   /**
    * Set while the terminal restarts, even before the terminal goes down. "ended": the restart
@@ -117,7 +117,7 @@ export class ZvtConnection {
 
   /**
    * Lets the first connection begin as after a lost command (docs/zvt.md 9.2), because a former
-   * process may have left the terminal in the middle of one. No effect while connected.
+   * process may have left the terminal in the middle of a command. No effect while connected.
    */
   beginCautiously(): void {
     if (this.#link !== "connected") this.#resync = true;
@@ -293,7 +293,7 @@ export class ZvtConnection {
     this.#resync = false;
   }
 
-  /** Polls an idle terminal: it can run jobs, and a lost link shows (docs/zvt.md 6.5, 10.1). */
+  /** Polls an idle terminal, which can then do jobs; a lost link shows (docs/zvt.md 6.5, 10.1). */
   async #poll(session: Session, gone: AbortSignal): Promise<void> {
     const { clock } = this.#zvt;
     let waited = false;
@@ -367,8 +367,8 @@ export class WireLock {
     this.#waiting.push(free);
     const ended = signal ? AbortSignal.any([free.signal, signal]) : free.signal;
     await sleep(this.#clock, "zvt wire", waitMs, ended).catch(() => undefined);
-    // A caller that has got the wire keeps it, even if the caller's time ends at that moment. A
-    // caller that is cancelled at that moment passes the wire on.
+    // A caller that has got the wire keeps it, even if the caller's waiting time ends at that
+    // moment. A caller that is cancelled at that moment passes the wire on.
     if (free.signal.aborted) {
       if (!signal?.aborted) return;
       this.#release();

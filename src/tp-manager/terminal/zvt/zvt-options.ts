@@ -30,13 +30,13 @@ export const defaultZvtOptions = {
   timers,
   /** The time between two status enquiries to an idle terminal (docs/zvt.md 6.5). */
   pollIntervalMs: 30_000,
-  /** The time between enquiries while the terminal is busy or has demands (docs/zvt.md 6.5). */
+  /** The time between enquiries while the terminal is busy or makes demands (docs/zvt.md 6.5). */
   busyPollIntervalMs: 3_000,
   /** The pause between attempts at one maintenance demand; doubles from `minMs` to `maxMs`. */
   housekeepingPause: { minMs: 60_000, maxMs: 3_600_000 },
   /** How long a serial line is silent before a lost command is probed: 2 x T2 (docs/zvt.md 9.2). */
   silenceMs: 10_000,
-  /** How long a terminal that refused a sale may take to show that it runs nothing. */
+  /** How long a terminal that refused a sale may take to show that it runs no command. */
   refusalCheckMs: 10_000,
   /** The pause between two attempts to connect; doubles from `minMs` to `maxMs`. */
   reconnect: { minMs: 500, maxMs: 30_000 },

@@ -38,7 +38,7 @@ import { defaultZvtOptions, type ZvtContext, type ZvtOptions } from "./zvt-optio
 const SILENCE_BEFORE_SALE_MS = 10_000;
 /** How long recovery waits until a terminal is connected again. */
 const LINK_WAIT_MS = 30_000;
-/** The pause between two questions whether a refused command has ended. */
+/** The pause between two status enquiries that ask whether a refused command has ended. */
 const ASK_AGAIN_MS = 1_000;
 /** Bit of the configuration byte: the register prints payment receipts (docs/zvt.md 6.1). */
 const PRINTS_PAYMENT_RECEIPTS = 0x02;
@@ -54,13 +54,13 @@ export class ZvtTerminal implements Terminal {
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** The last transaction that {@link prepare} has read, and the session on which it was read. */
   #prepared: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** When {@link check} was last answered, and when a ready terminal last answered before it. */
+  /** When {@link check} was last answered, and when the terminal, if ready, answered before. */
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
   /** Whether a command of this process was lost and not probed yet (docs/rules/05-evidence.md). */
   #evidenceDue = false;
-  /** Whether recovery is asking about a command of this process or of an earlier process. */
+  /** Whether recovery probes the terminal about a command of this or of an earlier process. */
   #evidenceKept = false;
   #refusedUnderLock = false;
 
@@ -89,14 +89,14 @@ export class ZvtTerminal implements Terminal {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** Whether no outcome is open and no payment was prepared in the last SILENCE_BEFORE_SALE_MS. */
+  /** Whether all outcomes are known and no payment was prepared within SILENCE_BEFORE_SALE_MS. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#zvt.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   /**
-   * Whether the terminal refused recovery's question because it is locked. Maintenance that unlocks
+   * Whether the terminal refused recovery's probe because it is locked. Maintenance that unlocks
    * the terminal is run then, although recovery has no answer yet (docs/rules/15-not-yet.md).
    */
   get #isLockedOut(): boolean {
@@ -217,7 +217,7 @@ export class ZvtTerminal implements Terminal {
     for (;;) {
       const end = await run(this.#connection.asks.statusEnquiry);
       if (end.end === "lost" || end.end === "not-sent") return false;
-      // Only a payment's completion has no status byte: the terminal carried out our command.
+      // A completion without status byte is a payment's: the terminal carried out our command.
       if (end.end === "completed" && end.message.parts.terminalStatus === undefined) return false;
       if (showsIdle(refusal, end)) return true;
       if (clock.monotonicMs() + ASK_AGAIN_MS > untilMs) return false;
@@ -351,7 +351,7 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Registers again, so that a demanded end of day counts as done; the terminal may be away. */
+  /** Registers again, so that a demanded end of day counts as done; the terminal may not answer. */
   async #relearn(run: RunCommand): Promise<void> {
     try {
       await this.#connection.asks.relearn(run);

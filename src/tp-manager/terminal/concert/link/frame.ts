@@ -21,7 +21,7 @@ export function showsParity(byte: number): boolean {
   return withParity.has(byte);
 }
 
-/** Control bytes that a ticket may hold; others below hex 20 end a frame (docs/concert.md 2.3). */
+/** Control bytes allowed in a ticket; others below hex 20 end a frame (docs/concert.md 2.3). */
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
 const PRINTABLE_FIRST = 0x20;
 

@@ -180,7 +180,7 @@ export class SessionLine implements Dialogue {
         timer === null ? undefined : this.#clock.startTimer("session", this.#times[timer], fire);
     }
     const written = this.#write(frame ?? Uint8Array.from(write));
-    // The connection is closed: a first send has not left, but an earlier copy of a repeat has.
+    // On a closed connection a first send has not left; of a repeated frame an earlier copy has.
     if (!written && frame) this.#endSending(input.input === "send" ? "lapsed" : "unanswered");
     for (const one of news) this.#hear(one);
   }
@@ -192,7 +192,7 @@ export class SessionLine implements Dialogue {
       this.#connection?.write(bytes);
       return this.#connection !== undefined;
     } catch {
-      // Nothing is reported here: the connection itself reports its end to the listener.
+      // Nothing is reported here, because the connection itself reports its end to the listener.
       return false;
     }
   }

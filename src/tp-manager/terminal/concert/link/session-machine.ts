@@ -11,7 +11,7 @@ import { control, type FrameRead, frameStart, readFrameByte, showsParity } from 
  * in every phase, even instead of an answer to us, because a result may come at any time.
  */
 export interface SessionState {
-  /** How often ENQ was sent for a request that waits during the terminal's session; null: none. */
+  /** How often ENQ was sent for a request that the terminal's session delays; null: none waits. */
   readonly deferred: number | null;
   readonly phase: Phase;
 }
@@ -51,7 +51,7 @@ type Phase =
 
 /** A session that the terminal has opened. */
 interface Incoming {
-  /** Whether the session began before our request was answered and so is about an earlier one. */
+  /** Whether the session began before our request was answered: it is about an earlier request. */
   readonly isEarly: boolean;
   readonly naks: number;
 }
@@ -65,9 +65,8 @@ export type SessionInput =
   | { readonly input: "send"; readonly frame: Uint8Array }
   /** Closes our session without a frame, even if the terminal has not granted it yet. */
   | { readonly input: "leave" }
-  /** Reports that the connection is lost. */
   | { readonly input: "lost" }
-  /** Reports whether the body of the last "body" news is on disk. */
+  /** Reports whether the reply in the last news "body" is on disk. */
   | { readonly input: "judged"; readonly stored: boolean };
 
 export type SessionNews =
@@ -80,7 +79,7 @@ export type SessionNews =
       readonly sawParity: boolean;
     }
   /**
-   * "taken": the frame got ACK. "refused": each of its sends got NAK, so nothing has begun.
+   * "taken": the frame got ACK. "refused": each send of the frame got NAK, so no payment has begun.
    * "unanswered": the terminal may have the frame.
    */
   | { readonly news: "taken" | "refused" | "unanswered" }
@@ -90,7 +89,7 @@ export type SessionNews =
 interface SessionStep {
   readonly state: SessionState;
   readonly write: readonly number[];
-  /** The frame to write in one piece instead of bytes. */
+  /** A frame to write in one piece, in place of the bytes in `write`. */
   readonly frame?: Uint8Array;
   /** The timer to start; null stops the running timer, undefined leaves the running timer. */
   readonly timer?: keyof SessionTimes | null;
@@ -182,7 +181,7 @@ function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep 
   const incoming = "incoming" in phase ? phase.incoming : { isEarly, naks: 0 };
   const deferred = phase.is === "open" ? 0 : state.deferred;
   if (byte === control.enq) {
-    // ENQ begins a new session, or repeats the ENQ whose ACK was lost: NAKs are counted from 0.
+    // ENQ begins a new session, or repeats the ENQ whose ACK was lost: the count of NAKs restarts.
     const isLate = phase.is === "closing" ? state.deferred !== null : incoming.isEarly;
     const next: Phase = { is: "hearing", incoming: { isEarly: isLate, naks: 0 } };
     return go({ deferred, phase: next }, "silenceMs", [control.ack]);
@@ -198,7 +197,6 @@ function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep 
   return skip({ ...state, deferred }, incoming, null, news);
 }
 
-/** Skips the rest of a malformed reply. */
 function skip(
   state: SessionState,
   incoming: Incoming,

@@ -19,12 +19,12 @@ export interface Command {
   readonly apdu: Apdu;
   /**
    * Messages that the terminal may send while the command runs and the terminal is master, besides
-   * 06 0F and 06 1E (docs/zvt.md 5.2). Anything else is refused with 84 83.
+   * completion (06 0F) and abort (06 1E; docs/zvt.md 5.2). Others are refused with 84 83.
    */
   readonly replies: readonly MessageName[];
-  /** What ends the command: 80 00 ("answer"), or 06 0F or 06 1E ("completion"). */
+  /** What ends the command: 80 00 ("answer"), or 06 0F (done) or 06 1E (abort) ("completion"). */
   readonly ends: "answer" | "completion";
-  /** Whether a 04 0F is stored before its ACK, and may be refused (docs/architecture.md 1.2). */
+  /** Whether a result 04 0F is stored before ACK, and may be refused (docs/architecture.md 1.2). */
   readonly judged: boolean;
   /** Present in a two-phase sale: the times of its wait for the goods (docs/zvt.md 8.1). */
   readonly goods?: GoodsWindow;
@@ -33,7 +33,7 @@ export interface Command {
 interface GoodsWindow {
   /** How long a result (04 0F) stays unanswered before we ask the terminal to repeat it. */
   readonly holdMs: number;
-  /** The largest number of times the terminal may repeat its 04 0F (field 02 of the payment). */
+  /** The most times the terminal may repeat its 04 0F (result): field 02 of the payment. */
   readonly asksMax: number;
   /** How long the terminal waits for our answer before it reverses the sale (field 01). */
   readonly windowMs: number;
@@ -83,7 +83,7 @@ export function bareRegistration(options: ZvtOptions, named: "currency" | "nothi
   return command("registration", { parts });
 }
 
-/** Service byte, docs/zvt.md 6.5: status with container, without version; the safest form. */
+/** Service byte of an enquiry, docs/zvt.md 6.5: status with container, without version; safest. */
 const STATUS_AND_CONTAINER = 0x06;
 
 /** The form of a status enquiry; every terminal knows "plain", which also returns the version. */
@@ -95,7 +95,7 @@ export function statusEnquiry(password: string, form: StatusForm): Command {
   return command("status-enquiry", { parts: { password }, fields });
 }
 
-/** Service byte: send the 04 0F of the last transaction, print nothing (docs/zvt.md 6.4). */
+/** Service byte of Repeat Receipt: send the last result 04 0F, print nothing (docs/zvt.md 6.4). */
 const STATUS_ONLY = 0x03;
 
 /** Returns Repeat Receipt (06 20) in its recovery form, which changes nothing (docs/zvt.md 9.2). */
@@ -128,7 +128,7 @@ export function turnoverTotals(password: string): Command {
   return reporting("turnover-totals", { parts: { password } });
 }
 
-/** Returns Initialisation (06 93, docs/zvt.md 6.4); it ends status 51, initialisation needed. */
+/** Returns Initialisation (06 93, docs/zvt.md 6.4), which ends status 51, initialisation needed. */
 export function initialisation(password: string): Command {
   return reporting("initialisation", { parts: { password } });
 }
@@ -158,7 +158,7 @@ export function resetTerminal(): Command {
   return command("reset-terminal");
 }
 
-/** Returns Log-Off (06 02, docs/zvt.md 6.4): no completion; others may then use the terminal. */
+/** Returns Log-Off (06 02, docs/zvt.md 6.4): no completion; others may use the terminal then. */
 export function logOff(): Command {
   return { ...command("log-off"), replies: [], ends: "answer" };
 }
@@ -176,7 +176,7 @@ export function openPreAuths(): Command {
 }
 
 const ANSWER_SECONDS_MIN = 10;
-/** How many times the terminal may repeat its 04 0F: field 02, always sent (docs/zvt.md 8.2). */
+/** How often a terminal may repeat its 04 0F (result): field 02, always sent (docs/zvt.md 8.2). */
 const STATUS_INFORMATIONS_MAX = 3;
 
 /**

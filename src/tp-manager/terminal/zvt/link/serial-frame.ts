@@ -17,8 +17,7 @@ export function encodeFrame(apdu: Uint8Array): Uint8Array {
     doubled[at++] = byte;
     if (byte === DLE) doubled[at++] = DLE;
   }
-  // The CRC covers the APDU before doubling and the 03, and is itself never doubled
-  // (docs/zvt.md 2.3).
+  // The CRC covers the APDU before doubling and the 03, and is never doubled (docs/zvt.md 2.3).
   const crc = crc16([ETX], crc16(apdu));
   return concat([Uint8Array.of(DLE, STX), doubled, Uint8Array.of(DLE, ETX, crc & 0xff, crc >> 8)]);
 }
@@ -28,7 +27,7 @@ export type FrameEvent =
   | { readonly event: "nak" }
   /** A frame with a good checksum. */
   | { readonly event: "frame"; readonly apdu: Uint8Array }
-  /** A whole frame that is wrong, and is answered by NAK. */
+  /** A whole frame with a fault, which is answered by NAK. */
   | { readonly event: "bad-frame"; readonly why: string }
   /** Bytes outside of any frame. */
   | { readonly event: "noise"; readonly bytes: number };

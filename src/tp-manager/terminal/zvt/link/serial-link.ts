@@ -148,7 +148,7 @@ export class SerialLink extends ApduLink {
   /**
    * Returns whether a frame repeats the last frame (docs/zvt.md 2.4): the bytes are equal, and the
    * terminal has not acknowledged our answer to the last frame. An equal answer is a repeat until
-   * we send a command. An equal print line is a new one, because our answer to the first was
+   * we send a command. An equal print line is a new line, because our answer to the first line was
    * acknowledged.
    */
   #isRepeat(bytes: Uint8Array): boolean {

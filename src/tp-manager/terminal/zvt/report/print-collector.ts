@@ -73,7 +73,7 @@ export class PrintCollector {
     lines.push(line);
   }
 
-  /** Returns the receipt being printed, or a new one after a last line or for another type. */
+  /** Returns the receipt being printed, or a new receipt after a last line or for another type. */
   #open(type: number | null): PrintedReceipt {
     const current = this.#receipts.at(-1);
     const isSame = type === null || current?.type === null || current?.type === type;

@@ -94,7 +94,7 @@ function tagOrInApplication(
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
-/** Currencies that were found before, kept because findCurrency searches the whole list. */
+/** Currencies that were found earlier, because findCurrency searches the whole list each time. */
 const currencies = new Map<string, CurrencyCodeRecord>();
 
 function currencyByNumber(numeric: string): CurrencyCodeRecord | undefined {

@@ -37,7 +37,7 @@ export function stay(state: SessionState, ...outputs: readonly SessionOutput[]):
 
 const unknownCommand = refusal(0x83);
 
-/** Ends the link: a late answer to an abort (06 B0) could be taken for that of another command. */
+/** Ends the link: a late answer to an abort (06 B0) could pass for another command's answer. */
 export const outOfSync: SessionOutput = {
   output: "out-of-sync",
   problem: "the terminal never answered an abort",

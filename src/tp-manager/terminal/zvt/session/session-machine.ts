@@ -205,7 +205,7 @@ function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: Excha
 const abort = encodeMessage("abort");
 
 const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
-/** How often an abort is sent at most if terminal messages collide with it (docs/zvt.md 2.5). */
+/** The most times an abort is sent when terminal messages collide with it (docs/zvt.md 2.5). */
 const ABORT_ATTEMPTS_MAX = 3;
 
 function wantAbort(state: SessionState, context: SessionContext): Step {

@@ -33,7 +33,7 @@ export interface Served {
 
 /** An approval (04 0F) that waits for the decision about the goods. */
 export interface HeldGoods {
-  /** The 04 0F and its bytes in hexadecimal, as they came last. */
+  /** The newest 04 0F and its bytes in hexadecimal. */
   readonly report: Message;
   readonly bytes: string;
   /** Whether the terminal waits for our answer now. */
@@ -107,7 +107,7 @@ export type SessionOutput =
   | { readonly output: "out-of-sync"; readonly problem: string }
   | { readonly output: "note"; readonly text: string };
 
-/** How a command ended; see PaymentEnd in terminal.ts for what each means for money. */
+/** How a command ended; PaymentEnd in terminal.ts says what an outcome means for the money. */
 export type ExchangeEnd =
   | { readonly end: "not-sent"; readonly problem: string }
   | { readonly end: "refused"; readonly message: Message }

@@ -62,7 +62,6 @@ interface SessionListener {
   down(problem: string | null): void;
 }
 
-/** Runs one command on the wire to its end. */
 export type RunCommand = (command: Command, listener?: ExchangeListener) => Promise<ExchangeEnd>;
 
 interface SessionOptions extends LinkOptions {
@@ -286,7 +285,7 @@ export class Session implements LinkListener {
 
   #transmit(what: Sending, apdu: Apdu): void {
     if (what === "answer" && this.#sending === "answer") {
-      // The answer waits: the terminal has not acknowledged our previous one yet (docs/zvt.md 2.4).
+      // The answer waits until the terminal has acknowledged our previous answer (docs/zvt.md 2.4).
       if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
       return;
     }
@@ -325,7 +324,7 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /** Logs a frame without card data (docs/design.md 6.2); the text is made only if it is logged. */
+  /** Logs a frame without card data (docs/design.md 6.2). Builds the text only if it is logged. */
   #logFrame(direction: string, apdu: Apdu): void {
     const context = this.#answering();
     const toJSON = () => ({ message: messageTitle(apdu, context), hex: safeHex(apdu, context) });
