@@ -191,7 +191,7 @@ export const supervisorMigrations: readonly Migration[] = [
   CREATE TABLE ambiguous_sends (sends INTEGER NOT NULL) STRICT;
   INSERT INTO ambiguous_sends VALUES (0);
   `,
-  // Adds the identities of this database and of the journal, and the losses of this database.
+  // Adds the tables that show whether this database or the journal was lost or restored.
   `
   ${storeMigration}
   CREATE TABLE store_count (count INTEGER NOT NULL) STRICT;

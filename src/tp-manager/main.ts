@@ -164,7 +164,7 @@ function probationOf(context: ProgramContext) {
   const probation = ownedBy(context)("probation", new Probation(installation.dataDirectory, clock));
   if (!probation.isOn) return { probation };
   log.info("the new version is being tested after an update; no payment begins meanwhile");
-  void probation.over.then(() => log.info("the test of the new version has ended"));
+  void probation.over.then(() => log.info("the probation of the new version has ended"));
   return { probation, ongoing: probation };
 }
 

@@ -49,7 +49,7 @@ export type Condition =
   | "if-any"
   /** Present if its length, three bytes F0 to F9, follows; one F0 is a status (docs/zvt.md 6.5). */
   | "if-length-digits"
-  /** Present after result code 6F if no numbered field follows (docs/zvt.md 6.1, 7.4). */
+  /** The currency, present after result code 6F if no field follows (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
   /** The part is present if more than a container of tags is left (docs/zvt.md 7.2). */
   | "if-no-container"

@@ -90,7 +90,7 @@ function isOldFileTag(tag: number, reader: ByteReader): boolean {
   return !newForm;
 }
 
-/** Reads a length, and in how many bytes it is written if in more than necessary. */
+/** Reads a TLV length. `lengthBytes`: the bytes that encode it, if they are more than needed. */
 function readTlvLength(reader: ByteReader): { length: number; lengthBytes?: number } {
   const first = reader.byte();
   if (first <= 0x7f) return { length: first };

@@ -72,7 +72,7 @@ export const sendingStepSchema = z.object({
   step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
   /** The number of the try to send the order, from 1; null: the step is no try. */
   number: z.int().nullable(),
-  /** The outcome of a try; "not-known": the gateway may have the order; null: not a try. */
+  /** The outcome of a try; "not-known": it may have arrived; null: the step is no try. */
   outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
   /** How a try to send the order ended, as a row of the supervisor's fault table. */
   class: z.string().nullable(),

@@ -223,7 +223,7 @@ function groupsOf(text: string, { start, end }: Region) {
     }
     if (at - last > 1) {
       groups.push(group);
-      // Only a gap without a slash counts as a gap between entries of a list.
+      // Digits belong to two entries of a list only if no slash stands between them.
       isEntry ||= !isApart && at - last > SEPARATORS_MAX + 1;
       group = { first: digits.length, length: 0, isApart: isApart || isEntry, isEntry };
     }

@@ -17,7 +17,7 @@ const held: ExclusiveLock[] = [];
 /** How long to wait for a file's lock, which another process holds while it checks the file. */
 const CONTENTION_MS = 2_000;
 
-/** Announces this process until it ends. `base`: a path in an existing folder. */
+/** Shows others that this process runs: locks the file `BASE.PID.alive` until it ends. */
 export function announcePresence(base: string): void {
   const file = `${base}.${process.pid}.alive`;
   // If another process removes the file before it is locked, a new file is made and locked.

@@ -175,7 +175,7 @@ export class PaymentRun {
     const goods = isPaying(state) ? state.goods : null;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
     if (first && report.good) {
-      // Whether a number shows another sale than the first report (docs/rules/20-second-sale.md).
+      // Whether a receipt or trace number shows a second sale (docs/rules/20-second-sale.md).
       const isNamed = namesAnotherSale(first, report);
       // Whether the report can be another sale although no number shows this. After a goods
       // decision the terminal sends a second report of the same sale, which may lack numbers too.

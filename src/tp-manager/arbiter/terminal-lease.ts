@@ -138,7 +138,7 @@ export class TerminalLease {
       ready = await work.prepare(lease.preparing);
       // Ends the work if the kiosk cancelled after the terminal's last answer in the preparation.
       lease.preparing.signal.throwIfAborted();
-      // Checked again: the command would hide a result that came during the preparation.
+      // A result that arrived during the preparation can forbid the command: checked again.
       this.#assertMayDo(lease.what);
     } catch (error) {
       const why = failureOf(error);

@@ -243,7 +243,7 @@ export interface AttemptStep {
   readonly atMs: number;
   readonly kind: string;
   readonly detail: Detail;
-  /** The members of the event that are not in `detail`. Missing in notes and in older events. */
+  /** The members that `detail` lacks. Missing in events without a step and in older events. */
   readonly input?: Detail;
 }
 

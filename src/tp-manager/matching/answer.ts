@@ -58,7 +58,7 @@ export interface Near {
   readonly but: string;
 }
 
-/** Returns the answer "many": these candidates can have made the record, and none is proven. */
+/** Returns "many": the terminal's record can be of each candidate order, and none is proven. */
 export function many(
   candidates: readonly Candidate[],
   why: WhyNotOne,

@@ -18,7 +18,7 @@ import {
 } from "./comparison.ts";
 import { askedOf, saleLimitMs, unfitFor } from "./facts.ts";
 
-/** A record of the terminal, and how it was received or read. */
+/** A terminal's record of a transaction, with how and when it was received or read. */
 export interface ObservedRecord {
   readonly record: TransactionReport;
   readonly source: Source;

@@ -336,7 +336,7 @@ export interface TransactionReport {
   readonly reference?: string | null;
   /** The names of request members other than amount and currency that came back changed. */
   readonly differs?: readonly string[];
-  /** Which members, or which earlier result, show that this result approves no payment of ours. */
+  /** The members of the result, or an earlier result, that show that it approves no payment. */
   readonly contradicts?: readonly string[];
   /** Present when the result carries the number of our cash register. */
   readonly isOurRegister?: true;

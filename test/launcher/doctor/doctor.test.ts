@@ -186,7 +186,7 @@ test.each(["127.0.0.1", "::1"])("a page's port that another program has, on %s",
     of("pages").map(({ code, says, todo }) => [code, says, todo]);
   const taken = (setting: string, port: number) => [
     "page-taken",
-    `another program listens on ${setting} ${port}: its page is not served, payments go on`,
+    `another program listens on ${setting} ${port}: our page there is not served, payments go on`,
     expect.stringContaining(`set another ${setting}; then ./launch.sh restart --data`),
   ];
   const both = [taken("CONSOLE_PORT", consoles), taken("KIOSK_PORT", kiosk)];

@@ -12,7 +12,7 @@ import type { EventHub } from "../events/event-hub.ts";
 
 /** The most orders that one condition counts and names. */
 const STANDING_MAX = 100;
-/** How long after a reversal the gateway's notification is expected (docs/rules/07-returns.md). */
+/** How long a reversed order waits for a gateway's notification (docs/rules/07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = SupervisorAnswer<"status">;
