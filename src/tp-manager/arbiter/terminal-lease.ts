@@ -45,12 +45,9 @@ export class TerminalLease {
   readonly #terminal: HeldTerminal;
   readonly #inquiries: Inquiries;
   readonly #facts: ArbiterParts;
-  /** How many times work got the terminal since the start; only this class changes the number. */
-  begun = 0;
-  /** The lease that lasts now, for the arbiter's own classes; only this class changes it. */
-  held: Lease | undefined;
-  /** Whether all new work is refused, because the connector stops; only this class changes it. */
-  closed = false;
+  #begun = 0;
+  #current: Lease | undefined;
+  #closed = false;
 
   constructor(inquiries: Inquiries, facts: ArbiterParts) {
     this.#terminal = facts.terminal;
@@ -58,11 +55,26 @@ export class TerminalLease {
     this.#facts = facts;
   }
 
+  /** The lease that lasts now, with its running payment, for the arbiter's own classes. */
+  get held(): Lease | undefined {
+    return this.#current;
+  }
+
   /** The work that has the terminal. `goodsUntilMs`: until when it waits for a goods decision. */
   get current() {
-    if (!this.held) return undefined;
-    const { what, orderId, run } = this.held;
+    if (!this.#current) return undefined;
+    const { what, orderId, run } = this.#current;
     return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
+  }
+
+  /** How many times work got the terminal since the start. */
+  get begun(): number {
+    return this.#begun;
+  }
+
+  /** Whether all new work is refused, because the connector stops. */
+  get closed(): boolean {
+    return this.#closed;
   }
 
   /** Whether a new version is on probation and may not use the terminal (docs/updates.md 4.3). */
@@ -72,14 +84,14 @@ export class TerminalLease {
 
   /** Refuses every new use of the terminal from now on with 503 `STOPPING`. */
   close(): void {
-    this.closed = true;
+    this.#closed = true;
   }
 
   /** Throws STOPPING, UPDATING or TERMINAL_BUSY when the terminal cannot be used now. */
   assertFree(): void {
     const closed = closedBy(this);
     if (closed) throw refusalBy(closed);
-    const { what, orderId } = this.held ?? {};
+    const { what, orderId } = this.#current ?? {};
     if (what === undefined) return;
     throw new AppError("TERMINAL_BUSY", `The terminal is busy with a ${what}.`, {
       details: orderId === undefined ? {} : { orderId },
@@ -118,11 +130,11 @@ export class TerminalLease {
     this.assertFree();
     const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
     const lease: Lease = { what, orderId, preparing: new AbortController(), run: undefined, ended };
-    this.held = lease;
-    this.begun += 1;
+    this.#current = lease;
+    this.#begun += 1;
     this.#carryOut(lease, work, terminal)
       .finally(() => {
-        this.held = undefined;
+        this.#current = undefined;
       })
       .then(resolve, reject);
     return ended;
@@ -158,7 +170,7 @@ export class TerminalLease {
   }
 
   async whenFree(): Promise<void> {
-    while (this.held) await this.held.ended.then(undefined, () => undefined);
+    while (this.#current) await this.#current.ended.then(undefined, () => undefined);
   }
 }
 /** A reason why a payment of a new order is refused now. */

@@ -38,14 +38,18 @@ export class AttemptWriter {
    * of one command share this list.
    */
   readonly unwritten: WrittenEvent[];
-  /** The attempt as it was last written; only this class changes the member. */
-  attempt: Attempt;
+  #attempt: Attempt;
   #timer: Timer | undefined;
 
   constructor(attempt: Attempt, parts: WriterParts, unwritten: WrittenEvent[] = []) {
-    this.attempt = attempt;
+    this.#attempt = attempt;
     this.#parts = parts;
     this.unwritten = unwritten;
+  }
+
+  /** The attempt as it was last written. */
+  get attempt(): Attempt {
+    return this.#attempt;
   }
 
   /** Writes the event of `input` and returns the new attempt. After a throw nothing has changed. */
@@ -67,7 +71,7 @@ export class AttemptWriter {
     const { clock } = this.#parts;
     const event = eventAt(clock.now(), input);
     try {
-      fold([...this.unwritten, event], this.attempt.state);
+      fold([...this.unwritten, event], this.#attempt.state);
     } catch (error) {
       // The event is dropped: it shows a fault of the program, and repeating it would not help.
       const text = "an event from the wire is not possible in the attempt's state";
@@ -91,7 +95,7 @@ export class AttemptWriter {
   }
 
   #write(events: readonly WrittenEvent[], ticket?: string): Attempt {
-    const { state: before, transactionId, startedAtMs } = this.attempt;
+    const { state: before, transactionId, startedAtMs } = this.#attempt;
     let state = before;
     const steps = events.map((each) => {
       const step = stepOf(each, state);
@@ -100,28 +104,30 @@ export class AttemptWriter {
     });
     const wasSold = saleOf(before) !== undefined;
     const approvedAtMs = (isPaying(before) && events.at(-1)?.atMs) || startedAtMs;
-    this.attempt = this.#parts.attempts.update(transactionId, {
+    this.#attempt = this.#parts.attempts.update(transactionId, {
       from: before.phase,
       state,
       steps,
       ticket,
       handOff:
-        isCharged(state) && !wasSold ? transactionOf(this.attempt, state, approvedAtMs) : undefined,
+        isCharged(state) && !wasSold
+          ? transactionOf(this.#attempt, state, approvedAtMs)
+          : undefined,
       // The sale does not count any more: it was reversed, or an operator corrected a finding.
       withdraw: wasSold && phaseTable[state.phase].charged === "no",
     });
     this.unwritten.length = 0;
     this.#timer?.clear();
     this.#timer = undefined;
-    if (isReturnedTwice(this.attempt)) alarmReturnedTwice(this.#parts.log, this.attempt);
-    return this.attempt;
+    if (isReturnedTwice(this.#attempt)) alarmReturnedTwice(this.#parts.log, this.#attempt);
+    return this.#attempt;
   }
 
   /** Writes a note, which changes no state. If the write fails, it is only logged. */
   note(kind: NoteKind, detail: Detail): void {
     try {
       const atMs = this.#parts.clock.now();
-      this.#parts.attempts.addEvent(this.attempt.transactionId, { atMs, kind, detail });
+      this.#parts.attempts.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
     } catch (error) {
       const text = "could not write a note about the attempt to the journal";
       this.log("error", { err: error, kind }, text);
@@ -130,7 +136,7 @@ export class AttemptWriter {
 
   /** Announces the terminal's present prompt to the customer. Prompts are not stored. */
   prompted(prompt: Prompt): void {
-    const { transactionId, request } = this.attempt;
+    const { transactionId, request } = this.#attempt;
     const { orderId } = request;
     this.#parts.log.info({ transactionId, orderId, prompt: prompt.code }, prompt.text);
     const data = { orderId, transactionId, ...prompt };
@@ -138,7 +144,7 @@ export class AttemptWriter {
   }
 
   log(level: "warn" | "error", detail: LineFields, message: string): void {
-    const { transactionId, request } = this.attempt;
+    const { transactionId, request } = this.#attempt;
     this.#parts.log[level]({ transactionId, orderId: request.orderId, ...detail }, message);
   }
 }
