@@ -70,6 +70,7 @@ async function made(config: Readonly<Record<string, string>>) {
   const at = new TestInstallation({
     line: "own",
     asLaunched: true,
+    simulatorPrograms: true,
     config: {
       SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`,
       GATEWAY_URL: gateway.url,

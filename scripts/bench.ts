@@ -52,7 +52,7 @@ const terminal = await startFakeTerminal();
 const gateway = await startFakeGateway();
 const at = new TestInstallation(
   simulated
-    ? { line, asLaunched: true, terminalSwitches: ["--instant"] }
+    ? { line, asLaunched: true, simulatorPrograms: true, terminalSwitches: ["--instant"] }
     : {
         line: "own",
         asLaunched: true,

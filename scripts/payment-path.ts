@@ -36,6 +36,7 @@ if (!Number.isInteger(warmUp) || warmUp < 1) misused("--warm-up: a whole number 
 const at = new TestInstallation({
   nodeSwitches: ["--inspect=127.0.0.1:0"],
   terminalSwitches: ["--instant"],
+  simulatorPrograms: true,
 });
 try {
   await at.start();

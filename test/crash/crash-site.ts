@@ -54,6 +54,7 @@ export class CrashSite {
     this.#recorder = () => recorder(this.at.data);
     this.at = new TestInstallation({
       line: kind.line,
+      simulatorPrograms: true,
       terminalSwitches: kind.switches,
       environment: (data) => recorder(data)?.environment ?? {},
       config: {

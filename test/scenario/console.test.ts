@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scriptOf, until } from "../support/child-program.ts";
 import { freePort, TestInstallation } from "../support/installation.ts";
+import { outputOf } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const operator = { login: "operator", password: "test-operator-password" };
@@ -72,18 +73,15 @@ test("a taken port keeps only the console away, and a restart ends every session
     new RegExp(`console cannot be served: CONSOLE_PORT ${port} on 127.0.0.1 cannot be used`),
   );
   const launcher = scriptOf("launcher/main.ts");
-  const doctor = spawnSync(process.execPath, [launcher, "doctor", "--data", at.data], {
-    encoding: "utf8",
-  });
-  expect(doctor.stdout).toMatch(
+  const launched = (command: string): Promise<string> =>
+    outputOf(process.execPath, [launcher, command, "--data", at.data]);
+  expect(await launched("doctor")).toMatch(
     new RegExp(
       `^pages +fail +another program listens on CONSOLE_PORT ${port}: .* -> end that`,
       "m",
     ),
   );
-  const status = [launcher, "status", "--data", at.data];
-  const { stdout } = spawnSync(process.execPath, status, { encoding: "utf8" });
-  expect(stdout).toMatch(
+  expect(await launched("status")).toMatch(
     new RegExp(`^console +missing +CONSOLE_PORT ${port} .*cannot be used`, "m"),
   );
   await at.tpManager?.end("SIGTERM");

@@ -11,6 +11,13 @@ import { systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "./child-program.ts";
 import { lineIn } from "./line-name.ts";
 import { asSlow, PATIENCE_MS } from "./patience.ts";
+import {
+  type Simulator,
+  sandboxHere,
+  simulatorProgram,
+  type TerminalEndpoints,
+  terminalHere,
+} from "./simulators.ts";
 
 export interface InstallationOptions {
   /** "own": the test brings its terminal, and names it in SERIAL_PORT. */
@@ -20,6 +27,11 @@ export interface InstallationOptions {
   /** Further switches of the terminal simulator. */
   readonly terminalSwitches?: readonly string[];
   readonly sandboxSwitches?: readonly string[];
+  /**
+   * Terminal and gateway are programs too: for a test that ends them by kill -9 or keeps its own
+   * process busy, and for measurements. Else they run in the test's process.
+   */
+  readonly simulatorPrograms?: boolean;
   /** Further switches of Node.js for tp-manager. */
   readonly nodeSwitches?: readonly string[];
   /** tp-manager and supervisor run with the launcher's settings of memory. */
@@ -28,14 +40,6 @@ export interface InstallationOptions {
   readonly environment?: (data: string) => Readonly<Record<string, string>>;
   /** Further lines of config.txt. */
   readonly config?: Readonly<Record<string, string | number>>;
-}
-
-interface TerminalEndpoints {
-  /** tcp://host:port */
-  readonly tcp: string | null;
-  readonly tcpPort: number | null;
-  readonly pty: string | null;
-  readonly control: string;
 }
 
 /** Times of the product that tests make short, with the longest that the setup file may have. */
@@ -78,8 +82,9 @@ export const GATEWAY_PASSWORD = "test-gateway-password";
 export const WEBSITE_ID = "123456";
 
 /**
- * A whole installation as real processes: terminal simulator, gateway sandbox, supervisor and
- * tp-manager, with a data folder of its own. Every part can be killed and started again.
+ * A whole installation: supervisor and tp-manager as real processes, a terminal simulator and a
+ * gateway sandbox on real sockets and lines, and a data folder of its own. Every part can be ended
+ * and started again.
  */
 export class TestInstallation {
   readonly folder = mkdtempSync(join(tmpdir(), "utc-installation-"));
@@ -89,8 +94,8 @@ export class TestInstallation {
   #port = 0;
   #sandboxPort = 0;
   terminalEndpoints: TerminalEndpoints | undefined;
-  terminal: ChildProgram | undefined;
-  sandbox: ChildProgram | undefined;
+  terminal: Simulator<TerminalEndpoints> | undefined;
+  sandbox: Simulator<{ url: string }> | undefined;
   supervisor: ChildProgram | undefined;
   tpManager: ChildProgram | undefined;
 
@@ -110,32 +115,28 @@ export class TestInstallation {
   }
 
   async startTerminal(): Promise<void> {
-    const { line = "tcp", terminalSwitches = [] } = this.#options;
+    const { line = "tcp", terminalSwitches = [], simulatorPrograms } = this.#options;
     if (line === "own") return;
-    const ready = join(this.folder, "terminal.ready");
-    rmSync(ready, { force: true });
     // Of those that nobody else is given: it comes back after its death to the same place.
     const port = this.terminalEndpoints?.tcpPort ?? (await freePort());
     const way =
       line === "tcp" ? ["--tcp", `127.0.0.1:${port}`] : ["--no-tcp", "--pty-link", this.#line];
     const known = this.terminalEndpoints?.control;
     const control = known ? new URL(known).port : String(await freePort());
-    this.terminal = new ChildProgram("simulator/terminal/main.ts", [
-      ...way,
-      "--control",
-      control,
-      "--ready-file",
-      ready,
-      "--state",
-      join(this.folder, "terminal.db"),
-      ...slowSwitches(terminalSwitches),
-    ]);
-    this.terminalEndpoints = await this.terminal.readyFile<TerminalEndpoints>(ready);
+    const state = ["--state", join(this.folder, "terminal.db")];
+    const given = [...way, "--control", control, ...state, ...slowSwitches(terminalSwitches)];
+    // Programs inherit the pseudo-terminals of the process that starts them, which keeps a line up
+    // that its terminal has closed.
+    this.terminal = await (simulatorPrograms || line === "pty"
+      ? simulatorProgram("terminal", given, join(this.folder, "terminal.ready"))
+      : terminalHere(given));
+    this.terminalEndpoints = this.terminal.ways;
   }
 
   /**
-   * kill -9. The name of its line goes first: the system gives the device of a killed terminal to
-   * the next one, be it another test's, and a connector that looks for its own would find that.
+   * kill -9 of a program. The name of its line goes first: the system gives the device of a killed
+   * terminal to the next one, be it another test's, and a connector that looks for its own would
+   * find that.
    */
   async killTerminal(): Promise<void> {
     if (this.#options.line === "pty") rmSync(this.#line, { force: true });
@@ -159,26 +160,20 @@ export class TestInstallation {
   }
 
   async startSandbox(): Promise<void> {
-    const ready = join(this.folder, "sandbox.ready");
-    rmSync(ready, { force: true });
     this.#sandboxPort ||= await freePort();
-    this.sandbox = new ChildProgram("simulator/gateway/main.ts", [
+    const { simulatorPrograms, sandboxSwitches = [] } = this.#options;
+    const store = [
       "--port",
       String(this.#sandboxPort),
       "--database",
       join(this.folder, "sandbox.db"),
-      "--login",
-      GATEWAY_LOGIN,
-      "--password",
-      GATEWAY_PASSWORD,
-      "--website",
-      WEBSITE_ID,
-      "--ready-file",
-      ready,
-      ...(this.#options.sandboxSwitches ?? []),
-    ]);
-    const { url } = await this.sandbox.readyFile<{ url: string }>(ready);
-    this.#sandboxPort = Number(new URL(url).port);
+    ];
+    const account = ["--login", GATEWAY_LOGIN, "--password", GATEWAY_PASSWORD];
+    const given = [...store, ...account, "--website", WEBSITE_ID, ...sandboxSwitches];
+    this.sandbox = await (simulatorPrograms
+      ? simulatorProgram("gateway", given, join(this.folder, "sandbox.ready"))
+      : sandboxHere(given));
+    this.#sandboxPort = Number(new URL(this.sandbox.ways.url).port);
   }
 
   async startSupervisor(): Promise<void> {
@@ -293,14 +288,11 @@ export class TestInstallation {
     return [PASSWORD, GATEWAY_PASSWORD];
   }
 
-  get programs(): ChildProgram[] {
-    return [this.tpManager, this.supervisor, this.sandbox, this.terminal].filter(
-      (program) => program !== undefined,
-    );
-  }
-
   async stop(): Promise<void> {
-    await Promise.all(this.programs.map((program) => program.end("SIGKILL")));
+    const { tpManager, supervisor, sandbox, terminal } = this;
+    await Promise.all(
+      [tpManager, supervisor, sandbox, terminal].map((part) => part?.end("SIGKILL")),
+    );
     rmSync(this.#line, { force: true });
     rmSync(this.folder, { recursive: true, force: true });
   }

@@ -29,6 +29,12 @@ export async function runToEnd(
   return await started;
 }
 
+/** Standard output of a program, whatever it ends with; the test's process goes on meanwhile. */
+export async function outputOf(file: string, args: readonly string[]): Promise<string> {
+  const ended = runToEnd(file, args).catch((error: { readonly stdout: string }) => error);
+  return (await ended).stdout;
+}
+
 /** Those that run now; give them to {@link endProcesses} to spare them. */
 export const runningProcesses = (): readonly ChildProcess[] => [...running];
 

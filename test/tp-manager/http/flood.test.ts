@@ -4,7 +4,7 @@ import { TestInstallation } from "../../support/installation.ts";
 import { ownTimeOf } from "../../support/own-time.ts";
 
 /** A real tp-manager, because the client that floods it must not share its thread. */
-const at = new TestInstallation({ terminalSwitches: ["--instant"] });
+const at = new TestInstallation({ terminalSwitches: ["--instant"], simulatorPrograms: true });
 
 beforeAll(async () => {
   await at.start();

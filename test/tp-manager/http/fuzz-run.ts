@@ -26,6 +26,7 @@ const OPERATOR = { login: "operator", password: "test-operator-password" };
 export async function fuzzRun({ seed, marks, onMark }: FuzzPlan): Promise<FuzzRun> {
   const at = new TestInstallation({
     terminalSwitches: ["--instant"],
+    simulatorPrograms: true,
     nodeSwitches: inspectSwitches,
     config: { OPERATOR_LOGIN: OPERATOR.login, OPERATOR_PWD: OPERATOR.password },
   });
