@@ -8,7 +8,7 @@ import { hostileDocuments, xmlMakers } from "../../../support/hostile-documents.
 import { postsTo } from "../../../support/kept-connections.ts";
 import { ownTimeOf } from "../../../support/own-time.ts";
 import { asSlow } from "../../../support/patience.ts";
-import { tries } from "../../../support/scope.ts";
+import { isWhole, tries } from "../../../support/scope.ts";
 import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {
   elements,
@@ -64,7 +64,9 @@ test("thousands of mutated requests are answered, and the sandbox goes on", asyn
   expect((await generate(sandbox)).result["code"]).toBe("0");
 });
 
-const DOCUMENTS = tries(10_000);
+/** Elsewhere than in the whole scope each kind of damage comes 27 times at least. */
+const DOCUMENTS = isWhole ? 10_000 : 1_000;
+const HEAP_GROWTH_MAX = (isWhole ? 10 : 4) * 1024 * 1024;
 
 test("malformed documents of every kind leave nothing on the heap", async () => {
   const sandbox = await sandboxForTest();
@@ -88,7 +90,7 @@ test("malformed documents of every kind leave nothing on the heap", async () => 
   });
   await Promise.all(workers);
   expect(counts[500]).toBeGreaterThan(DOCUMENTS / 2);
-  expect(heapInUse() - before).toBeLessThan(10 * 1024 * 1024);
+  expect(heapInUse() - before).toBeLessThan(HEAP_GROWTH_MAX);
   expect(objectPrototype()).toEqual(prototype);
   expect((await generate(sandbox)).result["code"]).toBe("0");
 });
