@@ -13,6 +13,12 @@ import { readArguments } from "./command-line.ts";
 
 /** The packages that stay outside of bundles, because they load machine code by a path. */
 export const nativePackages = ["@serialport/bindings-cpp", "@lydell/node-pty"];
+
+/** Whether a module is a native package or a file of one. */
+export function isNative(id: string): boolean {
+  return nativePackages.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
 /** The files that programs read at run time (src/shared/version-files.ts). */
 const assets = [
   "package.json",
@@ -52,7 +58,7 @@ export async function makeBundle(out: string): Promise<Bundle> {
       ]),
     ),
     platform: "node",
-    external: nativePackages,
+    external: isNative,
     logLevel: "warn",
   });
   const { output } = await build.write({

@@ -2,7 +2,7 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { makeBundle, nativePackages } from "../../scripts/bundle.ts";
+import { isNative, makeBundle } from "../../scripts/bundle.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { runToEnd } from "./own-processes.ts";
 import { bundledLauncher, runFolder } from "./run-folder.ts";
@@ -22,7 +22,7 @@ async function bundleLauncher(): Promise<void> {
     main: join(projectRoot, "src/launcher/main.ts"),
     "stand-in": join(projectRoot, "test/launcher/fixtures/stand-in.ts"),
   };
-  const build = await rolldown({ input, platform: "node", external: nativePackages });
+  const build = await rolldown({ input, platform: "node", external: isNative });
   await build.write({
     dir: bundledLauncher,
     format: "esm",

@@ -11,9 +11,9 @@ import { openPtyLine } from "../../tp-manager/terminal/transport/pty-line.ts";
 /** The pseudo-terminal's far end belongs to this process, which stands for tp-manager. */
 const own = process.pid;
 
-function machine() {
+async function machine() {
   const fake = new FakeMachine(temporaryFolder());
-  const pty = openPtyLine();
+  const pty = await openPtyLine();
   onTestFinished(() => pty.unplug());
   const device = { vendorId: "0b00", productId: "0055", serial: "T-1", target: pty.path };
   fake.plug("ttyUSB0", device);
@@ -21,7 +21,7 @@ function machine() {
 }
 
 test("a port that exists is good, with a name that survives renumbering", async () => {
-  const { fake, path } = machine();
+  const { fake, path } = await machine();
   const found = { verdict: "ok", says: `${path} (usb:0b00:0055:T-1)` };
   expect(await checkSerialPort(path, own, fake.roots)).toMatchObject({
     ...found,
@@ -31,7 +31,7 @@ test("a port that exists is good, with a name that survives renumbering", async 
 });
 
 test("a port that does not exist is a failure that names the ports that do", async () => {
-  const { fake, path } = machine();
+  const { fake, path } = await machine();
   for (const address of [join(fake.roots.dev, "ttyUSB9"), "usb:0b00:0056"]) {
     expect(await checkSerialPort(address, own, fake.roots)).toMatchObject({
       verdict: "fail",
@@ -59,7 +59,7 @@ const OTHER_PROGRAM = `
 `;
 
 test("a port that another process has open is a failure that names it", async () => {
-  const { fake, path, pty } = machine();
+  const { fake, path, pty } = await machine();
   const other = startProcess(process.execPath, ["-e", OTHER_PROGRAM, pty.path]);
   onTestFinished(async () => {
     other.stdin.end();
@@ -72,13 +72,13 @@ test("a port that another process has open is a failure that names it", async ()
 });
 
 test("our simulator that holds a pseudo-terminal is no foreign user of the port", async () => {
-  const { fake, path } = machine(); // this process holds both ends, as our simulator does
+  const { fake, path } = await machine(); // this process holds both ends, as our simulator does
   const anotherPid = undefined;
   expect((await checkSerialPort(path, anotherPid, fake.roots)).verdict).toBe("ok");
 });
 
 test("a file is no serial port, and a terminal on the network needs none", async () => {
-  const { fake } = machine();
+  const { fake } = await machine();
   const file = join(temporaryFolder(), "file");
   writeFileSync(file, "");
   expect(await checkSerialPort(file, own, fake.roots)).toMatchObject({ verdict: "fail" });

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, openSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { closeSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ReadStream } from "node:tty";
+import { ReadStream } from "node:tty";
+import { openSerialPort } from "../../../shared/process/serial-port.ts";
 import { type Clock, sleep } from "../../../shared/time.ts";
 import type { SerialDevice, TerminalOptions } from "../options.ts";
 
@@ -70,48 +71,36 @@ async function listenTcp(host: string, port: number, onPort: (port: BytePort) =>
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-/** The real result of `open()` of @lydell/node-pty, whose own types leave out the two streams. */
-interface OpenPty {
-  readonly ptsName: string;
-  readonly master: ReadStream;
-  readonly slave: ReadStream;
+interface Pty {
+  /** What registers open. */
+  readonly path: string;
+  /** The terminal's end of the line; the caller handles its errors. */
+  readonly terminalEnd: ReadStream;
+  close(): void;
 }
 
 /**
- * Opens a pseudo-terminal: a serial line without hardware, which registers open at `path` and
- * close. Rejects with advice if this machine has no pseudo-terminals.
+ * Opens a pseudo-terminal, whose register's end stays open too: otherwise the kernel would close
+ * the terminal's end with the register. Rejects with advice if this machine has none.
  */
-async function openPseudoTerminal(link: string | null) {
-  const { open } = await loadPackage();
-  const { ptsName: path, master, slave } = open({ encoding: null });
-  // The register's end stays open and is never read, or the kernel would close the master's end.
-  const registerEnd = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
-  // The package also reads the register's end, and would take bytes from the register. Its own
-  // `destroy` is not used, because that sends a signal to process -1, which is every process.
-  slave.destroy();
-  setRaw(path);
-  if (link) replaceLink(path, link);
-  let isClosed = false;
-  const port = streamPort(`pty ${path}`, master, {
-    write(bytes: Uint8Array) {
-      if (!isClosed) master.write(bytes);
-    },
-    close() {
-      if (isClosed) return;
-      isClosed = true;
-      if (link) rmSync(link, { force: true });
-      master.destroy();
-      closeSync(registerEnd);
-    },
-  });
-  return { ...port, path };
+export async function openPty(): Promise<Pty> {
+  const { master, slave, pty: path } = await openBothEnds();
+  const terminalEnd = new ReadStream(master);
+  const close = (): void => {
+    terminalEnd.destroy();
+    closeSync(slave);
+  };
+  return { path, terminalEnd, close };
 }
 
-async function loadPackage() {
+/**
+ * Opens both ends as numbers of open files. The package's own `open()` makes streams of both: its
+ * stream of the register's end would take bytes from the register, and leaves a file open.
+ */
+async function openBothEnds(): Promise<{ master: number; slave: number; pty: string }> {
   try {
-    return (await import("@lydell/node-pty")) as unknown as {
-      open(options: { encoding: null }): OpenPty;
-    };
+    const { requireBinary } = await import("@lydell/node-pty/requireBinary.js" as string);
+    return requireBinary("pty.node").open(80, 24);
   } catch (error) {
     throw new Error(
       "--pty needs the optional package @lydell/node-pty: run npm ci with optional packages " +
@@ -119,6 +108,29 @@ async function loadPackage() {
       { cause: error },
     );
   }
+}
+
+/**
+ * Opens a pseudo-terminal: a serial line without hardware, which registers open at `path` and
+ * close. Rejects with advice if this machine has no pseudo-terminals.
+ */
+async function openPseudoTerminal(link: string | null) {
+  const { path, terminalEnd, close } = await openPty();
+  setRaw(path);
+  if (link) replaceLink(path, link);
+  let isClosed = false;
+  const port = streamPort(`pty ${path}`, terminalEnd, {
+    write(bytes: Uint8Array) {
+      if (!isClosed) terminalEnd.write(bytes);
+    },
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      if (link) rmSync(link, { force: true });
+      close();
+    },
+  });
+  return { ...port, path };
 }
 
 /** Switches off line editing, echo and the translation of line ends. */
@@ -145,12 +157,7 @@ function replaceLink(path: string, link: string): void {
 
 /** Opens a real serial device, without handshake. */
 async function openSerialDevice(device: SerialDevice): Promise<BytePort> {
-  // The package is loaded only here, because it has a native part that many uses do not need.
-  const { SerialPort } = await import("serialport");
-  const port = new SerialPort({ ...device, autoOpen: false });
-  await new Promise<void>((resolve, reject) => {
-    port.open((error) => (error ? reject(error) : resolve()));
-  });
+  const port = await openSerialPort(device);
   return streamPort(`serial ${device.path}`, port, {
     write: (bytes) => port.isOpen && port.write(Buffer.from(bytes)),
     setSpeed: (baudRate) => port.isOpen && port.update({ baudRate }),
@@ -220,7 +227,7 @@ export class PacedPort implements BytePort {
 
 export interface Endpoints {
   readonly tcp: { readonly host: string; readonly port: number } | null;
-  /** The path of the pseudo-terminal, which is new each time that the line is opened again. */
+  /** The path of the pseudo-terminal, which may change each time that the line is opened. */
   readonly pty: string | null;
   readonly serial: string | null;
 }

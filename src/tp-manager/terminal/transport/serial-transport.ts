@@ -5,6 +5,7 @@ import {
   isUsbDevice,
   parseUsbAddress,
 } from "../../../shared/config/serial-ports.ts";
+import { openSerialPort, type SerialPortOptions } from "../../../shared/process/serial-port.ts";
 import {
   type ByteConnection,
   type ByteTransport,
@@ -34,16 +35,7 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
     async open(listener, signal) {
       signal.throwIfAborted();
       const path = await locatePort(address, roots);
-      const { SerialPort } = await serialPorts();
-      const port = new SerialPort({
-        path,
-        baudRate,
-        stopBits,
-        dataBits,
-        parity,
-        autoOpen: false,
-      });
-      await opened(port, path);
+      const port = await openPort({ path, baudRate, stopBits, dataBits, parity });
       if (signal.aborted) {
         await closed(port);
         throw signal.reason;
@@ -53,21 +45,26 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
   };
 }
 
-function opened(port: SerialPort, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    port.open((cause) => {
-      // Discards bytes that arrived before the port was opened: they belong to no open connection.
-      if (!cause) return port.flush(() => resolve());
-      // Only the text of the error shows whether the port is in use or does not exist.
-      const refused = /permission|access denied|EACCES|EPERM|lock|busy/i.test(cause.message);
-      const reason = cause.message.replace(/^Error: |, cannot open .*$/g, "");
-      const message = refused
-        ? `may not open ${path}: ${reason} (is another program using it? ` +
-          "is the user in the group dialout?)"
-        : `cannot open ${path}: ${reason}`;
-      reject(new TransportError(refused ? "refused" : "unreachable", message, { cause }));
-    });
-  });
+/** Opens a port and discards what it received before. Rejects with {@link TransportError}. */
+async function openPort(options: SerialPortOptions): Promise<SerialPort> {
+  await serialPorts();
+  try {
+    const port = await openSerialPort(options);
+    // Bytes that arrived before the port was opened belong to no open connection.
+    await new Promise<void>((resolve) => port.flush(() => resolve()));
+    return port;
+  } catch (error) {
+    const cause = error as Error;
+    const { path } = options;
+    // Only the text of the error shows whether the port is in use or does not exist.
+    const refused = /permission|access denied|EACCES|EPERM|lock|busy/i.test(cause.message);
+    const reason = cause.message.replace(/^Error: |, cannot open .*$/g, "");
+    const message = refused
+      ? `may not open ${path}: ${reason} (is another program using it? ` +
+        "is the user in the group dialout?)"
+      : `cannot open ${path}: ${reason}`;
+    throw new TransportError(refused ? "refused" : "unreachable", message, { cause });
+  }
 }
 
 function closed(port: SerialPort): Promise<void> {

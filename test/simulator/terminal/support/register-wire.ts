@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { until } from "../../../support/child-program.ts";
+import { openSerialPort } from "../../../../src/shared/process/serial-port.ts";
 
 /** The bytes of a register under test control, on a socket or on a serial line. */
 export interface RegisterWire {
@@ -35,16 +35,7 @@ export async function tcpWire(port: number, host = "127.0.0.1"): Promise<Registe
 
 /** Opens a pseudo-terminal as a program opens a serial port. */
 export async function serialWire(path: string): Promise<RegisterWire> {
-  const { SerialPort } = await import("serialport");
-  const open = (): Promise<InstanceType<typeof SerialPort> | undefined> =>
-    new Promise((resolve, reject) => {
-      const opened = new SerialPort({ path, baudRate: 115_200 }, (error) => {
-        if (!error) resolve(opened);
-        else if (isStillLocked(error)) resolve(undefined);
-        else reject(error);
-      });
-    });
-  const port = await until("the serial port is free", open);
+  const port = await openSerialPort({ path, baudRate: 115_200 });
   port.on("error", () => {});
   return {
     serial: true,
@@ -70,14 +61,6 @@ function connected(port: number, host: string): Promise<Socket> {
     socket.once("connect", () => resolve(socket));
     socket.once("error", reject);
   });
-}
-
-/**
- * The library closes a port while a thread of its own may still read: on a busy machine that thread
- * keeps the device, and so its lock, a moment longer than the port.
- */
-function isStillLocked({ message }: Error): boolean {
-  return message.includes("Cannot lock port");
 }
 
 /** The serial library misses a hang-up now and then; writing nothing finds it and sends nothing. */

@@ -220,7 +220,7 @@ test("the daily restart can be set later, and follows the clock of the terminal"
 });
 
 test("a serial device is served like a pseudo-terminal", async () => {
-  const cable = openPtyLine();
+  const cable = await openPtyLine();
   const simulator = await startTerminalSimulator({
     tcp: null,
     serial: { path: cable.path, ...zvtProtocol.serialLine },

@@ -13,8 +13,8 @@ const line = { baudRate: 9600, stopBits: 2 } as const;
 const never = new AbortController().signal;
 const listener = { data: () => {}, closed: () => {} };
 
-function ptyLine(): PtyLine {
-  const pty = openPtyLine();
+async function ptyLine(): Promise<PtyLine> {
+  const pty = await openPtyLine();
   onTestFinished(() => pty.unplug());
   return pty;
 }
@@ -34,7 +34,7 @@ const printer = (pty: PtyLine): PluggedDevice => ({
 
 test("a USB device is found again under the number it has at each connect", async () => {
   const machine = new FakeMachine(temporaryFolder());
-  const [terminalLine, printerLine] = [ptyLine(), ptyLine()];
+  const [terminalLine, printerLine] = [await ptyLine(), await ptyLine()];
   const received = { terminal: 0, printer: 0 };
   terminalLine.onData((bytes) => {
     received.terminal += bytes.length;
@@ -63,7 +63,7 @@ test("a USB device is found again under the number it has at each connect", asyn
 
 test("a link below /dev/serial/by-id is followed at each connect too", async () => {
   const machine = new FakeMachine(temporaryFolder());
-  const pty = ptyLine();
+  const pty = await ptyLine();
   const name = join(machine.roots.dev, "serial/by-id/usb-0b00_T-4711-if00-port0");
   const transport = createTransport(name, line, systemClock, machine.roots);
   machine.plug("ttyUSB0", terminal(pty));
@@ -76,7 +76,7 @@ test("a link below /dev/serial/by-id is followed at each connect too", async () 
 
 test("a device that is not plugged in is unreachable, in words", async () => {
   const machine = new FakeMachine(temporaryFolder());
-  machine.plug("ttyUSB0", printer(ptyLine()));
+  machine.plug("ttyUSB0", printer(await ptyLine()));
   for (const address of ["usb:0b00:0055", "usb:0403:6001:T-4711"]) {
     const transport = createTransport(address, line, systemClock, machine.roots);
     await expect(transport.open(listener, never)).rejects.toMatchObject({
@@ -88,9 +88,9 @@ test("a device that is not plugged in is unreachable, in words", async () => {
 
 test("between two devices of a kind nothing is guessed; a serial number decides", async () => {
   const machine = new FakeMachine(temporaryFolder());
-  const pty = ptyLine();
+  const pty = await ptyLine();
   machine.plug("ttyACM0", terminal(pty));
-  machine.plug("ttyACM1", { ...terminal(ptyLine()), serial: "T-4712" });
+  machine.plug("ttyACM1", { ...terminal(await ptyLine()), serial: "T-4712" });
   const any = createTransport("usb:0b00:0055", line, systemClock, machine.roots);
   await expect(any.open(listener, never)).rejects.toMatchObject({
     code: "unreachable",
@@ -105,7 +105,7 @@ test("the list of ports leaves out what is not there, and names what is", async 
   const { dev } = machine.roots;
   machine.buildIn("ttyS0", "4");
   machine.buildIn("ttyS1", "0");
-  machine.plug("ttyUSB3", terminal(ptyLine()));
+  machine.plug("ttyUSB3", terminal(await ptyLine()));
   expect(await findSerialPorts(machine.roots, () => import("serialport"))).toEqual([
     { path: join(dev, "ttyS0"), usb: null, stableNames: [] },
     {

@@ -1,6 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
 import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
@@ -8,7 +10,7 @@ import { createTransport } from "../../../../src/tp-manager/terminal/transport/o
 import { parseTcpAddress } from "../../../../src/tp-manager/terminal/transport/tcp-transport.ts";
 import { fromHex, toHex } from "../../../../src/zvt/index.ts";
 import { TestClock } from "../../../support/test-clock.ts";
-import { openPtyLine, type PtyLine } from "./pty-line.ts";
+import { openPtyLine } from "./pty-line.ts";
 import { Recorder } from "./recorder.ts";
 
 const line = { baudRate: 9600, stopBits: 2 } as const;
@@ -50,8 +52,8 @@ async function tcpFar(): Promise<Far> {
   };
 }
 
-function serialFar(): Far {
-  const pty: PtyLine = openPtyLine();
+async function serialFar(): Promise<Far> {
+  const pty = await openPtyLine();
   let received = "";
   pty.onData((bytes) => {
     received += toHex(bytes);
@@ -112,7 +114,7 @@ test.skipIf(process.platform !== "linux")(
 
 describe.each([
   ["tcp", tcpFar],
-  ["serial", () => Promise.resolve(serialFar())],
+  ["serial", serialFar],
 ] as const)("%s", (kind, makeFar) => {
   test("moves every byte value both ways unchanged", async () => {
     const far = await makeFar();
@@ -225,4 +227,14 @@ test.each([
   "tcp://::1:2",
 ])("%s is refused with an example of a TCP address", (text) => {
   expect(() => createTransport(text, line, systemClock)).toThrow(/tcp:\/\/192/);
+});
+
+test("a line closes when its reads and writes are over, or they would reach the next line", () => {
+  const program = fileURLToPath(new URL("./late-line.ts", import.meta.url));
+  const printed = execFileSync(process.execPath, [program], { encoding: "utf8" });
+  expect(JSON.parse(printed)).toEqual({
+    atFirst: "for the first line",
+    atSecond: "for the second line",
+    heard: "from the second",
+  });
 });

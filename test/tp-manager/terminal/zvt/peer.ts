@@ -133,8 +133,8 @@ export async function tcpPeer(): Promise<Peer> {
   return peer;
 }
 
-export function serialPeer(): Promise<Peer> {
-  const line = openPtyLine();
+export async function serialPeer(): Promise<Peer> {
+  const line = await openPtyLine();
   const peer = new Peer({
     transport: createTransport(line.path, { baudRate: 9600, stopBits: 2 }, systemClock),
     write: (bytes) => line.write(bytes),
@@ -150,7 +150,7 @@ export function serialPeer(): Promise<Peer> {
       peer.received(toHex(event.apdu));
     }
   });
-  return Promise.resolve(peer);
+  return peer;
 }
 
 /** An APDU with the right length byte, from one written with any. */
