@@ -14,7 +14,7 @@ export class BrokenInvariant extends Error {
   }
 }
 
-/** Throws. Stands in the default of a switch that has all cases, as the types prove. */
+/** Throws. Called in the default of a switch that the types prove to be never reached. */
 export function unreachable(value: never): never {
   throw new BrokenInvariant(`unexpected value ${JSON.stringify(value)}`);
 }

@@ -1,4 +1,4 @@
-/** Returns the value of a JSON text; undefined, which every schema refuses: no JSON. */
+/** Returns the value of a JSON text; undefined, which every schema refuses, if it is no JSON. */
 export function parseJson(text: string | null): unknown {
   try {
     return text === null ? undefined : JSON.parse(text);

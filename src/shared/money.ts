@@ -10,7 +10,7 @@ export interface Currency {
   readonly exponent: number;
 }
 
-/** The prefix of the invented countries to which the package assigns metals and test codes. */
+/** The package assigns metals and test codes to invented countries whose code begins with this. */
 const NO_COUNTRY = "Zz";
 
 /** The codes of funds and units of account of real countries, in which no sale is paid. */
@@ -41,7 +41,7 @@ export class AmountError extends Error {
 const NUMBER_CHARACTERS_MAX = 40;
 
 /**
- * Returns the minor units of a JSON number's source text, without a float in between: "8.99" EUR is
+ * Converts an amount as JSON writes it into minor units, without a float in between: "8.99" EUR is
  * 899, "100" JPY is 100. Throws {@link AmountError}, with what to write instead, if the amount is
  * not positive, has more decimals than the currency, or more minor digits than `digitsMax`.
  */

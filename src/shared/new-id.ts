@@ -13,7 +13,6 @@ export function newId(make: () => string = timeOrderedUuid): string {
   }
 }
 
-/** The number of hexadecimal digits of the time in a UUID of version 7. */
 const TIME_DIGITS = 12;
 const GROUP_DIGITS = 8;
 /** The position in a UUID after the version's digit, where the random digits begin. */

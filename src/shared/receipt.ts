@@ -1,6 +1,6 @@
 /**
- * The fields of the card receipt in a payment's answer; each is a string, "" if the terminal does
- * not report the value (docs/design.md 12.6, 12.7; widths as in the published example).
+ * The fields of the card receipt in a payment's answer. Each field is a string, "" if the terminal
+ * does not report the value (docs/design.md 12.6, 12.7).
  */
 export const receiptFields = [
   "ticketHeader",

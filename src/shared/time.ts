@@ -14,7 +14,7 @@ export interface Clock {
   now(): number;
   /** Returns milliseconds of a clock that is never set back, for durations and deadlines. */
   monotonicMs(): number;
-  /** Calls `fire` once after `delayMs` (at least 0, at most 2^31 - 1). */
+  /** Calls `fire` once after `delayMs`, which is limited to the range from 0 to 2^31 - 1. */
   startTimer(name: string, delayMs: number, fire: () => void): Timer;
 }
 
@@ -69,7 +69,7 @@ export async function within<T>(
   }
 }
 
-/** Calls `ask` every `everyMs` until it returns a value; undefined: none in `withinMs`. */
+/** Calls `ask` every `everyMs` until it returns a value; returns undefined after `withinMs`. */
 export async function poll<T>(
   clock: Clock,
   name: string,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseJson } from "./json.ts";
 
-/** One line of a cart; the figures of a cart add up (docs/design.md 12.4). */
+/** One line of a cart, with the names and types of docs/design.md 12.4. */
 const cartLineSchema = z.object({
   european_article_numbering: z.union([z.number(), z.string()]).optional(),
   product_reference: z.string().optional(),
@@ -15,7 +15,6 @@ const cartLineSchema = z.object({
 });
 export type CartLine = z.infer<typeof cartLineSchema>;
 
-/** The longest order id in characters. */
 export const ORDER_ID_CHARACTERS_MAX = 64;
 
 /**

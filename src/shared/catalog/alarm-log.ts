@@ -1,16 +1,15 @@
 import { maskPansInText } from "../masking/mask.ts";
 import type { AlarmLog, LineFields, Logger } from "../process/logger.ts";
 
-/** The number of characters to which an alarm's text is cut; it may quote a terminal. */
+/** Alarm texts are cut to so many characters; a text quoted from a terminal can be long. */
 const MESSAGE_LENGTH_MAX = 500;
 
-/** What a probe found about an unmatched transaction; an alarm before the probe has no finding. */
+/** What a probe finds about an unmatched transaction: the terminal holds it, or it is unclear. */
 export const alarmFindings = ["held", "unclear"] as const;
 
 /** An alarm: a log line with the field `alarm`, for which an operator is needed. */
 export interface RaisedAlarm {
   readonly alarm: string;
-  /** The alarm's previous name, if the alarm was renamed. */
   readonly formerly?: string;
   readonly finding?: (typeof alarmFindings)[number];
   /** The text of the log line with card numbers masked. */

@@ -38,7 +38,6 @@ export const tpManagerAlarms = [
   "daily-chore",
 ] as const;
 
-/** The names of the alarms that the supervisor raises; src/supervisor/README.md lists them too. */
 export const supervisorAlarms = [
   "gateway-credentials-refused",
   "gateway-misconfigured",
@@ -69,5 +68,4 @@ export const supervisorAlarms = [
   "daily-chore",
 ] as const;
 
-/** The value of the field `alarm` of a log line. */
 export type AlarmName = (typeof tpManagerAlarms)[number] | (typeof supervisorAlarms)[number];

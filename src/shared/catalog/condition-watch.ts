@@ -6,11 +6,11 @@ import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 const CHECK_EVERY_MS = 10_000;
 /** How long a condition must last to raise an alarm: longer than a program's restart takes. */
 const ALARM_AFTER_MS = 60_000;
-/** How long after a start no condition counts as over: not every condition was checked yet. */
+/** For so long after a start no condition is reported as ended: not all were checked yet. */
 const OVER_AFTER_START_MS = 60_000;
 
 interface WatchParts {
-  /** The program in which this watch runs, and whose conditions it checks. */
+  /** The program that runs this watch; only conditions of this program are checked. */
   readonly by: "supervisor" | "tp-manager";
   readonly read: () => Condition[] | Promise<Condition[]>;
   readonly clock: Clock;
@@ -26,7 +26,6 @@ interface WatchParts {
 export class ConditionWatch {
   readonly #parts: WatchParts;
   readonly #startedMs: number;
-  /** The present conditions, with when each was first found and whether its alarm was raised. */
   readonly #present = new Map<ConditionName, { readonly foundMs: number; alarmed: boolean }>();
   readonly #checks: Retrying;
 

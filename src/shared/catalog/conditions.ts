@@ -4,7 +4,7 @@ import type { AlarmName } from "./alarms.ts";
 import type { ErrorCode } from "./errors.ts";
 import texts from "./texts-en.json" with { type: "json" };
 
-/** The facts that decide which conditions are present; an older program reports fewer facts. */
+/** The facts that decide which conditions are present; an older version reports fewer facts. */
 interface ConditionFacts {
   /** The supervisor's status; null: it does not answer; undefined: it was not asked. */
   readonly supervisor: SupervisorAnswer<"status"> | null | undefined;
@@ -12,12 +12,9 @@ interface ConditionFacts {
   readonly tpManager: TpManagerConditions | undefined;
 }
 
-/** The facts about a present condition; its text contains their values. */
 interface Finding {
   readonly reason?: string;
-  /** Since when the condition lasts; null or missing: not known. */
   readonly sinceMs?: number | null | undefined;
-  /** How many transactions, operations or notifications are affected; missing: not countable. */
   readonly count?: number | undefined;
   readonly orderIds?: readonly string[];
   readonly amounts?: readonly string[];
@@ -36,14 +33,11 @@ type CheckName =
   | typeof KEEPS_PAYMENTS;
 
 interface Row {
-  /** The name of the alarm that is raised for the condition and lasts as long as it does. */
   readonly alarm: AlarmName | undefined;
-  /** The previous name of the condition's alarm, if the alarm was renamed. */
   readonly formerly?: string | undefined;
   readonly raised: "on-the-spot" | "watch";
-  /** The name of the doctor's line that reports the condition. */
   readonly check: CheckName;
-  /** Whether the condition makes the doctor fail, because an operator is needed first. */
+  /** Whether `launch.sh doctor` reports the condition as a failure, not only as a warning. */
   readonly critical: boolean;
   /** Returns the facts if the condition is present; null or undefined: it is not present. */
   readonly find: (facts: ConditionFacts) => Finding | null | undefined;
@@ -53,31 +47,30 @@ interface ConditionRow extends Row {
   readonly alarm: AlarmName;
   /** The program that raises the alarm, because it notices when the condition begins and ends. */
   readonly by: "supervisor" | "tp-manager";
-  /** The condition's text with values in braces; `{count order}` is "1 order" or "2 orders". */
+  /** The condition's text with placeholders; `{count order}` becomes "1 order" or "2 orders". */
   readonly says: string;
   readonly when: string;
   readonly todo: string;
 }
 
-/** The name of the alarm about an unmatched transaction (docs/matching.md). */
 const UNMATCHED = "unmatched-transaction";
 
 /** How long the oldest item of the queue may wait before the condition `queue-old` begins. */
 const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
- * The doctor's line about conditions that prevent payments. `/health`, the status and the doctor
- * already report them as not-ready reasons; their rows here add the alarms.
+ * The name of the doctor's line about conditions that prevent payments. `/health`, the status and
+ * the doctor already report these conditions as not-ready reasons; their rows here add the alarms.
  */
 export const KEEPS_PAYMENTS = "terminal";
 
 type Severity = "critical" | "warns";
 
-/** Returns the row of a condition whose alarm ConditionWatch raises; no `alarm`: the row's name. */
+/** Returns the row of a condition whose alarm ConditionWatch raises; default: the row's name. */
 const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: AlarmName) =>
   ({ raised: "watch", critical: severity === "critical", check, find, alarm }) as const;
 
-/** Returns the row of a condition whose alarm a failing transaction or operation raises. */
+/** Returns the row of a condition whose alarm is raised where it begins, not by ConditionWatch. */
 const onTheSpot = (
   severity: Severity,
   check: CheckName,
@@ -96,7 +89,7 @@ const keepsPayments = (code: ErrorCode): Row =>
 const counted = (count = 0, sinceMs: number | null = null): Finding | null =>
   count === 0 ? null : { count, sinceMs };
 
-/** Returns the rows of the conditions whose begin and end the program `by` notices. */
+/** Adds to each row its texts, its alarm's name, and the program that raises the alarm. */
 const rowsOf = <Name extends keyof typeof texts.conditions>(
   by: ConditionRow["by"],
   rows: Readonly<Record<Name, Row>>,
@@ -109,9 +102,9 @@ const rowsOf = <Name extends keyof typeof texts.conditions>(
   ) as Readonly<Record<Name, ConditionRow>>;
 
 /**
- * The only table of conditions, which are lasting faults at the terminal, and between a charged
- * card and the gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and
- * docs/operator.md use this table. The texts of each row are in texts-en.json.
+ * The only table of conditions: faults that last, at the terminal or on the way of a charge to the
+ * gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
+ * use this table. The texts of each row are in texts-en.json.
  */
 export const conditionTable = {
   ...rowsOf("tp-manager", {
@@ -184,7 +177,7 @@ export const conditionTable = {
     ),
     "lookup-refused": onTheSpot("warns", "gateway", "gateway-lookup-refused", ({ supervisor }) => {
       const { lookupRefused, ambiguous } = supervisor?.outbox ?? {};
-      // A lookup is only needed after a lost answer; if no order needs a lookup, nothing is wrong.
+      // A refused lookup is a fault only while an order waits for a lookup, after a lost answer.
       return ambiguous?.inDoubt === 0 ? null : lookupRefused;
     }),
     "queue-old": watched("warns", "queue", ({ supervisor }) => {
@@ -236,7 +229,7 @@ export interface Condition {
   readonly orderIds: readonly string[];
 }
 
-/** Returns the conditions that are present, in the order of the table. Pure. */
+/** Returns the conditions that are present, in the order of the table. */
 export function conditionsOf(facts: ConditionFacts): Condition[] {
   return conditionNames.flatMap((name) => {
     const row: ConditionRow = conditionTable[name];
@@ -280,7 +273,7 @@ export function saysSince({ says, sinceMs }: Pick<Condition, "says" | "sinceMs">
 
 const alarmPairs = conditionNames.map((name) => ({ name, ...conditionTable[name] }));
 
-/** The condition with which an alarm lasts, by the alarm's present and its previous name. */
+/** The condition that lasts as long as an alarm, by the alarm's present and its previous name. */
 export const lastingAlarms: ReadonlyMap<string, ConditionName> = new Map(
   alarmPairs.flatMap(({ name, alarm, formerly = alarm }) => [
     [alarm, name],
@@ -293,9 +286,9 @@ export const formerAlarms: ReadonlyMap<string, string> = new Map(
   alarmPairs.flatMap(({ alarm, formerly }) => (formerly === undefined ? [] : [[alarm, formerly]])),
 );
 
-/** Returns the condition of a lasting alarm; `finding`: a member of the alarm's event. */
+/** Returns the condition of a lasting alarm; `finding`: what a probe of the terminal found. */
 export function conditionOfAlarm(alarm: unknown, finding: unknown): ConditionName | undefined {
-  // While the terminal is still being probed, the transaction may prove to belong to an attempt.
+  // As long as the probe has no finding, the transaction can still prove to belong to an attempt.
   if (alarm === UNMATCHED && finding === undefined) return undefined;
   return lastingAlarms.get(String(alarm));
 }

@@ -9,7 +9,6 @@ interface ErrorRow {
   readonly charged: Charged;
   readonly retry: Retry;
   readonly meaning: string;
-  /** What the operator or the developer can do about the error. */
   readonly action: string;
 }
 

@@ -2,7 +2,7 @@ import texts from "./findings-en.json" with { type: "json" };
 
 export type Verdict = "ok" | "warn" | "fail";
 
-/** Returns a function that makes a row; `names`: the names in braces in the row's texts. */
+/** Returns a function that makes a row; `names`: the placeholders in braces of the row's texts. */
 const row =
   (verdict: Verdict) =>
   <const N extends readonly string[]>(check: string, ...names: N) => ({ check, verdict, names });
@@ -105,15 +105,14 @@ const rows = {
 type FindingCode = keyof typeof rows;
 
 interface FindingRow {
-  /** What is checked, with which the doctor's line begins. */
   readonly check: string;
   readonly verdict: Verdict;
   readonly names: readonly string[];
-  /** The text that the doctor prints, with values in braces. */
+  /** The text that the doctor prints, with placeholders in braces. */
   readonly says: string;
-  /** The advice that the doctor prints, even if nothing is wrong; missing: nothing to do. */
+  /** The advice that the doctor prints, even for the verdict `ok`; missing: nothing to do. */
   readonly todo?: string;
-  /** The text for docs/reference.md, if `says` has only values or is also another code's text. */
+  /** The text for docs/reference.md, if `says` alone would not explain the code there. */
   readonly means?: string;
 }
 
@@ -137,7 +136,6 @@ export interface Finding {
   readonly code: string;
   readonly verdict: Verdict;
   readonly says: string;
-  /** The advice that the doctor prints, even if nothing is wrong; null: nothing to do. */
   readonly todo: string | null;
   /** The values that are filled into the texts, so that pages can show other languages. */
   readonly values: FindingValues;
@@ -147,7 +145,7 @@ type ValuesOf<C extends FindingCode> = Readonly<
   Record<(typeof rows)[C]["names"][number], string | number>
 >;
 
-/** Returns a row of the table with the values filled into its texts. */
+/** Returns the doctor's line for a code, with the given values filled into its texts. */
 export function finding<C extends FindingCode>(code: C, given: ValuesOf<C>): Finding {
   const { check, verdict, says, todo } = findingTable[code];
   const values: FindingValues = Object.fromEntries(
@@ -177,7 +175,7 @@ export function passedOn(
   return { ...line, verdict, says: oneLine(line.says), values };
 }
 
-/** Splits an error message: the first line names the fault, the other lines give advice. */
+/** Splits an error message: its first line names the fault, its other lines give advice. */
 export function inTwo(
   message: string,
   otherwise: string,

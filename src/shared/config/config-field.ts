@@ -5,10 +5,10 @@ import type { Program } from "../ipc/contract.ts";
 import type { Entry } from "./config-file.ts";
 
 interface Traits {
-  /** The programs that do not start as long as the setting has no value. */
+  /** The programs that refuse to start while the setting has no value. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
-  /** Whether the value is a login; people append its password to it by mistake. */
+  /** Whether the value is a login; it is not printed, as people append its password by mistake. */
   readonly login?: boolean;
   /** Whether the value is a list whose elements are separated by blanks. */
   readonly list?: boolean;
@@ -18,7 +18,6 @@ interface Traits {
   warn?(value: string): string | undefined;
 }
 
-/** The facts about a setting of schema.ts or of a driver. */
 interface Meta extends Traits {
   /** The sentence about the setting in the example file and in docs/reference.md. */
   readonly help: string;
@@ -43,7 +42,7 @@ export interface ValueFault {
   readonly message: string;
 }
 
-/** Returns the values of `fields` in a configuration that was read with these fields. */
+/** Returns the configuration with the type of `fields`; throws if it was read without them. */
 export function valuesOf<F extends ConfigFields>(fields: F, config: object): ValuesOf<F> {
   for (const name of Object.keys(fields)) {
     invariant(Object.hasOwn(config, name), `the configuration was read with ${name}`);
@@ -61,7 +60,7 @@ export const textsFrom =
     return Object.fromEntries(named);
   };
 
-/** Returns a setting with traits, to which {@link textsFrom} adds help and example. */
+/** Adds traits to a setting, such as `secret`; {@link textsFrom} adds its help and example. */
 export const marked = <T extends z.ZodType>(schema: T, traits: Traits): T =>
   schema.meta({ ...traits });
 
@@ -93,14 +92,13 @@ export const wholePath = text(1_024).refine((value) => isAbsolute(value), {
   error: "must be the whole path of a file",
 });
 
-/** Whether a value is an http or https address without credentials, which would be logged. */
+/** Whether a value is an http or https address without a login, which would get into the log. */
 export function isWebAddress(value: string): boolean {
   if (!/^https?:\/\/[^\s/\\][^\s\\]*$/.test(value) || !URL.canParse(value)) return false;
   const { username, password, port } = new URL(value);
   return username === "" && password === "" && port !== "0";
 }
 
-/** Whether the host of an address is this machine itself. */
 export const isLoopback = (hostname: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
@@ -122,7 +120,7 @@ export function isPrintable(field: z.ZodType, value: string): boolean {
 export const holdsCredentials = (value: string): boolean =>
   /@|^\s*[a-z][a-z\d+.-]*:[^?#]*[?#]/i.test(value);
 
-/** The shortest parameter of a URL that counts as a secret; `2` of `v=2` would match many texts. */
+/** From this length a URL parameter counts as a secret; the `2` of `v=2` occurs in many texts. */
 const PARAMETER_CHARACTERS_MIN = 6;
 
 /** Returns the secrets in an address such as http://login:password@host/path?token=secret. */

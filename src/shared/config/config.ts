@@ -153,7 +153,6 @@ function readValue(
   return undefined;
 }
 
-/** Returns a warning about a # after a value: it is part of the value, for example a password. */
 function commentWarning({ line, name, value, quoted }: Entry): string[] {
   if (quoted || !/\s#/.test(value)) return [];
   return [`line ${line}: the # belongs to the value of ${name}; comments need their own line`];
@@ -169,13 +168,11 @@ function unknownName({ line, name }: Entry, known: readonly string[]): string {
   return `line ${line}: ${name} is not a known name${nearest ? `, did you mean ${nearest}?` : ""}`;
 }
 
-/** Returns a warning if KIOSK_PORT or KIOSK_APP is missing while the other one is set. */
 function kioskWarning(isGiven: (name: string) => boolean, port: string | undefined): string[] {
   if (port === "0" || isGiven("KIOSK_PORT") === isGiven("KIOSK_APP")) return [];
   return ["KIOSK_PORT and KIOSK_APP go together; one is missing, and no pages are served"];
 }
 
-/** Returns a fault if the operator's login lacks its password or equals the kiosk's login. */
 function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {
   const login = byName.get("OPERATOR_LOGIN");
   const password = byName.get("OPERATOR_PWD");

@@ -120,7 +120,6 @@ function isBrokerUrl(value: string): boolean {
   return protocol === "mqtts:" || isLoopback(hostname);
 }
 
-/** The https address of the folder into which support bundles are uploaded. */
 const uploadUrl = text(255).refine(
   (value) => isWebAddress(value) && /^https:[^?#]+\/$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
   { error: "must be an https address without login, ? and #, with a / at its end" },

@@ -111,10 +111,9 @@ function stableNames({ dev }: DeviceRoots): Map<string, string[]> {
   return names;
 }
 
-/** Returns the sorted names in a folder; a missing folder has none. */
 const entriesOf = (folder: string): string[] => readOr([], () => readdirSync(folder).sort());
 
-// Files and links of /proc disappear with their process, which gives undefined here.
+// Files and links of /proc disappear when their process ends; undefined is returned then.
 const realPath = (path: string) => readOr(undefined, () => realpathSync(path));
 const linkOf = (path: string) => readOr(undefined, () => readlinkSync(path));
 const readLine = (path: string) => readOr(undefined, () => readFileSync(path, "utf8").trim());
@@ -143,7 +142,6 @@ export function usersOfDevice(path: string): PortUser[] {
   });
 }
 
-/** Returns the path of the pseudo-terminal that an open /dev/ptmx controls. */
 function ptyOf(fdinfo: string): string | undefined {
   const [, index] = /^tty-index:\s*(\d+)$/m.exec(readLine(fdinfo) ?? "") ?? [];
   return index === undefined ? undefined : `/dev/pts/${index}`;

@@ -130,7 +130,7 @@ export function backupChore(
   };
 }
 
-/** Copies a database in another process, which ends with this one. Rejects with its error. */
+/** Copies a database in another process, which is killed if this one ends. Rejects on failure. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   const { done, kill } = startCopying(from, to);
   process.once("exit", kill);

@@ -3,9 +3,9 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 
 /*
- * This file writes and checks the ticket with which the kiosk's own page begins a session
- * (docs/browser-kiosk.md 2). A process that may write into the data folder writes the ticket into
- * it, and the page sends the ticket.
+ * This file writes and checks the ticket, a code for one login, with which the kiosk's own page
+ * begins a session (docs/browser-kiosk.md 2). Only a process that may write into the data folder
+ * can write a ticket. The page then sends the ticket to tp-manager.
  */
 
 const TICKET_GOOD_MS = 60_000;
@@ -23,7 +23,7 @@ export function writeTicket(runDirectory: string): string {
   return ticket;
 }
 
-/** Whether the text `brought` is the valid ticket; the ticket is removed then. */
+/** Whether the text `brought` is the valid ticket; a valid ticket is removed and works once. */
 export function useTicket(runDirectory: string, brought: string, now: number): boolean {
   const path = ticketFile(runDirectory);
   try {

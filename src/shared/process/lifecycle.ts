@@ -42,8 +42,8 @@ interface ProgramExtras {
  * Runs one of the two programs: arguments, configuration, lock, logger, `start`, signals, ordered
  * stop, exit code (docs/design.md 9.4). A configuration fault ends with 78 and its reason on
  * standard error and in the log; an unexpected error ends with 70 after it has been logged. A stop
- * that takes longer than `stopDeadlineMs` is cut: the next start recovers. `--check` only reads the
- * setup file and checks the database: made for copies (docs/updates.md 4.1).
+ * that takes longer than `stopDeadlineMs` is cut: the next start recovers. With `--check` the
+ * program only checks a setup file and a copy of the database (docs/updates.md 4.1).
  */
 export async function runProgram(
   program: Program,
@@ -150,7 +150,7 @@ async function runUntilStopped(
   };
   await Promise.race([start(context), broken]);
   if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
-  // Node.js writes its compile cache only at an orderly end, and a kiosk may lose its power.
+  // Node.js writes its compile cache only at an orderly end; written now, it survives a power cut.
   flushCompileCache();
   keepHeapSmall();
   await Promise.race([stopRequested, broken]);

@@ -4,7 +4,6 @@ import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
 import { type Clock, systemClock } from "../time.ts";
 
-/** The levels of log lines, the lowest first. */
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 
 /** The file mode of a log, which its group may read, because a log holds no secrets. */

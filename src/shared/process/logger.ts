@@ -5,13 +5,11 @@ import { cleanLine, withoutSecrets } from "../masking/log-cleaning.ts";
 import { maskPansInUrl } from "../masking/mask.ts";
 import { openLogFile } from "./log-file.ts";
 
-/** The fields of a log line, which may name an alarm. */
 export interface LineFields<Alarm = AlarmName> {
   readonly alarm?: Alarm;
   readonly [field: string]: unknown;
 }
 
-/** Writes a log line with a message, or with fields and a message. */
 interface WriteLine<Alarm> {
   (fields: LineFields<Alarm>, message?: string): void;
   (line: string | Error): void;
@@ -57,7 +55,6 @@ export function createLogger(options: {
   const streams: Array<{ level: Config["LOG_LEVEL"]; stream: DestinationStream }> = [];
   if (options.file) streams.push({ level: options.level, stream: openLogFile(options.file) });
   if (options.stream) streams.push({ level: options.level, stream: options.stream });
-  // One stream needs no multistream: it has the same level as the logger.
   const [only] = streams.length === 1 ? streams : [];
   const log = pino(
     {

@@ -6,9 +6,9 @@ import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
 
 /*
  * This file finds processes where the operating system does not list command lines as Linux does
- * (on Windows only tools do, which kiosks lock away). Each process locks a file with its pid in the
- * name. While the lock is held, the process lives and is ours; if another process got the pid
- * since, that process has no such lock.
+ * (on Windows only tools list them, which kiosks lock away). Each process locks a file with its pid
+ * in the name. While the lock is held, the process lives and is ours; another process that got the
+ * same pid later has no such lock.
  */
 
 /** The locks of this process, which are held until it ends in any way. */

@@ -11,7 +11,7 @@ export function updateFolderOf(dataDirectory: string): string {
   return join(dataDirectory, "update");
 }
 
-/** Returns the path of the mark; it is removed when a database gets something to be kept. */
+/** Returns the path of the mark that is removed when a database gets data that must not be lost. */
 const untouchedIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "untouched");
 
@@ -98,7 +98,7 @@ export function admitPayments(dataDirectory: string): void {
   syncFolder(updateFolderOf(dataDirectory));
 }
 
-/** Whether a database got something that must not be lost during the probation. */
+/** Whether a database got data during the probation that must not be lost. */
 export function receivedOnProbation(dataDirectory: string): boolean {
   return !existsSync(untouchedIn(dataDirectory));
 }

@@ -18,7 +18,7 @@ export class Retrying {
   #isNudged = false;
   isClosed = false;
 
-  /** `work` resolves with the pause until the next run; undefined: no next run. Never rejects. */
+  /** `work` never rejects; it resolves with the pause in ms until the next run; undefined: none. */
   constructor(clock: Clock, name: string, work: () => Promise<number | undefined>, minMs = 0) {
     this.#clock = clock;
     this.#name = name;
@@ -31,7 +31,7 @@ export class Retrying {
     return this.#running !== undefined;
   }
 
-  /** Runs the task at once, without the rest of its present pause. */
+  /** Ends the present pause and runs the task at once. */
   nudge(): void {
     this.#timer?.clear();
     if (this.isClosed) return;
@@ -45,7 +45,7 @@ export class Retrying {
     this.#timer = this.#clock.startTimer(this.#name, delayMs, () => this.nudge());
   }
 
-  /** Returns the pause after a failure: at first the shortest, then each time twice as long. */
+  /** Returns the pause after a failure: first the shortest, then each time twice as long. */
   failed(): number {
     const pauseMs = this.#nextMs;
     this.#nextMs = Math.min(pauseMs * 2, RETRY_MAX_MS);

@@ -2,10 +2,10 @@
 const HEAP_GROWTH_PERCENT = 20;
 
 /**
- * The V8 switches that keep the memory of a working program small (docs/performance.md). By default
- * the heap may grow to three times its live objects. V8 would compile all functions of a payment
- * after the same payment, and at once; with one thread it compiles them one after the other, and
- * frees the memory of each compilation before the next.
+ * The V8 switches that keep the memory of a working program small (docs/performance.md). Without
+ * them the heap may grow to three times its live objects, and V8 compiles all functions of a
+ * payment at the same time. With one thread it compiles them one after the other, and frees the
+ * memory of each compilation before the next.
  */
 const switches = [
   `--heap-growing-percent=${HEAP_GROWTH_PERCENT}`,
