@@ -38,7 +38,7 @@ export function* cardNumbersIn(run: Run): Generator<Stretch> {
   }
 }
 
-/** Returns running Luhn sums; `even` doubles digits at odd indices, `odd` those at even indices. */
+/** Returns running Luhn sums for a check digit at an even index (`even`) and an odd one (`odd`). */
 function luhnSums(digits: readonly number[]): readonly [even: Int32Array, odd: Int32Array] {
   const even = new Int32Array(digits.length + 1);
   const odd = new Int32Array(digits.length + 1);
@@ -115,7 +115,7 @@ function isInUuid({ text, positions }: Run, first: number, length: number): bool
   const from = positions[first] as number;
   const to = positions[first + length - 1] as number;
   for (let start = Math.max(0, to - UUID_CHARACTERS + 1); start <= from; start++) {
-    if (text[start + UUID_FIRST_HYPHEN] !== "-") continue; // a quick check before the pattern
+    if (text[start + UUID_FIRST_HYPHEN] !== "-") continue;
     uuid.lastIndex = start;
     if (from - start !== UUID_CARD_OFFSET && uuid.test(text)) return true;
   }
@@ -124,7 +124,7 @@ function isInUuid({ text, positions }: Run, first: number, length: number): bool
 
 const ARTICLE_DIGITS = 13;
 
-/** Whether a number is an EAN-13 with a correct check digit; no new cards have 13 digits. */
+/** Whether a number lies in a correct EAN-13 article number; no new cards have 13 digits. */
 function isArticleNumber(run: Run, first: number, length: number): boolean {
   let start = first;
   while (first - start < ARTICLE_DIGITS && !startsGroup(run, start)) start--;
@@ -148,7 +148,7 @@ function isTelephoneNumber(run: Run, first: number, length: number): boolean {
   return begins && apart !== undefined && first < apart && length <= TELEPHONE_DIGITS_MAX;
 }
 
-/** Whether up to 15 digits (as of Maestro) are part of a dated number such as 20261121-0001234. */
+/** Whether a number of at most 15 digits is part of a dated one such as 20261121-0001234. */
 function isInDatedNumber(run: Run, first: number, length: number): boolean {
   if (length > 15 || ![5, 6].includes(run.digits[first] as number)) return false;
   for (let start = Math.max(0, first - 7); start < first; start++) {

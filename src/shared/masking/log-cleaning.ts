@@ -40,7 +40,7 @@ export function withoutSecrets(logged: object): Record<string, unknown> {
   }
 }
 
-/** Members of a log entry of which logger.ts logs only a few chosen parts. */
+/** HTTP requests and responses, of which logger.ts logs only a few chosen parts. */
 const requestNames: readonly string[] = ["req", "res"];
 
 function cleanEntries(
@@ -58,7 +58,6 @@ function cleanEntries(
   );
 }
 
-/** Returns a member of an object, or a note if its getter throws. */
 function propertyOf(object: object, name: string): unknown {
   try {
     return (object as Record<string, unknown>)[name];
@@ -96,7 +95,7 @@ function cleanNumber(value: number | bigint): unknown {
 const textSecrets =
   /\b(Basic|Bearer) [\w.~+/=-]+|(<(?:\w+:)?(?:wsPassword|password)\b[^>]*>)[^<]*/gi;
 
-/** Returns a log line with card numbers masked and credentials removed, as the last step. */
+/** Masks the card numbers and removes the credentials in a finished log line. */
 export function cleanLine(line: string): string {
   return maskPansInText(line).replace(
     textSecrets,

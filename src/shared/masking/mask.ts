@@ -9,7 +9,7 @@ import { type Form, nothing, numbersOf, type Region, readingsOf, walk } from "./
 const KEPT_FIRST = 6;
 const KEPT_LAST = 4;
 
-/** Masks a card number, some digits of which may be masked already, by any character. */
+/** Masks a card number; some of its digits may be masked already, by any character. */
 export function maskPan(pan: string): string {
   const length = pan.length;
   if (length <= KEPT_FIRST + KEPT_LAST) return "X".repeat(length);
@@ -25,7 +25,7 @@ export function maskPan(pan: string): string {
  * Masks every card number in a text, even inside longer numbers. Digits count as a card number if
  * scheme prefix, length and check digit are those of a card, in whatever form they are written. The
  * text keeps its length. The time is proportional to the length, because every log line is masked.
- * `read`: the text as it is read, for a URL with a blank instead of each plus.
+ * `read`: the text that is searched instead, as long as `text`: a URL with a blank for each plus.
  */
 export function maskPansInText(text: string, read = text): string {
   const walked = walk(read);
@@ -69,7 +69,6 @@ export function maskPansInValue(value: unknown, withNumbers = false, depth = 0):
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
 }
 
-/** Yields the positions of all digits to be masked. */
 function* positionsIn(text: string, regions: readonly Region[]): Generator<number> {
   for (const { run, number } of numbersIn(text, regions)) {
     const { first, length } = number;
@@ -92,7 +91,7 @@ function* restOfTrack(text: string, end: number): Generator<number> {
 interface CardNumber {
   readonly run: Run;
   readonly number: Stretch;
-  /** Whether the card number stands alone, not inside longer digits or in a list's entries. */
+  /** Whether the card number stands alone, not inside a longer number or a list of numbers. */
   readonly isOwn: boolean;
 }
 
@@ -108,7 +107,7 @@ function* numbersIn(text: string, regions: readonly Region[]): Generator<CardNum
   }
 }
 
-/** Yields the card numbers at the start of grouped digits; a list must be one card number. */
+/** Yields the card numbers at the start of grouped digits; a list counts only as a whole. */
 function* numbersOfForm({ run, isList, ...form }: Form): Generator<CardNumber> {
   for (const number of cardNumbersIn(run)) {
     const isAll = number.length === run.digits.length;
@@ -122,9 +121,9 @@ const endsGroup = (run: Run, { first, length }: Stretch): boolean =>
   startsGroup(run, first + length);
 
 /**
- * Whether a text holds a card number that consists of whole groups of digits. This finds fewer
- * numbers than the masking does: it makes an order refused, and every tenth number of any kind has
- * a correct check digit.
+ * Whether a text holds a card number that consists of whole groups of digits. This check finds
+ * fewer numbers than the masking does, because its finds make an order refused, and every tenth
+ * number of any kind has a correct check digit.
  */
 export function containsPan(text: string): boolean {
   const { regions, isEncoded } = walk(text);

@@ -114,7 +114,7 @@ function addDigits(joined: Joined, line: number, { at, digits }: Part): Joined {
 /** The fewest digits of a card number across lines; shorter ones would be found by accident. */
 const DIGITS_MIN = 13;
 const LINES_MAX = 3;
-/** The fewest digits that a broken card number has in each line; 2 would match by accident. */
+/** The fewest digits that a broken card number has in each line; two would match by accident. */
 const PART_MIN = 3;
 
 function hide(lines: string[], { digits, positions }: Joined): void {

@@ -17,7 +17,7 @@ const joints = "/_:";
 /** Characters that may stand in a number, and also between entries, columns and lines. */
 const listMarks = ",;|\t\n\r\u2028\u2029";
 
-/** The ranges of invisible characters, with the frame around a digit on a keycap (U+20E3). */
+/** The ranges of invisible characters, including the frame of a digit on a keycap (U+20E3). */
 const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xad, 0xad],
   [0x34f, 0x34f],
@@ -59,7 +59,7 @@ kinds.fill(kind.digit, 0x30, 0x3a);
 
 const kindAt = (text: string, at: number): number => kinds[text.charCodeAt(at)] as number;
 
-/** The widest gap in a card number, as receipts spread it over their width or two lines. */
+/** The widest gap in a card number, in characters: receipts spread one over a line or two. */
 const GAP_MAX = 40;
 
 /** The most separators between two digits of one number; card groups may be wider apart. */
@@ -120,11 +120,9 @@ interface Group {
   readonly isEntry: boolean;
 }
 
-/** The digits of a region that may be read as numbers. */
 interface Numbers {
   /** Digits with few separators between them; a card number may be anywhere in a run. */
   readonly runs: readonly Run[];
-  /** Digits written in the groups of a card, or one by one. */
   readonly forms: readonly Form[];
 }
 
@@ -198,7 +196,7 @@ function endsOfCardGroups(groups: readonly Group[], i: number): number[] {
 
 const DIGITS_MAX = 19;
 
-/** Returns where digits that stand one by one end; another number may follow them. */
+/** Returns where a row of single digits ends, before any longer group of digits. */
 function endsOfSingles(groups: readonly Group[], i: number): number[] {
   const singles = groups.slice(i, i + DIGITS_MAX);
   const other = singles.findIndex(({ length }) => length > 1);

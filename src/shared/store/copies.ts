@@ -105,7 +105,7 @@ function check(copyPath: string): void {
   syncFile(copyPath);
 }
 
-/** The longest time for a copy, because the write-ahead log grows as long as it is made. */
+/** The longest time for a copy in ms; while a copy is made, the write-ahead log grows. */
 const COPY_LIMIT_MS = 3_600_000;
 
 /** The argument with which the copying program copies a file that it inherits open. */

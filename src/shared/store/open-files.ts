@@ -26,7 +26,6 @@ interface Known {
   content: Buffer;
   /** The number in the page's only row, which each test write (proof) raises by one. */
   number: number;
-  /** The length of the file in bytes. */
   bytes: number;
 }
 
@@ -38,7 +37,8 @@ const COOKIE_AT = 40;
  * Checks whether another program has cut or overwritten the file of an open database
  * (docs/design.md 1.3). SQLite would not notice that, because it works with its memory and its log.
  * So the file is read directly: the head, and the page with the database's identity and the number
- * of the last test write. SQLite only replaces a page in the file by a newer committed page.
+ * of the last test write. This number in the file only falls if another program writes into the
+ * file.
  */
 class FileContent {
   /**
@@ -70,7 +70,7 @@ class FileContent {
   isKept(bytes: number): boolean {
     const known = this.#known;
     try {
-      // A second reading follows, because the first one may meet another program's write.
+      // The file is read twice, because another program may be writing it during the first reading.
       if (known && (this.#holds(known) || this.#holds(known))) {
         if (bytes < known.bytes) return false;
         known.bytes = bytes;
@@ -128,14 +128,14 @@ class FileContent {
 
 const rootSql = "SELECT rootpage FROM sqlite_schema WHERE name = 'store_proof'";
 
-/** The type of a page that holds a whole table, and where such a page has its first row's start. */
+/** The type of a page that is a whole table, and where the start of its first row stands. */
 const LEAF = 0x0d;
 const FIRST_ROW_AT = 8;
-/** Where a row has the type of its text, the type of its number, and its text (fileformat2). */
+/** The offsets in a row: type of its text, type of its number, and the text (fileformat2). */
 const TEXT_TYPE_AT = 3;
 const NUMBER_TYPE_AT = 4;
 const TEXT_AT = 5;
-/** A number's length in bytes by SQLite's type of it; the types 8 and 9 are the numbers 0 and 1. */
+/** The length of a number in bytes by SQLite's types 0 to 5; types 8 and 9 mean 0 and 1. */
 const numberBytes = [0, 1, 2, 3, 4, 6];
 
 /** Returns the number of a page's first row; undefined: the row does not begin with `text`. */
@@ -160,7 +160,6 @@ const AT_ONCE_SHARE = 20;
 /** The pause before a failed copy is tried again. */
 const AGAIN_MS = 5_000;
 
-/** A copy of the open database, and the number of changes that it holds. */
 interface Copy {
   readonly path: string;
   readonly changes: number;

@@ -70,7 +70,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Sets a write-ahead log and synced commits; throws if the drive, as on a network, has none. */
+/** Turns on a write-ahead log and synced commits. Throws if the drive, as on a network, cannot. */
 function makeDurable(database: DatabaseSync): void {
   const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
   database.exec("PRAGMA synchronous = FULL");
@@ -112,7 +112,7 @@ export function sqlOf(migration: Migration): string {
   return typeof migration === "string" ? migration : migration.goesOn;
 }
 
-/** The number in a SQLite file's head that is free for programs; it is {@link readableFrom}. */
+/** The number in a SQLite file's head that is free for programs; it holds {@link readableFrom}. */
 const READABLE_FROM = "application_id";
 
 /** Returns the number of the last migration that ran. */
@@ -150,7 +150,7 @@ export function copyBackAt(database: DatabaseSync, pages: number): number {
 
 /**
  * Begins a new write-ahead log after copying the content of the old log into the database. Throws
- * at once if another program reads the database, and may be called again.
+ * at once if another program reads the database, and can then be called again.
  */
 export function renewLog(database: DatabaseSync): void {
   withoutWaiting(database, () => {
@@ -180,7 +180,6 @@ export function assertWhole(database: DatabaseSync): void {
 
 type Values = readonly SQLOutputValue[];
 type Row = Record<string, SQLOutputValue>;
-/** A value for a statement; or one object with all named values, which comes first. */
 type Given = SQLInputValue | Record<string, SQLInputValue>;
 type Reader<T> = (...values: Given[]) => T;
 
@@ -202,8 +201,8 @@ export function prepared(database: DatabaseSync, sql: string): StatementSync {
 }
 
 /**
- * Makes a statement's row objects in JavaScript, which is twice as fast as in node:sqlite. There
- * each row has a hidden class of its own: 72 bytes until V8's next full garbage collection.
+ * Makes a statement's row objects in JavaScript, twice as fast as node:sqlite, whose rows each take
+ * 72 bytes more memory until V8's next full garbage collection.
  */
 function lightRows(statement: StatementSync): StatementSync {
   const names = statement.columns().map(({ name }) => name);

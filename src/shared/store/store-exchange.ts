@@ -9,7 +9,7 @@ const storeMarksSchema = z.object({
   mine: storeMarkSchema.nullable(),
   /** The last mark of the receiver's database that the sender remembers; null: none. */
   yours: storeMarkSchema.nullable(),
-  /** The last received `yours` by which the sender has checked its database, result on disk. */
+  /** The last received `yours` by which the sender has checked its database; result on disk. */
   answered: storeMarkSchema.nullable(),
   /** Whether the sender's database has lost data that it had at the mark `answered`. */
   lacks: z.boolean(),
@@ -26,7 +26,6 @@ function sameMark(a: StoreMark | null, b: StoreMark | null): boolean {
   return a?.store === b?.store && a?.session === b?.session && a?.count === b?.count;
 }
 
-/** The mark of this database that the other program remembers, and whether its data was lost. */
 type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
 interface ExchangeParts {

@@ -67,7 +67,7 @@ export class Store extends Tables {
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
     this.#session = this.together(() => {
-      // A database of another installation remembers the mark of a database that is not here.
+      // The mark is forgotten, because it belongs to a database of the other installation.
       if (finding.kind === "other") this.run("DELETE FROM other_store");
       const session = this.#newSession();
       record(finding);

@@ -114,7 +114,6 @@ export class WriteProof {
     return this.#clock ? this.#files.attend(this.#clock, occasion) : this.#files.fault;
   }
 
-  /** Whether the last write or test write succeeded. */
   get #isProved(): boolean {
     return this.#failed === undefined && this.#busySinceMs === undefined;
   }
