@@ -55,7 +55,6 @@ interface CheckSettings extends WebSettings {
   readonly how: "ask" | "fetch";
   /** Called for each damage of the stored metadata that was repaired, and each invalid release. */
   readonly alarm: (message: string) => void;
-  /** A replacement in tests for the measured free bytes of the disk. */
   readonly freeBytes?: () => number;
 }
 
@@ -181,7 +180,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
   });
 }
 
-/** Returns the release to install and records its offer, which a lower share does not end. */
+/** Returns the release to install; its offer is recorded and outlasts a lower rollout share. */
 function chosen(
   { dataDirectory, channel, clock, version }: CheckSettings,
   { platform, builtMs }: Delivery,
@@ -291,7 +290,6 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, "");
 
 const metadataSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
 
-/** Returns the folder with the verified metadata of an installation (docs/updates.md 2.1). */
 function metadataFolderOf(dataDirectory: string): string {
   return join(updateFolderOf(dataDirectory), "metadata");
 }

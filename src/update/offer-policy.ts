@@ -8,7 +8,6 @@ export interface Release {
   readonly channels: Readonly<Record<string, number>>;
   /** The oldest version from which an installation may change to this version directly. */
   readonly follows: string;
-  /** The time before which the version is not offered. */
   readonly notBeforeMs: number;
   /** Whether the publisher has withdrawn the version: then no further installation takes it. */
   readonly withdrawn: boolean;
@@ -41,7 +40,6 @@ type Reason =
   | "not-yet"
   | "not-in-share";
 
-/** The release that an installation gets, and for each other release why it is not chosen. */
 interface Choice<R extends Release> {
   readonly taken: R | undefined;
   readonly refused: ReadonlyMap<R, Reason>;
@@ -130,7 +128,7 @@ export function compareVersions(left: string, right: string): number {
   return a.length - b.length;
 }
 
-/** Returns a version's three numbers, then 0 with or 1 without a suffix, then its parts. */
+/** Splits a version to compare it: three numbers, 0 with or 1 without a suffix, suffix parts. */
 function partsOf(version: string): readonly string[] {
   const [, major = "0", minor = "0", patch = "0", suffix] = versionForm.exec(version) ?? [];
   return [major, minor, patch, suffix === undefined ? "1" : "0", ...(suffix?.split(".") ?? [])];

@@ -48,7 +48,6 @@ export function deliveryIn(folder: string): Delivery {
   return deliverySchema.parse(JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8")));
 }
 
-/** A target of any kind in the signed metadata. */
 interface Target {
   readonly path: string;
   readonly custom: unknown;

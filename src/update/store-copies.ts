@@ -98,7 +98,7 @@ export function putStoresBack(dataDirectory: string): void {
     keepAside(dataDirectory);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    // The probation accepted no payment, so only traces of the new version's failure are lost.
+    // The databases of the new version are not kept then: they hold no payment, only its failure.
     makeRoom(dataDirectory, { storesToo: false });
   }
   // The log of each database is removed, or SQLite would apply it to the restored database.

@@ -2,7 +2,6 @@ import type { SwitchRecord } from "./update-state.ts";
 
 type SwitchStep = SwitchRecord["step"];
 
-/** The members of the record that a step changes. */
 type SwitchState = Pick<SwitchRecord, "step" | "probations" | "why" | "bars" | "withStores">;
 
 export type SwitchEvent =

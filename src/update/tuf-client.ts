@@ -143,7 +143,7 @@ function readable(error: unknown, nowMs: number): unknown {
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
 }
 
-/** The name of the seal, a file next to the metadata: files of roles all end in `.json`. */
+/** The file name of the seal; no file of metadata can have it, because those end in `.json`. */
 const SEAL = "seal";
 
 const sealSchema = z.object({

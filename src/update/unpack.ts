@@ -72,7 +72,6 @@ function refuse(what: string): never {
   throw new UpdateError("archive", `the archive ${what}: refused`);
 }
 
-/** Reads an archive in pieces of a requested length. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #next: Buffer = Buffer.alloc(0);

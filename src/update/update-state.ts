@@ -166,7 +166,6 @@ export function checkTime(updateTime: string, installation: string): string {
 const WANTED_EVERY_MS = 500;
 /** The longest wait in ms for the update lock; a check that has the lock gives it up sooner. */
 const GIVEN_WITHIN_MS = 5_000;
-/** The pause between two attempts to take the update lock, in milliseconds. */
 const TRY_EVERY_MS = 50;
 /** The longest wait in ms for the lock "wanted", which a check takes only for moments. */
 const CONTENTION_MS = 500;
@@ -258,7 +257,6 @@ const recordSchema = z.object({
 });
 export type SwitchRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** The reason that the record of a switch has when an operator went back. */
 export const BY_OPERATOR = "an operator went back";
 
 export function isOver({ step }: SwitchRecord): boolean {

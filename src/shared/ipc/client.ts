@@ -43,12 +43,11 @@ export class IpcError extends Error {
 const CONNECTIONS_MAX = 8;
 /** How long an idle connection stays open: shorter than the 5 s after which servers close it. */
 const IDLE_MS = 2_000;
-/** The length in characters to which the text of a refusal is cut. */
 const REASON_CHARACTERS_MAX = 500;
 
 export type IpcClient<M extends Messages> = ReturnType<typeof createIpcClient<M>>;
 
-/** Returns a client that sends messages to one program. `stores`: the sender's marks. */
+/** Returns a client that sends messages to one program; `stores`: adds the databases' marks. */
 export function createIpcClient<M extends Messages>(
   runDirectory: string,
   program: Program,
@@ -118,7 +117,6 @@ export function createIpcClient<M extends Messages>(
   };
 }
 
-/** The socket at which a program listens, and the token that it requires. */
 interface Address {
   readonly socketPath: string;
   readonly token: string;
@@ -155,7 +153,7 @@ interface Line {
   /** Ends the messages that are under way when the client is closed. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Whether one of our processes listens there; checked before the first byte is sent. */
+  /** Whether one of our processes listens at the socket; checked before the first byte is sent. */
   readonly isRight: (socketPath: string) => boolean;
   /** Whether a kept connection was idle for so long that the server may have closed it. */
   readonly isTooOld: (socket: Socket) => boolean;
@@ -170,7 +168,7 @@ function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
     agent,
     isTooOld(socket) {
       if (!isOld(socket)) return false;
-      // The message is sent once more, and no other idle connection that is too old may be used.
+      // All idle connections that are too old are closed before the message is sent once more.
       for (const one of Object.values(agent.freeSockets).flat())
         if (one && isOld(one)) one.destroy();
       return true;
@@ -195,7 +193,7 @@ function post(
   /** Whether bytes of the message may have reached the other program already. */
   let written = false;
   const timer = clock.startTimer("ipc answer", timeoutMs, () => {
-    // A destroyed request that still waits for a connection reports its error only with one.
+    // A request that still waits for a connection would report the error only when it gets one.
     fail(new Error(`the other program gave no complete answer within ${timeoutMs} ms`));
     request.destroy();
   });
@@ -213,7 +211,7 @@ function post(
     };
     const connected = () => begin(isRight(socketPath), "another process listens here");
     if (socket.connecting) socket.once("connect", connected);
-    // A program that stood still has not noticed that its idle connections became too old.
+    // A suspended program may not have noticed that its idle connections became too old.
     else begin(!isTooOld(socket), "the idle connection is too old");
   });
   request.on("response", (response) => {

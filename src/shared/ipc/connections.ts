@@ -119,7 +119,7 @@ function oldestUnproven(held: readonly Held[]): Held | undefined {
   )[0];
 }
 
-/** Returns the source of an IP address; a whole /64 network of IPv6 is one source. Pure. */
+/** Returns the source of an IP address; a whole /64 network of IPv6 is one source. */
 export function sourceOf(address = ""): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !address.includes(":")) return mapped ?? address;

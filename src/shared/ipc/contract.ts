@@ -48,7 +48,6 @@ const servedPage = z.object({
 });
 export type ServedPage = z.infer<typeof servedPage>;
 
-/** One item of the outbox, as an operator reads it. */
 const outboxItemSchema = z.object({
   /** The number of the item: later items have larger numbers. Also the cursor of a listing. */
   sequence: z.int(),
@@ -133,14 +132,13 @@ const personSchema = {
 const noteSchema = z.string().min(1).max(NOTE_CHARACTERS_MAX);
 const waitMsSchema = z.int().min(0).max(60_000);
 
-/** A transaction that tp-manager hands off to the supervisor. */
 const handedOver = z.object({
   transaction: transactionSchema,
   /** Whether this is the transaction's first hand-off. Missing: that is not certain. */
   isFirst: z.boolean().optional(),
 });
 
-/** Since when and why conditions of the outbox last. Members are missing: an older supervisor. */
+/** Since when and why conditions of the outbox last; an older supervisor sends none of these. */
 const outboxConditions = {
   oldestAtMs: z.int().nullable().optional(),
   pausedSinceMs: z.int().nullable().optional(),
@@ -151,7 +149,6 @@ const outboxConditions = {
   lookupRefused: reasonSince.nullable().optional(),
 };
 
-/** The messages that the supervisor answers. */
 export const supervisorMessages = {
   /**
    * Stores a transaction on the disk before answering; an id that is already stored changes
@@ -200,7 +197,7 @@ export const supervisorMessages = {
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
   },
   ...operationsOfSupervisor,
-  /** Records if an operation without a known outcome was done, as an operator found. */
+  /** Records an operator's finding: whether an operation without a known outcome was done. */
   "gateway-settle": {
     request: z.object({
       transactionPublicId: z.string(),
@@ -325,7 +322,6 @@ export const supervisorMessages = {
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
 } as const;
 
-/** The messages that tp-manager answers. */
 export const tpManagerMessages = {
   status: {
     request: empty,
@@ -370,7 +366,6 @@ export type ResponseOf<M extends Messages, K extends keyof M> = z.infer<M[K]["re
 export type SupervisorRequest<K extends keyof ToSupervisor> = RequestOf<ToSupervisor, K>;
 export type SupervisorAnswer<K extends keyof ToSupervisor> = ResponseOf<ToSupervisor, K>;
 type ToSupervisor = typeof supervisorMessages;
-/** The handlers of a program, one for each message that it answers. */
 export type Handlers<M extends Messages> = {
   readonly [K in keyof M]: (
     request: RequestOf<M, K>,

@@ -32,7 +32,6 @@ export const gatewayOperationSchema = z.object({
 });
 export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
 
-/** What an operator has to find out at the gateway. */
 export const openAtGatewaySchema = z.object({
   /** Operations whose answer was lost, so that an operator has to find out if they were done. */
   operations: z.array(
@@ -57,7 +56,6 @@ export const openAtGatewaySchema = z.object({
       mayBeSent: z.boolean(),
     }),
   ),
-  /** Whether there are more operations or duplicate orders than this list has. */
   more: z.boolean(),
 });
 export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
@@ -158,8 +156,8 @@ export const operationsOfSupervisor = {
   },
   /**
    * Carries out a confirm, cancel or refund, once; a repeated operation id gets the operation's
-   * outcome. null: another operation of this transaction is still open, or the refund is refused as
-   * a repetition.
+   * outcome. `operation` is null if another operation of this transaction is still open, or if the
+   * refund is refused as a repetition.
    */
   "gateway-operation": {
     request: gatewayOperationRequest.extend({

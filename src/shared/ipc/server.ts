@@ -135,7 +135,6 @@ function send(
   response.end(text);
 }
 
-/** Returns the answer to a message whose handler failed. */
 function faultOf(error: unknown, { url, socket }: IncomingMessage, log: Logger): Answer {
   if (error instanceof MessageRefused) {
     log.warn({ url, err: error }, "a message of another program of the connector was refused");

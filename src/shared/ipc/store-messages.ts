@@ -26,7 +26,6 @@ export type ResyncItem = z.infer<typeof resyncItemSchema>;
 /** The largest number of transactions in one message, which keeps messages small. */
 export const STORE_PAGE_MAX = 10;
 
-/** The messages about lost databases that the supervisor answers. */
 export const storesOfSupervisor = {
   /**
    * Lists the charged orders in supervisor.db, all or those with one order id. `whole`: the
@@ -64,7 +63,6 @@ export const storesOfSupervisor = {
   },
 } as const;
 
-/** The messages about lost databases that tp-manager answers. */
 export const storesOfTpManager = {
   /** Reads the journal gap, or closes it if an operator requests that; `doubt` null: no gap. */
   stores: {
