@@ -144,7 +144,6 @@ export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageNam
   Unknown: "unknown",
 };
 
-/** The members of an answer that decide which sentence is displayed. */
 interface DecidingParts {
   readonly status: string;
   readonly error: { readonly code: string; readonly charged: "no" | "yes" | "unknown" } | null;

@@ -10,7 +10,7 @@ export interface Currency {
   readonly exponent: number;
 }
 
-/** The package assigns metals and test codes to invented countries whose code begins with this. */
+/** The package assigns metals and test codes to invented countries whose names begin with this. */
 const NO_COUNTRY = "Zz";
 
 /** The codes of funds and units of account of real countries, in which no sale is paid. */

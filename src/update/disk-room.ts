@@ -40,7 +40,6 @@ function sizeOfStores(dataDirectory: string): number {
     .reduce((sum, name) => sum + sizeOf(join(dataDirectory, name)), 0);
 }
 
-/** Returns whether an error says that the disk, or a quota, is full. */
 export function isDiskFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
 }

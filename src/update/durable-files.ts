@@ -26,7 +26,6 @@ export function sizeOf(path: string): number {
     .reduce((sum, entry) => sum + sizeOf(join(entry.parentPath, entry.name)), 0);
 }
 
-/** The most attempts at work on a file that another program holds. */
 const TRIES_MAX = 100;
 const PAUSE_MS = 100;
 /** The error codes for a file that another program holds. */

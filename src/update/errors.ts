@@ -1,4 +1,3 @@
-/** Why an update, or a part of an update, was refused. */
 type UpdateFaultCode =
   /** The address is neither https nor an http address of this machine. */
   | "address"

@@ -158,7 +158,6 @@ interface MetadataStoreSettings {
   readonly folder: string;
   /** The root from the delivery, used if the stored metadata are missing or damaged. */
   readonly trustedRoot?: Buffer | undefined;
-  /** Called for each damage of the stored metadata that was repaired. */
   readonly alarm: (message: string) => void;
 }
 

@@ -176,9 +176,9 @@ export function tryUpdateLock(dataDirectory: string): ExclusiveLock | undefined 
 }
 
 /**
- * Takes the update lock. A check for an update can last hours on a slow line, so it gives the lock
- * up, and the next check continues its downloads. Returns undefined if the lock stayed taken,
- * because a version is being installed.
+ * Takes the update lock. A check for an update can last hours on a slow line, so a running check
+ * gives up the lock, and the next check continues its downloads. Returns undefined if the lock
+ * stayed taken, because a version is being installed.
  */
 export async function takeUpdateLock(
   dataDirectory: string,

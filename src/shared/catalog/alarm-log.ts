@@ -18,7 +18,7 @@ export interface RaisedAlarm {
   /** All orders that the alarm names, `orderId` first. */
   readonly orders?: string[];
   readonly transactionId: string | null;
-  /** The id of what the alarm is about, such as a gateway operation; null: an order or nothing. */
+  /** The id of the alarm's subject if that is no order, for example of a gateway operation. */
   readonly about: string | null;
 }
 

@@ -66,7 +66,7 @@ export const KEEPS_PAYMENTS = "terminal";
 
 type Severity = "critical" | "warns";
 
-/** Returns the row of a condition whose alarm ConditionWatch raises; default: the row's name. */
+/** Returns the row of a condition whose alarm ConditionWatch raises. */
 const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: AlarmName) =>
   ({ raised: "watch", critical: severity === "critical", check, find, alarm }) as const;
 
@@ -177,7 +177,7 @@ export const conditionTable = {
     ),
     "lookup-refused": onTheSpot("warns", "gateway", "gateway-lookup-refused", ({ supervisor }) => {
       const { lookupRefused, ambiguous } = supervisor?.outbox ?? {};
-      // A refused lookup is a fault only while an order waits for a lookup, after a lost answer.
+      // A refused lookup is a fault only while an order needs one, because its answer was lost.
       return ambiguous?.inDoubt === 0 ? null : lookupRefused;
     }),
     "queue-old": watched("warns", "queue", ({ supervisor }) => {

@@ -2,7 +2,6 @@ import texts from "./findings-en.json" with { type: "json" };
 
 export type Verdict = "ok" | "warn" | "fail";
 
-/** Returns a function that makes a row; `names`: the placeholders in braces of the row's texts. */
 const row =
   (verdict: Verdict) =>
   <const N extends readonly string[]>(check: string, ...names: N) => ({ check, verdict, names });

@@ -24,11 +24,10 @@ interface Meta extends Traits {
   readonly example: string;
 }
 
-/** The settings of one section of the setup file, in their order there. */
+/** The settings of one section of the setup file, in the order of the file. */
 export type ConfigFields = Readonly<Record<string, z.ZodType>>;
 export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.output<F[K]> };
 
-/** A section of the setup file. */
 export interface ConfigPart<F extends ConfigFields = ConfigFields> {
   readonly title: string;
   readonly fields: F;

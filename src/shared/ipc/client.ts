@@ -47,7 +47,7 @@ const REASON_CHARACTERS_MAX = 500;
 
 export type IpcClient<M extends Messages> = ReturnType<typeof createIpcClient<M>>;
 
-/** Returns a client that sends messages to one program; `stores`: adds the databases' marks. */
+/** Returns a client that sends messages to one program; `stores` exchanges the databases' marks. */
 export function createIpcClient<M extends Messages>(
   runDirectory: string,
   program: Program,

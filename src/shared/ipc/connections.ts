@@ -11,7 +11,6 @@ interface Connection {
   readonly source: string;
   /** Whether the sender on this connection has been authenticated. */
   trusted: boolean;
-  /** The responses on this connection that have not ended. */
   readonly open: Set<ServerResponse>;
   /** Whether the first response on the connection has ended. */
   ended: boolean;
@@ -43,7 +42,7 @@ export class Connections {
     server.prependListener("connection", (socket: Duplex) => {
       if (!this.admit(socket)) socket.destroy();
     });
-    // This listener runs first, so that the server's other listeners know each begun request.
+    // This listener runs first: a request is registered before another listener can answer it.
     server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
       this.begin(response),
     );

@@ -85,7 +85,6 @@ export const OUTBOX_PAGE_MAX = 200;
 export const ALARMS_PAGE_MAX = 200;
 export const FLEET_REQUEST = "fleet-request";
 export const NOTE_CHARACTERS_MAX = 500;
-/** The longest text, in characters, that names a person by name and login. */
 const PERSON_CHARACTERS_MAX = 500;
 
 const gatewayHistorySchema = z.object({
@@ -107,8 +106,8 @@ const gatewayHistorySchema = z.object({
   ),
   operations: z.array(gatewayOperationSchema),
   /**
-   * The number of transactions that the gateway may have for the order, while it is uncertain; 0:
-   * it is certain. Missing: an older supervisor.
+   * How many transactions the gateway may have for the order, while that number is uncertain; 0: it
+   * is certain. Missing: an older supervisor.
    */
   possibleOrders: z.int().min(0).optional(),
   /**
@@ -152,8 +151,8 @@ const outboxConditions = {
 export const supervisorMessages = {
   /**
    * Stores a transaction on the disk before answering; an id that is already stored changes
-   * nothing. With `waitMs` the answer has the delivery as well, for which it waits as
-   * transaction-delivery does; a supervisor of an older version answers without the delivery.
+   * nothing. With `waitMs` the answer also has the state of the delivery to the gateway, for which
+   * it waits as transaction-delivery does. A supervisor of an older version leaves the state out.
    */
   "store-transaction": {
     request: handedOver.extend({ waitMs: waitMsSchema.optional() }),
@@ -184,8 +183,8 @@ export const supervisorMessages = {
     response: z.object({ items: z.array(outboxItemSchema), more: z.boolean() }),
   },
   /**
-   * Makes an item of the outbox due now, even a parked or dropped item, and ends a pause of the
-   * queue. The next refusal of the credentials by the gateway pauses the queue again.
+   * Makes an item of the outbox due for sending now, even a parked or dropped item, and ends a
+   * pause of the queue. The next refusal of the credentials by the gateway pauses it again.
    */
   "outbox-requeue": {
     request: z.object({ transactionId: z.string(), ...personSchema }),
@@ -234,9 +233,9 @@ export const supervisorMessages = {
     }),
   },
   /**
-   * Lists money that was paid back at the gateway according to its notifications, at any system's
-   * request: the transactions with a notification after `after`, each with its total sum. `last` is
-   * the next `after`; it becomes smaller only if the database is another one.
+   * Lists money that was paid back at the gateway according to its notifications, whichever system
+   * requested it: the transactions with a notification after `after`, each with its total sum.
+   * `last` is the next `after`; it becomes smaller only if the database is another one.
    */
   "gateway-returns": {
     request: z.object({ after: z.int().min(0), limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),

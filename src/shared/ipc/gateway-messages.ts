@@ -60,7 +60,7 @@ export const openAtGatewaySchema = z.object({
 });
 export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
 
-/** One step of the order from its hand-off to the gateway. */
+/** One step of an order on its way from the hand-off to the gateway. */
 export const sendingStepSchema = z.object({
   atMs: z.int(),
   /**
@@ -137,8 +137,8 @@ const gatewayOperationRequest = z.object({
 export const orderReturnedMinor = z.int().min(0).optional();
 
 /**
- * Whether the gateway has the order exactly once, so that a refund adds to its earlier refunds,
- * even to those missing in this database. Missing: not certain, or an older supervisor.
+ * Whether the gateway has the order exactly once. Then the journal adds a return to the sum paid
+ * back, even if this database lacks earlier returns. Missing: not certain, or an older supervisor.
  */
 const isThereOnce = z.literal(true).optional();
 
@@ -176,8 +176,8 @@ export const operationsOfSupervisor = {
     }),
   },
   /**
-   * Finds the last operation with a caller's key and waits for its outcome. `known` null: none is
-   * stored. `mayBeLost`: a loss of this database may have taken the operation's record.
+   * Finds the last operation with a caller's idempotency key and waits for its outcome. `known`
+   * null: none is stored. `mayBeLost`: a loss of this database may have taken its record.
    */
   "gateway-key": {
     request: z.object({ idempotencyKey: z.string(), target: gatewayTarget }),

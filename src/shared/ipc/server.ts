@@ -113,7 +113,7 @@ export async function startIpcServer<M extends Messages>(
   };
 }
 
-/** Returns an answer with its text. Throws when the handler's result is no JSON. */
+/** Returns an answer with its body as JSON text. Throws when the handler's result is no JSON. */
 function sendable(answer: Answer) {
   const text = JSON.stringify(answer.body);
   invariant(text !== undefined, "the answer to a local message is an object");

@@ -1,7 +1,5 @@
 import { z } from "zod";
 
-/* Parts of the answers to the message `status`. */
-
 /** The reason for a condition, as a text for an operator, and since when it lasts. */
 export const reasonSince = z.object({ reason: z.string(), sinceMs: z.int() });
 

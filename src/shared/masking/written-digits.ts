@@ -148,12 +148,12 @@ function forms(whole: Run, groups: readonly Group[]): Form[] {
   return groups.flatMap(({ length }, i) => {
     const ends = length >= 4 ? endsOfCardGroups(groups, i) : endsOfSingles(groups, i);
     const found = ends.map((to) => formOf(whole, groups, i, to));
-    // If several forms begin at this group, the longest includes the others, except in a list.
+    // Only the longest form that begins at a group is kept; every form that is a list is kept too.
     return found.flatMap((form, at) => (form && (form.isList || at === 0) ? [form] : []));
   });
 }
 
-/** Returns the digits of the groups `i` to `to`; undefined: too few, or a part of a list. */
+/** Returns the digits from group `i` up to digit `to`; undefined: too few, or part of a list. */
 function formOf(whole: Run, groups: readonly Group[], i: number, to: number): Form | undefined {
   const { first, length } = groups[i] as Group;
   const from = first + Math.max(length - 4, 0);

@@ -41,8 +41,8 @@ export interface RootLogger extends Logger {
 }
 
 /**
- * Returns a logger that writes JSON lines. It removes secrets by name, and masks card numbers in
- * every line even though callers mask them already (docs/design.md 6.2).
+ * Returns a logger that writes JSON lines. It removes secrets by the names of their fields, and
+ * masks card numbers in every line, although callers mask them too (docs/design.md 6.2).
  */
 export function createLogger(options: {
   readonly program: string;

@@ -157,7 +157,6 @@ function numberWith(text: string, page: Buffer): number | undefined {
 const AT_ONCE_BYTES = 4 * 1024 * 1024;
 /** A copy in this process stops all other work, so copies get at most 1/20 of the time. */
 const AT_ONCE_SHARE = 20;
-/** The pause before a failed copy is tried again. */
 const AGAIN_MS = 5_000;
 
 interface Copy {

@@ -49,7 +49,6 @@ export class Store extends Tables {
   readonly #path: string;
   readonly #count: () => number;
   #session: string | undefined;
-  /** The number of writes on disk when that number was last read. */
   #countedLast = 0;
 
   /** `count` returns the number of writes on disk, which only grows. */
@@ -67,7 +66,7 @@ export class Store extends Tables {
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
     this.#session = this.together(() => {
-      // The mark is forgotten, because it belongs to a database of the other installation.
+      // The other program's mark is deleted, because it belongs to another installation.
       if (finding.kind === "other") this.run("DELETE FROM other_store");
       const session = this.#newSession();
       record(finding);
