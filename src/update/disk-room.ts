@@ -44,10 +44,7 @@ export function isDiskFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
-/**
- * Removes files of earlier updates that nothing needs. `storesToo`: also removes the copies of the
- * databases that were made before the switch.
- */
+/** Removes unneeded files of earlier updates; `storesToo`: the copies of the databases too. */
 export function makeRoom(
   dataDirectory: string,
   { storesToo }: { readonly storesToo: boolean },

@@ -12,7 +12,7 @@ import { checkNow, checkText } from "./check-for-update.ts";
  * with "alarm:" is an alarm. Exit code 75: another process checks for an update or installs one.
  */
 
-/** The priority of the check, lower than the priority of every other program of the machine. */
+/** The niceness of the check, so that the other programs of the machine run first. */
 const LOW_PRIORITY = 10;
 
 setPriority(LOW_PRIORITY);

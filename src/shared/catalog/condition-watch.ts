@@ -15,7 +15,7 @@ interface WatchParts {
   readonly read: () => Condition[] | Promise<Condition[]>;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** Called after each check with the alarms of the present conditions; all others are over. */
+  /** Called after each check with the alarms of the present conditions; all other alarms ended. */
   readonly onChecked?: (alarms: readonly string[]) => void;
 }
 

@@ -72,7 +72,7 @@ const anyUrl = text(255).refine(isWebAddress, {
   error: "must be an http or https address without login",
 });
 
-/** An IP address of at most 15 characters, as `customerIpAddress` is (docs/design.md 12.10). */
+/** An IP address of at most 15 characters, the limit of the gateway (docs/design.md 12.10). */
 const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length <= 15, {
   error: "must be an IP address of at most 15 characters",
 });

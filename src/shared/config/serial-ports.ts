@@ -47,10 +47,7 @@ export function isUsbDevice(wanted: UsbIds, found: UsbIds): boolean {
   );
 }
 
-/**
- * Returns the serial ports of this machine. Outside Linux the package for serial ports, which
- * `load` loads, lists them.
- */
+/** Returns this machine's serial ports; outside Linux the package that `load` loads lists them. */
 export async function findSerialPorts(
   roots: DeviceRoots,
   load: () => Promise<typeof import("serialport")>,

@@ -110,10 +110,7 @@ const gatewayHistorySchema = z.object({
    * is certain. Missing: an older supervisor.
    */
   possibleOrders: z.int().min(0).optional(),
-  /**
-   * Ids of operations that the gateway answered as done and later notified as failed. Missing: an
-   * older supervisor.
-   */
+  /** Ids of operations answered as done, later notified as failed. Missing: an older supervisor. */
   failed: z.array(z.string()).optional(),
   /** The steps of sending the order to the gateway, oldest first. Missing: an older supervisor. */
   sending: z.array(sendingStepSchema).optional(),
@@ -206,8 +203,8 @@ export const supervisorMessages = {
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
   /**
-   * Records that an operator found no duplicates of an order at the gateway: no transaction beyond
-   * those that the gateway has named here. `settled` is false if nothing is open or a send is due.
+   * Records that an operator found no further transactions of an order at the gateway. `settled` is
+   * false if no duplicate is possible, or if the order may still be sent.
    */
   "gateway-copies": {
     request: z.object({ orderId: z.string(), note: noteSchema }),
@@ -218,7 +215,7 @@ export const supervisorMessages = {
       orderReturnedMinor,
     }),
   },
-  /** Lists lost answers and duplicates to clear up at the gateway, at most `limit` of each kind. */
+  /** Lists operations without an answer and possible duplicates, at most `limit` of each kind. */
   "gateway-open": {
     request: z.object({ limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: openAtGatewaySchema,
@@ -253,9 +250,9 @@ export const supervisorMessages = {
     response: gatewayHistorySchema,
   },
   /**
-   * Lists the alarms after the id `after`, oldest first, and with them the requests of the fleet,
-   * under the name {@link FLEET_REQUEST}. `origin` names the database that the id is of: a sender
-   * that names another database gets all alarms.
+   * Lists the alarms after the id `after`, oldest first, and with them the requests that came from
+   * the fleet's broker, under the name {@link FLEET_REQUEST}. `origin` names the database that the
+   * id is of: a sender that names another database gets all alarms.
    */
   alarms: {
     request: z.object({
@@ -295,10 +292,9 @@ export const supervisorMessages = {
         /** Why the queue sends nothing, as a text for an operator; null: it is not paused. */
         paused: z.string().nullable(),
         ...outboxConditions,
-        /** Figures of tries whose answer was lost. Missing: an older supervisor. */
+        /** Figures of tries to send whose answer was lost. Missing: an older supervisor. */
         ambiguous: z
           .object({
-            /** The number of tries so far whose answer was lost. */
             sends: z.int(),
             /** The number of items that need a lookup at the gateway before they are sent again. */
             inDoubt: z.int(),

@@ -41,7 +41,7 @@ interface IpcServerOptions<M extends Messages> {
   readonly messages: M;
   readonly handlers: Handlers<M>;
   readonly log: Logger;
-  /** Exchanges the marks of the two databases; missing: this program has no database. */
+  /** Exchanges the databases' marks, which show a loss; missing: this program has no database. */
   readonly stores?: StoreExchange;
   /** Returns why senders have to send a message later; undefined: the message is answered now. */
   readonly putOff?: (name: keyof M) => string | undefined;

@@ -126,7 +126,7 @@ interface Numbers {
   readonly forms: readonly Form[];
 }
 
-/** Digits in a card's groups, or one by one; a card number can begin only at their first digit. */
+/** Digits in a card's groups, or one by one; only at their beginning a card number is searched. */
 export interface Form {
   readonly run: Run;
   readonly beginsGroup: boolean;

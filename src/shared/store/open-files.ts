@@ -97,7 +97,7 @@ class FileContent {
     prepared(this.#database, "UPDATE store_proof SET number = number + 1").run();
   }
 
-  /** The schema number that SQLite knows, which includes changes in the log. */
+  /** SQLite's schema number, including changes that are only in the write-ahead log. */
   get #cookie(): number {
     return numberOf(this.#database, "schema_version");
   }
@@ -128,14 +128,13 @@ class FileContent {
 
 const rootSql = "SELECT rootpage FROM sqlite_schema WHERE name = 'store_proof'";
 
-/** The type of a page that is a whole table, and where the start of its first row stands. */
+/** The type of a page that holds a whole table (sqlite.org, fileformat2). */
 const LEAF = 0x0d;
 const FIRST_ROW_AT = 8;
-/** The offsets in a row: type of its text, type of its number, and the text (fileformat2). */
 const TEXT_TYPE_AT = 3;
 const NUMBER_TYPE_AT = 4;
 const TEXT_AT = 5;
-/** The length of a number in bytes by SQLite's types 0 to 5; types 8 and 9 mean 0 and 1. */
+/** The length of a number in bytes, by SQLite's type of the number (0 to 5). */
 const numberBytes = [0, 1, 2, 3, 4, 6];
 
 /** Returns the number of a page's first row; undefined: the row does not begin with `text`. */

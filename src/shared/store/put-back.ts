@@ -27,7 +27,7 @@ export function decidePutBack(databasePath: string, at: string, because: string)
   finishPutBack(databasePath);
 }
 
-/** Moves the files that are not moved yet; the replaced files go to {@link keptIn}. */
+/** Moves the files of a restore that are not moved yet; the replaced files go to {@link keptIn}. */
 export function finishPutBack(databasePath: string): void {
   const at = readStoreFile(databasePath)?.restoredAt;
   const copy = at === undefined ? "" : copyPathOf(databasePath, at);

@@ -25,10 +25,7 @@ export function resultOf(error: unknown): number {
   return ((error as { readonly errcode?: number }).errcode ?? 0) % 256;
 }
 
-/**
- * Returns why the disk of a folder cannot be written, with advice for an operator; undefined: the
- * error has another reason.
- */
+/** Returns a text for an operator about a disk that refuses writes; undefined: another fault. */
 export function storageFault(error: unknown, folder: string): string | undefined {
   const { code = "", path, message } = error as NodeJS.ErrnoException;
   const result = resultOf(error);

@@ -9,7 +9,7 @@ const storeMarksSchema = z.object({
   mine: storeMarkSchema.nullable(),
   /** The last mark of the receiver's database that the sender remembers; null: none. */
   yours: storeMarkSchema.nullable(),
-  /** The last received `yours` by which the sender has checked its database; result on disk. */
+  /** The received mark by which the sender has last checked its database; result on disk. */
   answered: storeMarkSchema.nullable(),
   /** Whether the sender's database has lost data that it had at the mark `answered`. */
   lacks: z.boolean(),
@@ -30,7 +30,7 @@ type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
 interface ExchangeParts {
   readonly store: Store;
-  /** Records on disk that this database lacks data that it had at the mark. */
+  /** Records on disk that this database lacks data that it had at the time of the mark. */
   readonly onMissing: (mark: StoreMark) => void;
   /** Records on disk that the other program's database has lost a part of its data. */
   readonly onOtherLacks?: () => void;
@@ -54,7 +54,7 @@ export class StoreExchange {
     this.#written = this.#other;
   }
 
-  /** Returns the marks to send. `standing`: the result of {@link receive} for this answer. */
+  /** Returns the marks to send with a message; in an answer `standing` is from {@link receive}. */
   outgoing(standing: Standing = this.#standing): StoreMarks {
     return { mine: this.#parts.store.mark, yours: this.#other, ...standing };
   }

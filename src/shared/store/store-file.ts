@@ -28,7 +28,7 @@ export type StoreMark = z.infer<typeof storeMarkSchema>;
 const storeFileSchema = storeMarkSchema.extend({
   /** Why the database was restored on purpose. */
   restored: z.string().optional(),
-  /** When the database was restored; the copy's file name has this time until it is in place. */
+  /** When the database was restored; the copy's file name has this time until it is renamed. */
   restoredAt: z.string().optional(),
 });
 type StoreFile = z.infer<typeof storeFileSchema>;

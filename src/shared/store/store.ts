@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { type Migration, Tables } from "./sqlite.ts";
 import { readStoreFile, type StoreMark, writeStoreFile } from "./store-file.ts";
 
-/** The migration of every database with a {@link Store} (docs/rules/17-loss.md). */
+/** The migration that makes the tables of a {@link Store} (docs/rules/17-loss.md). */
 export const storeMigration = `
   CREATE TABLE store_identity (store TEXT NOT NULL) STRICT;
   INSERT INTO store_identity VALUES (lower(hex(randomblob(16))));
