@@ -264,7 +264,6 @@ function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 }
 
-/** Resolves after `ms` milliseconds, or as soon as `signal` aborts. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const either = AbortSignal.any([AbortSignal.timeout(ms), signal]);

@@ -49,7 +49,6 @@ interface CheckSettings extends WebSettings {
   /** The address of the folder with `metadata` and `targets` (UPDATE_URL). */
   readonly url: string;
   readonly channel: string;
-  /** The version that runs the check. */
   readonly version: string;
   /** "ask": the check only names a version. "fetch": it also downloads the version. */
   readonly how: "ask" | "fetch";

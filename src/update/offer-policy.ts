@@ -17,7 +17,6 @@ export interface Release {
 
 /** What is known of a kiosk and decides which versions it is offered. */
 interface Candidate {
-  /** The id of the installation, which never changes. */
   readonly installation: string;
   readonly version: string;
   readonly platform: string;

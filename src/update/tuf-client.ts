@@ -89,7 +89,6 @@ function trustedTargets(web: TufSettings, updater: Updater, work: string) {
   const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
   const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
   return {
-    /** All targets that the metadata of the top-level role name. */
     all: Object.values(targets.signed.targets),
     /** Returns a target. If a delegated role signs the target, its metadata are read first. */
     async find(name: string): Promise<TargetFile> {

@@ -21,7 +21,6 @@ const PATH_LENGTH_MAX = 240;
 const DEPTH_MAX = 20;
 
 interface Unpacking {
-  /** The path of a verified .tar.gz. */
   readonly archive: string;
   /** The folder to make; it exists only if it is complete. */
   readonly to: string;
@@ -244,7 +243,6 @@ class UnpackedFiles {
     }
   }
 
-  /** Syncs all folders, and thereby the names of all files in them. */
   sync(): void {
     for (const folder of this.#folders) syncFolder(join(this.#root, folder));
     syncFolder(this.#root);

@@ -66,7 +66,6 @@ export const KEEPS_PAYMENTS = "terminal";
 
 type Severity = "critical" | "warns";
 
-/** Returns the row of a condition whose alarm ConditionWatch raises. */
 const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: AlarmName) =>
   ({ raised: "watch", critical: severity === "critical", check, find, alarm }) as const;
 

@@ -17,7 +17,6 @@ export type { Config } from "./schema.ts";
 
 interface ConfigResult {
   readonly config: Config;
-  /** Warnings about unknown names, suspicious values, and a file that other users can read. */
   readonly warnings: readonly string[];
 }
 

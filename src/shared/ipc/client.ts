@@ -150,7 +150,6 @@ interface Posted {
 
 interface Line {
   readonly agent: Agent;
-  /** Ends the messages that are under way when the client is closed. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Whether one of our processes listens at the socket; checked before the first byte is sent. */

@@ -43,7 +43,6 @@ const deliverySchema = z.object({
 const servedPage = z.object({
   name: z.string(),
   port: z.int(),
-  /** Why the page cannot be served; null: it is served. */
   fault: z.string().nullable(),
 });
 export type ServedPage = z.infer<typeof servedPage>;

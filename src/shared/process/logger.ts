@@ -49,7 +49,6 @@ export function createLogger(options: {
   readonly level: Config["LOG_LEVEL"];
   /** The path of the log file; the file and its folder are made if they are missing. */
   readonly file?: string;
-  /** A second stream for the lines of a program that runs in the foreground. */
   readonly stream?: DestinationStream;
 }): RootLogger {
   const streams: Array<{ level: Config["LOG_LEVEL"]; stream: DestinationStream }> = [];

@@ -169,7 +169,6 @@ class Rescue {
   readonly #path: string;
   readonly #file: number;
   #saved: Copy | undefined;
-  /** Stops the program that is making the next copy; undefined: no such program runs. */
   #saving: { readonly stop: () => void } | undefined;
   /** Why the last try to copy the database failed; undefined: it did not fail. */
   #unsaved: string | undefined;
