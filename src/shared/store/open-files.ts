@@ -37,8 +37,7 @@ const COOKIE_AT = 40;
  * Checks whether another program has cut or overwritten the file of an open database
  * (docs/design.md 1.3). SQLite would not notice that, because it works with its memory and its log.
  * So the file is read directly: the head, and the page with the database's identity and the number
- * of the last test write. This number in the file only falls if another program writes into the
- * file.
+ * of the last test write. Only a foreign write into the file can make this number smaller.
  */
 class FileContent {
   /**
