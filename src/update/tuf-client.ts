@@ -142,7 +142,7 @@ function readable(error: unknown, nowMs: number): unknown {
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
 }
 
-/** The file name of the seal; no file of metadata can have it, because those end in `.json`. */
+/** The name of the file with the hashes of the metadata files, whose names all end in `.json`. */
 const SEAL = "seal";
 
 const sealSchema = z.object({

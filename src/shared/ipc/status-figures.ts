@@ -42,7 +42,7 @@ export const terminalGrounds = {
         name: z.string(),
         says: z.string(),
         isOn: z.boolean(),
-        /** The setting or fact that ends an assumption about the terminal; null: nothing does. */
+        /** The setting or fact that turns the assumption off; null: there is none. */
         offWith: z.string().nullable(),
       }),
     )
