@@ -3,16 +3,15 @@ import { flushCompileCache } from "node:module";
 import { announcePresence } from "../shared/process/presence.ts";
 
 /**
- * Announces that a simulator can be used: writes `content` to the file that its launcher waits for,
- * complete or not at all; null: there is no file. On a signal to stop, removes the file, so that a
- * launcher starts another simulator, and calls `stop`.
+ * Writes `content` to the file for which the launcher waits, complete or not at all. On a stop
+ * signal, removes the file and calls `stop`. `path` null: there is no such file.
  */
 export function announceReady(
   path: string | null,
   content: Readonly<Record<string, unknown>>,
   stop: () => Promise<void>,
 ): void {
-  // The compile cache for a quick next start is written now: a killed simulator cannot do it.
+  // The compile cache makes the next start quick. A killed simulator could not write it any more.
   flushCompileCache();
   for (const signal of ["SIGINT", "SIGTERM", "SIGBREAK"] as const) {
     process.once(signal, () => {

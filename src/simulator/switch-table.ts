@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
 
-/** A switch of a simulator; the table of switches reads the command line and makes `--help`. */
+/** A command-line switch of a simulator, with what `--help` says about the switch. */
 export interface Switch<D> {
   /** The name of the value in `--help`; missing: the switch has no value. */
   readonly argument?: string;
   readonly multiple?: boolean;
-  /** The default value, which replaces `{}` in the switch's line of `--help`. */
+  /** The default value of the switch, which `--help` shows. */
   readonly usual?: unknown;
   /** Returns the options that a value of this switch sets. Throws {@link ValueError}. */
   change(value: string, draft: D): Partial<D>;
@@ -24,7 +24,7 @@ export function option<D>(
   return { argument, change, usual };
 }
 
-/** Returns a switch with a value that may be given several times. */
+/** Returns a switch with a value that can be given several times. */
 export function list<D>(argument: string, change: Change<NoInfer<D>>): Switch<D> {
   return { argument, change, multiple: true };
 }
@@ -54,7 +54,7 @@ interface CommandLine<D extends { readyFile?: string }, T> {
   help(): string;
 }
 
-/** Reads the arguments of `main.ts`; a mistyped command line is `wrong`, never an exception. */
+/** Reads a command line. A mistyped command line gives the result `wrong`, not an exception. */
 export function readSwitches<D extends { readyFile?: string }, T>(
   { switches, draft, options, help }: CommandLine<D, T>,
   argv: readonly string[],
@@ -118,7 +118,7 @@ export function oneOf<T extends string>(value: string, choices: readonly T[]): T
   return found;
 }
 
-/** Returns a function that accepts only values of one form; it throws {@link ValueError}. */
+/** Returns a function that returns values of this form and throws {@link ValueError} for others. */
 export function formed(form: RegExp, example: string): (value: string) => string {
   return (value) => {
     if (form.test(value)) return value;

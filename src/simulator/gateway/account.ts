@@ -31,7 +31,7 @@ const websiteSchema = z.strictObject({
   passphrase: z.string().min(1).optional(),
 });
 
-/** The most characters of a login, in real use and in the description (docs/gateway.md 2.2). */
+/** The longest login in characters; the gateway's documents allow only 32 (docs/gateway.md 2.2). */
 export const LOGIN_LENGTH_MAX = 255;
 export const LOGIN_LENGTH_DESCRIBED = 32;
 
@@ -54,7 +54,6 @@ export const accountFileSchema = z.preprocess(
 export type Category = z.infer<typeof category>;
 export type Website = z.infer<typeof websiteSchema>;
 export type Account = z.infer<typeof accountSchema>;
-/** An account as its file gives it: members that have a default can be left out. */
 export type AccountInput = z.input<typeof accountSchema>;
 
 /** Returns the account if login and password are right; passwords are compared in constant time. */

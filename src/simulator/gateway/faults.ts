@@ -30,7 +30,7 @@ export const faultSchema = z.strictObject({
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/** The kinds of faults that strike after the request is carried out, if `commit` is missing. */
+/** The kinds of faults that strike after the request is carried out unless `commit` is set. */
 const afterCommit: readonly FaultKind[] = [
   "hang-after-commit",
   "reset-after-commit",
@@ -41,7 +41,6 @@ const afterCommit: readonly FaultKind[] = [
   "answer-twice",
 ];
 
-/** Returns whether the request is carried out before the fault strikes. */
 export function strikesAfterCommit({ kind, commit }: Fault): boolean {
   const isFixed = kind.endsWith("-commit");
   return (isFixed ? undefined : commit) ?? afterCommit.includes(kind);
@@ -87,8 +86,8 @@ export class FaultList {
   }
 
   /**
-   * Returns the sum of all latencies that strike a request, and the oldest other fault that strikes
-   * the request. Each of these faults has one strike fewer left.
+   * Returns the total delay of a request, and the oldest other fault that strikes the request. Each
+   * fault that is returned has one strike fewer left.
    */
   take(operation: string, merchantReference: string) {
     const mine = this.#faults.filter(
@@ -103,14 +102,14 @@ export class FaultList {
     return { latencyMs: latencies.reduce((sum, { delayMs }) => sum + delayMs, 0), strike };
   }
 
-  /** Returns the faults that strike the notifications of one event, and counts their strikes. */
+  /** Returns the faults that strike one event's notifications. Each has one strike fewer left. */
   takeForNotification(): readonly Fault[] {
     const mine = this.#faults.filter(({ kind }) => kind.startsWith("notification-"));
     this.#use(mine);
     return mine;
   }
 
-  /** Returns the HTTP status of the fault that strikes a lookup, and counts the strike. */
+  /** Returns the HTTP status with which a fault refuses a lookup, and counts the strike. */
   takeForLookup(plural: boolean): number | undefined {
     const refusing = plural ? ["lookup-refused", "lookup-plural-refused"] : ["lookup-refused"];
     return this.#oldest(refusing)?.status;
@@ -120,7 +119,7 @@ export class FaultList {
     return this.#faults.some((fault) => fault.kind === kind);
   }
 
-  /** Returns whether a fault makes an operation of this type fail, and counts the strike. */
+  /** Returns whether a fault makes this operation fail, and uses up one of its strikes. */
   takeForOperation(type: string): boolean {
     return this.#oldest([`${type}-nok`]) !== undefined;
   }

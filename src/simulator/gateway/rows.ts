@@ -82,12 +82,10 @@ export class Rows extends Tables {
     this.clock = clock;
   }
 
-  /** Returns the present time as ISO 8601. */
   protected now(): string {
     return isoTime(this.clock.now());
   }
 
-  /** Adds a row and returns its id. */
   protected insert(table: string, members: Readonly<Record<string, SQLInputValue>>): number {
     const names = Object.keys(members);
     const marks = names.map(() => "?").join(", ");

@@ -14,7 +14,7 @@ export async function startGatewaySandbox(options: SandboxOptions) {
   const { host = "127.0.0.1", port = 0, tls } = options;
   const closing = new AbortController();
   const toReport = options.report ?? ((error: Error) => console.error(error));
-  // An error of a wait that ends only because the sandbox closes is not reported.
+  // Errors that occur because the sandbox closes are not reported.
   const report = (error: Error): void => {
     if (!closing.signal.aborted) toReport(error);
   };
@@ -40,13 +40,12 @@ export async function startGatewaySandbox(options: SandboxOptions) {
   parts.sender.kick();
   const bound = (app.server.address() as AddressInfo).port;
   return {
-    /** `http://host:port`, no slash at the end. */
+    /** `http://host:port` or `https://host:port`, without a slash at the end. */
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     port: bound,
     addFault: (fault: FaultInput): void => parts.faults.add(faultSchema.parse(fault)),
     faults: () => parts.faults.all,
     clearFaults: (): void => parts.faults.clear(),
-    /** Returns the orders as `GET /sandbox/orders` shows them, newest first. */
     orders: () => parts.orders.list(ORDERS_LISTED_MAX).map(orderView),
     close,
   };

@@ -22,7 +22,6 @@ import { parseMailTarget } from "./notifications/mail.ts";
 import type { SandboxOptions } from "./parts.ts";
 import texts from "./texts.json" with { type: "json" };
 
-/** The options that the switches have set so far. */
 type Draft = {
   -readonly [K in keyof SandboxOptions]?: SandboxOptions[K];
 } & {
@@ -42,7 +41,6 @@ type Draft = {
 
 const ID_MAX = 99_999_999_999;
 
-/** Every switch of the sandbox, in the order of `--help`. */
 export const switches: SwitchTable<Draft> = {
   host: option("ADDRESS", (host) => ({ host })),
   port: option("NUMBER", (value) => ({ port: whole(value, 0, PORT_MAX) })),
@@ -74,7 +72,7 @@ export const switches: SwitchTable<Draft> = {
   "ready-file": option("FILE", (readyFile) => ({ readyFile })),
 };
 
-/** Reads a command line and its files; a mistyped command line is a result, not an exception. */
+/** Reads a command line and its files. A mistyped command line gives the result `wrong`. */
 export function readCommandLine(argv: readonly string[]): Asked<SandboxOptions> {
   const draft: Draft = {
     host: "127.0.0.1",

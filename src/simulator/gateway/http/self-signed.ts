@@ -2,7 +2,6 @@ import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { isIP, isIPv4 } from "node:net";
 import type { Tls } from "./app.ts";
 
-/** The validity of a certificate in milliseconds: 397 days. */
 const VALID_MS = 397 * 24 * 3_600_000;
 
 /**
@@ -71,7 +70,7 @@ function sequence(...content: readonly Buffer[]): Buffer {
   return tagged(0x30, ...content);
 }
 
-/** Returns an INTEGER, which is positive if its first byte is below 128. */
+/** Returns an ASN.1 INTEGER, which is positive if its first byte is below 128. */
 function integer(bytes: Buffer): Buffer {
   return tagged(0x02, bytes);
 }

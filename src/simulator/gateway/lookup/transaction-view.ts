@@ -2,7 +2,7 @@ import { formatMajor } from "../../../shared/money.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 
-/** The smallest transaction id; like the ids of the real gateway, it needs more than 32 bits. */
+/** The smallest transaction id. Like real transaction ids, it needs more than 32 bits. */
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
 

@@ -22,7 +22,7 @@ export function parseMailTarget(text: string): MailTarget {
   return { host: host.replace(/[[\]]/g, ""), port: whole(port, 1, PORT_MAX) };
 }
 
-/** Returns an entry of a mailbox file (RFC 4155); text lines like an entry's first are quoted. */
+/** Returns an entry of a mailbox file (RFC 4155); lines that begin with "From " are quoted. */
 function mboxEntry({ writtenAt, text }: Mail): string {
   const [day = "", date = "", month = "", year = "", time = ""] = new Date(writtenAt)
     .toUTCString()
@@ -31,7 +31,6 @@ function mboxEntry({ writtenAt, text }: Mail): string {
   return `From gateway-sandbox ${day} ${month} ${date} ${time} ${year}\n${quoted}\n`;
 }
 
-/** A mail to `emailCallback` about an operation. */
 interface Mail {
   readonly to: readonly string[];
   /** The time of the mail, ISO 8601. */
@@ -109,7 +108,6 @@ interface Reply {
   readonly answer: string;
 }
 
-/** A reply by which the server refuses a mail. */
 class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: number;

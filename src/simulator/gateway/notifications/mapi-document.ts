@@ -4,7 +4,7 @@ import type { FreeDatum, Order, OrderOperation } from "../orders/order.ts";
 import { textOf, type Values } from "../soap/parameters.ts";
 import { xml, xmlDocument } from "../soap/xml.ts";
 
-/** The child elements of `result`, in order; free data is one child with a list of elements. */
+/** The child elements of a notification's result, in order; free data has children of its own. */
 export type ResultFields = ReadonlyArray<
   readonly [name: string, value: string | readonly FreeDatum[]]
 >;
@@ -73,7 +73,6 @@ export function resultFields(order: Order, operation: OrderOperation): ResultFie
   ];
 }
 
-/** Returns one refProduct<n> for each item of the order's cart. */
 function productReferences({ items }: Values): ResultFields {
   if (!Array.isArray(items)) return [];
   return (items as readonly Values[]).map((item, i) => [

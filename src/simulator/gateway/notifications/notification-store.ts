@@ -35,11 +35,10 @@ function stateAfter(verdict: Attempt["verdict"], attempts: number): DeliveryStat
 
 export interface NewNotification {
   readonly orderId: number;
-  /** The event for people: "capture ok", "fraud". */
+  /** The event as people read it: "capture ok", "fraud". */
   readonly subject: string;
   readonly url: string;
   readonly contentType: string;
-  /** The body of the request. */
   readonly body: string;
   /** The value of the signature header; "": the notification is sent without that header. */
   readonly signature: string;
@@ -82,7 +81,6 @@ export class NotificationStore extends Rows {
     return this.get<{ due: number | null }>(sql, nowMs)?.due ?? undefined;
   }
 
-  /** Writes the outcome of an attempt, and when the next attempt is due. */
   recordAttempt({ id, attempts: earlier }: Notification, { verdict, answer }: Attempt): void {
     const attempts = earlier + 1;
     this.update("notifications", id, {
@@ -98,7 +96,6 @@ export class NotificationStore extends Rows {
     return this.#select("WHERE order_id = ? ORDER BY id", orderId);
   }
 
-  /** Returns the latest `limit` notifications, newest first. */
   latest(limit: number): Notification[] {
     return this.#select("ORDER BY id DESC LIMIT ?", limit);
   }

@@ -22,18 +22,17 @@ interface LedgerParts {
   readonly orders: OrderStore;
   readonly notifications: NotificationStore;
   readonly faults: FaultList;
-  /** Whether mails are sent or written to a file. */
+  /** Whether notifications are also mailed, to a mail server or into a file. */
   readonly mails: boolean;
   readonly clock: Clock;
-  /** Whether payments wait until an operator pays or declines each of them. */
   readonly paymentsWait: boolean;
 }
 
 type Due = Omit<NewNotification, "orderId" | "dueMs">;
 
 /**
- * Changes orders. An order, its history and its notifications change together, inside the database
- * transaction of the caller.
+ * Changes orders. An order, its history and its notifications change together, inside the caller's
+ * database transaction.
  */
 export class Ledger {
   readonly #parts: LedgerParts;

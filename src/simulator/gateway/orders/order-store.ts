@@ -36,7 +36,6 @@ export class OrderStore extends Rows {
     return this.known(id);
   }
 
-  /** Writes the members of an order that one step changes. */
   change(id: number, next: Partial<Step["next"]>): void {
     this.update("orders", id, { ...next });
   }

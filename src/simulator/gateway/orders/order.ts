@@ -5,10 +5,9 @@ import type { Values } from "../soap/parameters.ts";
 const open = ["created", "waiting"] as const;
 
 /**
- * For each demand for a change: the order's states in which it is accepted, the operation that it
- * adds to the order's history (docs/design.md 12.18), and the order's next state (12.16). The names
- * of the states `waiting` (not decided yet), `declined` and `aborted` (never paid) are invented,
- * because the real names are not public.
+ * For each change of an order: the states that allow it, the operation that it adds to the history
+ * (docs/design.md 12.18) and the next state (12.16). The names `waiting` (not decided yet),
+ * `declined` and `aborted` (never paid) are invented: the real names are not public.
  */
 const moves = {
   wait: { from: ["created"], type: "authorization", status: "waiting", to: "waiting" },
@@ -41,7 +40,6 @@ export interface Payment {
   readonly customerCountry: string;
 }
 
-/** One entry of an order's history. */
 export interface OrderOperation {
   readonly id: number;
   readonly type: Move["type"];
@@ -53,7 +51,6 @@ export interface OrderOperation {
   readonly fraudAt: string;
 }
 
-/** A new order, as the SOAP operation generate stores it. */
 export interface NewOrder {
   readonly login: string;
   readonly websiteId: number;

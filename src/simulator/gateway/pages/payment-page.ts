@@ -91,7 +91,7 @@ function send(reply: FastifyReply, page: string): FastifyReply {
     .send(page);
 }
 
-/** Pays, declines or aborts an order; returns what to correct if the form has faults. */
+/** Pays, declines or aborts an order; returns what to correct if the form has mistakes. */
 function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry | undefined {
   const { ledger, clock } = parts;
   if (form.get("action") === "abort") {
@@ -167,7 +167,7 @@ function outcome(order: Order, state: EndState, texts: Texts) {
   };
 }
 
-/** For each fault the id of the form field; the text of the fault has the fault's name. */
+/** The mistakes in the form, each with the id of its form field; texts have the same names. */
 const faulty = {
   wrongEmail: "email",
   wrongNumber: "tokenCardNumber",
@@ -262,7 +262,6 @@ interface Entry {
   readonly holder: string;
 }
 
-/** The entries of the customer in a form with a fault, and the fault. */
 interface Retry {
   readonly entry: Entry;
   readonly fault: keyof typeof faulty;

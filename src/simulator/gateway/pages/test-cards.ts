@@ -13,7 +13,7 @@ export function testCard(number: string): TestCard | undefined {
   return testCards.find((candidate) => candidate.number === number);
 }
 
-/** Returns a payment with what is stored of a card and with the entries of the customer. */
+/** Returns the payment to store: the masked card, and what the customer entered. */
 export function paymentWith(
   { number, paymentMethod, country, enrolled3ds }: TestCard,
   customer: Pick<Payment, "customerEmail" | "customerCountry">,

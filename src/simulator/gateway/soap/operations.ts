@@ -23,14 +23,13 @@ import {
 import type { Operation, OperationName } from "./services.ts";
 import type { XmlElement } from "./xml.ts";
 
-/** What a SOAP operation uses: the parts of the sandbox, and the account that sent the request. */
 interface OperationContext extends SandboxParts {
   readonly account: Account;
   /** Scheme and host of the request, from which addresses in the answer are made. */
   readonly baseUrl: string;
 }
 
-/** The texts of the children of a result element, by their names. */
+/** The result element of an answer: the names of its child elements, with their contents. */
 interface Result {
   readonly code: number;
   readonly description: string;
@@ -58,9 +57,8 @@ const handlers: Readonly<Record<OperationName, Handler>> = {
 };
 
 /**
- * Carries out a SOAP operation. Structure, credentials and values are checked first, then the rules
- * of the operation. A missing or unknown parameter is refused with the status 500 (docs/design.md
- * 12.20), anything else with a code in the answer. Real clients read the code with any status.
+ * Carries out a SOAP operation. A missing or unknown parameter is answered with HTTP 500
+ * (docs/design.md 12.20), any other refusal with HTTP 200 and a result code.
  */
 export function carryOut(
   operation: Operation,
@@ -106,7 +104,7 @@ function checkSubAccount(values: Values, { subAccounts }: Account): void {
   }
 }
 
-/** Returns the children of a result element in order, without nillable ones that have no value. */
+/** Returns the child elements of a result, without nillable elements that have no value. */
 export function resultChildren(
   { response }: Operation,
   result: Result,
@@ -192,7 +190,7 @@ function cancel(values: Values, context: OperationContext): Result {
   return success(order, "transaction has been cancelled");
 }
 
-/** Returns the state of an order, as three shop modules request it (docs/gateway.md 2.2). */
+/** Returns the state of an order (docs/gateway.md 2.2). */
 function getDetails(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
   return {
@@ -208,7 +206,7 @@ function card(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
   const { transactionPublicId, currency, decimals } = order;
   if (order.state !== "captured") {
-    // The gateway's text for this refusal is public, its code is not (docs/gateway.md 2.6).
+    // The text is the real gateway's; the result code is invented (docs/gateway.md 2.6).
     throw new OperationRefused(
       STATE_FORBIDS,
       `transaction ${transactionPublicId} is not refundable to card: it is ${order.state}`,

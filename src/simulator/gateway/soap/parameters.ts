@@ -4,8 +4,8 @@ import { LOGIN_LENGTH_MAX } from "../account.ts";
 import { childNamed, type XmlElement } from "./xml.ts";
 
 /*
- * The parameters of requests are declared as data. The WSDL and the checks of a request use the
- * same tables, so the published types and the accepted requests agree.
+ * The WSDL and the checks of a request use the same tables of parameters. The published types and
+ * the accepted requests therefore agree.
  */
 
 type SimpleType = "string" | "int" | "float" | "boolean";
@@ -26,26 +26,25 @@ export interface ListType {
 /** Returns why a non-empty text is refused ("must be ..."); undefined: the text is valid. */
 type ValueRule = (value: string) => string | undefined;
 
-/** A parameter, as the documented table describes it (docs/design.md 12.10). */
+/** A parameter of a SOAP request, as the gateway's documents have it (docs/design.md 12.10). */
 export interface Field {
   readonly name: string;
   /** Another spelling of the parameter's element, which real clients use. */
   readonly alias?: string;
   readonly type: SimpleType | RecordType | ListType;
-  /** Whether the documented table calls the field required (docs/design.md 12.10). */
   readonly mandatory?: boolean;
   /** Whether the WSDL says `nillable`: then even a mandatory field can be sent as xsi:nil. */
   readonly nillable?: boolean;
-  /** The length that the documented table allows, in characters (docs/design.md 12.10). */
+  /** The largest number of characters (docs/design.md 12.10). */
   readonly lengthMax?: number;
   readonly rule?: ValueRule;
   /** Whether a mandatory field can be an empty text. */
   readonly mayBeEmpty?: boolean;
-  /** Whether the published types lack the field, although real clients send it. */
+  /** Whether the WSDL leaves the field out, although real clients send it. */
   readonly unpublished?: boolean;
 }
 
-/** Fields by their names, in the order of the published types. */
+/** The fields of a record by their names, in the order of the WSDL. */
 export type Fields = Readonly<Record<string, Omit<Field, "name">>>;
 
 export function record(name: string, fields: Fields): RecordType {

@@ -15,7 +15,6 @@ import {
   webAddress,
 } from "./parameters.ts";
 
-/** Returns a field for each name, all with the same type and rules. */
 function each(field: Fields[string], ...names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, field]));
 }
@@ -82,8 +81,8 @@ const orderRequest: Fields = {
   currency: { ...string, mandatory: true, lengthMax: 3, rule: currencyCode },
   amount: { ...float, mandatory: true },
   rating: { ...string, mandatory: true, lengthMax: 3, rule: oneOf("+12", "+16", "+18", "ALL") },
-  // At the real gateway locale, description and urlCallback may be nil, although the documented
-  // table calls them mandatory (docs/gateway.md 2.2). Without a locale the default is en_GB.
+  // The real gateway accepts nil for locale, description and urlCallback, although its documents
+  // call them mandatory (docs/gateway.md 2.2). Without a locale the default is en_GB.
   locale: { ...text, lengthMax: 5, rule: locale },
   customerIpAddress: { ...string, mandatory: true, lengthMax: 15, rule: ipAddress },
   description: { ...text255, mandatory: true },
@@ -96,7 +95,7 @@ const orderRequest: Fields = {
   ...each(address, "urlAccept", "urlDecline", "urlCancel"),
   urlLogo: { ...address, rule: secureAddress },
   bankReportLabel: text,
-  // The documented table spells this name freedata, the published types freeData.
+  // The gateway's documents spell this name freedata, its WSDL freeData.
   freeData: { alias: "freedata", type: freeData, nillable: true },
   affiliates: { type: affiliates, nillable: true },
   items: { type: items, nillable: true },
@@ -118,14 +117,14 @@ const identity: Fields = {
 
 /** The parameters of a refund to the card (docs/design.md 12.12; amount: docs/gateway.md 2.2). */
 const refund: Fields = {
-  // At the real gateway websiteId is optional, although the documented table calls it mandatory.
+  // The real gateway does not need websiteId, although its documents call it mandatory.
   websiteId: { ...number, lengthMax: 32 },
   transactionPublicId: { ...string, mandatory: true, lengthMax: 32 },
   amount: decimal,
   currency: { ...currency, unpublished: true },
 };
 
-/** The parameters of a refund if websiteId is mandatory, as in the documented table. */
+/** The parameters of a refund as the gateway's documents have them: websiteId is mandatory. */
 const documentedRefund: Fields = {
   ...refund,
   websiteId: { ...int, mandatory: true, lengthMax: 32 },
@@ -197,7 +196,7 @@ export const services: readonly Service[] = [
   { path: "refund-v2", title: "Refund", operations: [operation("card", "Card", refund, refunded)] },
 ];
 
-/** The refund service with the documented types, which `--website-id-mandatory` chooses. */
+/** The refund service with a mandatory websiteId, which `--website-id-mandatory` chooses. */
 const documentedRefunds: Service = {
   path: "refund-v2",
   title: "Refund",

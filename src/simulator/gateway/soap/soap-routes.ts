@@ -79,7 +79,7 @@ async function answer(
   );
   if (latencyMs > 0) await sleep(parts.clock, "fault latency", latencyMs, parts.closing);
   const send = ({ status, result }: Answer, times = 1): FastifyReply => {
-    // The answer uses the request's namespace, because a client's WSDL may name another host.
+    // The answer uses the request's namespace, because a client's WSDL can name another host.
     const isTheirs = element.namespace.endsWith(`/soap/${service.path}`);
     const namespace = isTheirs ? element.namespace : serviceAddress(request, service);
     const children = resultChildren(operation, result);
@@ -134,8 +134,8 @@ function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElem
 }
 
 /**
- * Carries out a fault in place of the answer to a request. `send` answers with a result of the
- * operation; `done` is the true result, if the operation was carried out.
+ * Answers a request as a fault demands. `send` answers with a result of the operation; `done` is
+ * the true result, if the operation was carried out.
  */
 function strike(
   fault: Fault,

@@ -4,9 +4,9 @@ import type { Service } from "./services.ts";
 type ComplexType = RecordType | ListType;
 
 /**
- * Returns the WSDL 1.1 description of a service: SOAP 1.1, document/literal wrapped. `address` is
- * the address that the client used. The address is also the target namespace and the beginning of
- * each SOAPAction. Names are not escaped, because none has a special character of XML.
+ * Returns the WSDL 1.1 description of a service: SOAP 1.1, document/literal wrapped. `address`, by
+ * which the client reached the service, is also the target namespace. Names are not escaped,
+ * because none has a special character of XML.
  */
 export function wsdlOf({ title, operations }: Service, address: string): string {
   const body = '<soap:body use="literal"/>';

@@ -3,7 +3,6 @@ import { XMLParser, XMLValidator } from "fast-xml-parser";
 
 /** An element of an XML document; prefixes are replaced by their namespaces. */
 export interface XmlElement {
-  /** The name without its prefix. */
   readonly name: string;
   /** The name of the namespace; "": the element has no namespace. */
   readonly namespace: string;
@@ -51,7 +50,7 @@ const CDATA = "#cdata";
 const ATTRIBUTES = ":@";
 const XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace";
 
-/** The parser leaves entities undecoded, because {@link decode} allows only the five of XML. */
+/** Entities are left undecoded: {@link decode} accepts only the entities of XML itself. */
 const parser = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: false,
@@ -149,7 +148,7 @@ function toElement(node: Node, outer: Scope, count: { elements: number }): XmlEl
   };
 }
 
-/** Returns a name without its prefix, and the name's namespace; without a prefix, `unprefixed`. */
+/** Splits a name into local name and namespace; `unprefixed`: the namespace without a prefix. */
 function resolve(
   qualified: string,
   scope: Scope,
@@ -192,8 +191,8 @@ function numbered(body: string): string | undefined {
 
 /**
  * Returns an element in the form that every known reader of signed notifications accepts
- * (docs/gateway.md 3.4): no blanks between elements, `<x/>` when empty, only & < > escaped, other
- * characters literal, line feeds only. `name` has the prefix; `content` is a text or the elements.
+ * (docs/gateway.md 3.4): no blanks between elements, only & < > escaped. `name` has the prefix;
+ * `content` is a text or the child elements.
  */
 export function xml(
   name: string,
@@ -229,7 +228,7 @@ export function readEnvelope(request: Buffer): XmlElement {
   if (envelope.namespace !== SOAP_NAMESPACE) {
     throw new SoapFault("VersionMismatch", "only SOAP 1.1 envelopes are read");
   }
-  // A header marked mustUnderstand (SOAP 1.1 chapter 4.2.3) is refused, as all headers are unknown.
+  // A mandatory header (mustUnderstand, SOAP 1.1 chapter 4.2.3) is refused: no header is known.
   const demanding = childNamed(envelope, "Header")?.children.find(
     ({ attributes }) => attributes.get(`{${SOAP_NAMESPACE}}mustUnderstand`) === "1",
   );
@@ -242,9 +241,9 @@ export function readEnvelope(request: Buffer): XmlElement {
 }
 
 /**
- * Returns the answer of an operation. The prefixes and the bare name of the result element are
- * fixed, because real clients read them by name (docs/gateway.md 2.5). `times`: how often the
- * result stands in the answer; a fault sends it twice.
+ * Returns the answer of an operation. Prefixes and the bare name of the result element are fixed,
+ * because real clients read them by name (docs/gateway.md 2.5). `times`: how often the result
+ * stands in the answer; the fault `answer-twice` sends it twice.
  */
 export function responseEnvelope(
   operation: string,
