@@ -26,7 +26,7 @@ export const keys = [
 ] as const;
 export type KeyName = (typeof keys)[number];
 
-/** The actions of the customer in `POST /customer`; `other-card` is no payment card. */
+/** The customer's actions in `POST /customer`; `other-card` is a card that cannot pay. */
 export const customerActions = z.discriminatedUnion("action", [
   z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
   z.strictObject({ action: z.literal("other-card") }),

@@ -19,7 +19,7 @@ export interface Start {
   readonly options: StartOptions<TerminalOptions>;
 }
 
-/** Reads the arguments of `main.ts`; a mistyped command line is `wrong`, never an exception. */
+/** Reads a command line. A mistyped command line gives the result `wrong`, not an exception. */
 export function readCommandLine(argv: readonly string[]): Asked<Start> {
   const protocol = protocolIn(argv);
   const switches = allSwitches(protocol);
@@ -39,7 +39,6 @@ function protocolIn(argv: readonly string[]): TerminalProtocol {
   return protocols.find((protocol) => at >= 0 && protocol.name === name) ?? protocols[0];
 }
 
-/** Returns every switch of a protocol, in the order of `--help`. */
 export function allSwitches(protocol: TerminalProtocol): SwitchTable<Draft<TerminalOptions>> {
   const names = protocols.map(({ name }) => name);
   return {

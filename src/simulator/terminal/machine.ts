@@ -8,17 +8,16 @@ import type { WireEvent } from "./port/register-line.ts";
 import { type Host, ProcessOver, type TerminalParts } from "./terminal-parts.ts";
 import { type TraceEntry, TraceLog, type Whereabouts } from "./trace-log.ts";
 
-/** A register's command while it runs. Faults strike at moments that the command reaches. */
+/** A command of the cash register while it runs. Faults can strike at named moments of it. */
 export abstract class RunningCommand<P extends TerminalParts, M extends string> {
   readonly parts: P;
-  /** The moment that the command reached last, for the trace and for `GET /state`. */
+  /** The moment of the command, such as `card` or `charged`, that was reached last. */
   phase: M;
-  /** The command's number, by which faults select it; undefined: the protocol has no numbers. */
+  /** The number of a ZVT command (06 01: payment); undefined: the protocol has no numbers. */
   readonly control: number | undefined = undefined;
   readonly #labels: { readonly line: string; readonly label: string };
   readonly #killed = new AbortController();
 
-  /** `labels`: the names of the line and of the command in the trace. */
   constructor(parts: P, phase: M, labels: { readonly line: string; readonly label: string }) {
     this.parts = parts;
     this.phase = phase;
@@ -38,7 +37,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
     this.#killed.abort(new ProcessOver(why));
   }
 
-  /** Carries out the faults of a moment. Throws {@link ProcessOver} if a fault ends the command. */
+  /** Carries out this moment's faults. Throws {@link ProcessOver} if a fault ends the command. */
   async reach(moment: M): Promise<void> {
     this.phase = moment;
     this.parts.onPhase(this.#labels.line);
@@ -67,7 +66,6 @@ export abstract class Machine<
   readonly toggles: Record<string, boolean> = {};
   /** The control API's routes for this protocol, each with its description for `GET /`. */
   abstract readonly routes: Readonly<Record<string, string>>;
-  /** The running command; undefined: no command runs. */
   running: C | undefined;
   #onIdle: (() => void)[] = [];
 
@@ -83,10 +81,10 @@ export abstract class Machine<
   abstract state(): object;
   abstract get condition(): Condition;
   abstract addRoutes(server: FastifyInstance): void;
-  /** Returns the trace entry of a message, without a card number. */
+  /** Returns a message in a form for the trace, without a card number. */
   protected abstract read(bytes: Uint8Array, direction: "in" | "out"): Partial<TraceEntry>;
 
-  /** The properties of the terminal's lines, because some faults need a certain one. */
+  /** The properties of the terminal's lines (such as TCP or serial), which some faults need. */
   get traits(): readonly LineTrait[] {
     const { tcp, pty, serial } = this.parts.options;
     return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
@@ -102,7 +100,6 @@ export abstract class Machine<
     return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 
-  /** Returns the options that a line on this port has in any protocol. */
   protected lineOptions({ name }: BytePort, transport: Transport) {
     const { clock, faults } = this.parts;
     const onWire = ({ bytes, ...event }: WireEvent): void => {
@@ -136,15 +133,15 @@ export interface TerminalProtocol<
   /** The value of `--protocol`. */
   readonly name: string;
   readonly defaults: Omit<O, "clock">;
-  /** The settings of a serial device that no switch changes. */
+  /** The settings of the serial line, unless switches change them. */
   readonly serialLine: SerialLine;
   readonly faults: FaultTable;
   /** The maintenance demands (such as an end of day) that `POST /state` can switch on. */
   readonly demands: readonly string[];
-  /** The protocol's own switches, and the sections that `--help` adds for their values. */
+  /** The protocol's own command-line switches, and what `--help` explains about their values. */
   readonly switches: SwitchTable<Draft<O>>;
   readonly help: readonly HelpSection[];
-  /** Makes the terminal, which first completes the work left unfinished in its state file. */
+  /** Makes the terminal, which first reverses payments that a power cut left unfinished. */
   machine(host: Host<O>): M;
 }
 

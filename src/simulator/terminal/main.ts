@@ -36,7 +36,7 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   }
 }
 
-/** Returns the addresses of the simulator in the form that a launcher reads. */
+/** Returns the addresses of the simulator, as the ready file has them for the launcher. */
 function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
   const { tcp, pty, serial } = endpoints;
   return {

@@ -3,7 +3,7 @@ import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
 import type { FaultRequest } from "./faults/fault-kinds.ts";
 
-/** The script of one payment; a missing member has the value of the simulator's options. */
+/** What happens in one payment; a missing member has the value of the simulator's options. */
 export interface PaymentScript {
   readonly outcome?: OutcomeRule;
   readonly card?: CardName;
@@ -23,7 +23,7 @@ export interface SerialLine {
   readonly stopBits: 1 | 2;
 }
 
-/** All durations zero, except those that the protocol prescribes. */
+/** The pace that `--instant` sets: customer, bank and terminal answer without a delay. */
 export const instantPace: Partial<typeof pace> = {
   customerMs: 0,
   walkAwayMs: 0,
@@ -65,7 +65,7 @@ const behaviour = {
   outcome: "by-amount" as OutcomeRule,
   card: "mastercard" as CardName,
   customer: "auto" as "auto" | "manual",
-  /** ISO 4217 numeric codes with a leading zero; the first is that of commands that name none. */
+  /** ISO 4217 numeric codes with a leading zero; the first one is used if a command names none. */
   currencies: ["0978"] as readonly string[],
   language: "en" as Language,
   firstReceiptNumber: 1,
@@ -80,7 +80,7 @@ export const defaultOptions = {
     readonly host: string;
     readonly port: number;
   } | null,
-  /** The pseudo-terminal; `link` is a symbolic link that always points to it; null: none. */
+  /** The pseudo-terminal, with a symbolic link to it or none; null: no pseudo-terminal. */
   pty: null as { readonly link: string | null } | null,
   serial: null as SerialDevice | null,
   /** The speed to which a serial line is slowed down, in bits per second; null: not slowed down. */
@@ -93,13 +93,12 @@ export const defaultOptions = {
   device,
   behaviour,
   faults: [] as readonly FaultRequest[],
-  /** The scripts of the first payment, the second payment and so on. */
+  /** What happens in the first payment, in the second payment and so on. */
   payments: [] as readonly PaymentScript[],
   /** How many wire events `GET /trace` keeps. */
   traceEvents: 1_000,
 };
 
-/** Options of every terminal; a protocol adds its own options and defaults. */
 export type TerminalOptions = Readonly<typeof defaultOptions> & { readonly clock: Clock };
 
 /** The groups of options; a member of a group that is not given has its default. */
@@ -110,7 +109,6 @@ export type StartOptions<O extends TerminalOptions> = {
   readonly [K in keyof O]?: K extends Group ? Partial<O[K]> : O[K];
 };
 
-/** Options while switches fill them in; the groups and the list of faults exist from the start. */
 export type Draft<O extends TerminalOptions> = StartOptions<O> &
   Required<Pick<StartOptions<O>, "faults" | (Group & keyof O)>> & { readonly readyFile?: string };
 

@@ -51,7 +51,6 @@ export class Screen {
     if (!ends.has(this.#stage)) this.show("idle");
   }
 
-  /** Returns the stage, its text and the amount as the display shows them. */
   read(language: Language) {
     const over = this.#clock.monotonicMs() - this.#sinceMs >= END_DISPLAY_MS;
     if (ends.has(this.#stage) && over) this.show("idle");

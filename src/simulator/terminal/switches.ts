@@ -58,7 +58,6 @@ const behaviour = members<TerminalOptions, "behaviour">("behaviour", defaultOpti
 const pace = members<TerminalOptions, "pace">("pace", defaultOptions);
 const { device: usualDevice, behaviour: usual } = defaultOptions;
 
-/** Returns the switches of the terminal's lines, with the protocol's defaults. */
 function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const { host: usualHost, port: usualPort } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
   const usual = `${usualHost}:${usualPort}`;
@@ -98,7 +97,6 @@ function lines({ defaults, serialLine }: TerminalProtocol): Table {
   };
 }
 
-/** The switches for line speed, control API, files, customer, bank and device. */
 const others: Table = {
   "line-speed": option("N", (value) => ({ lineSpeed: whole(value, 1) })),
   control: option("PORT", (value) => ({ controlPort: whole(value, 0, PORT_MAX) })),

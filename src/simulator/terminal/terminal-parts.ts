@@ -12,7 +12,6 @@ export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
-/** What the simulator gives to its terminal. */
 export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;
@@ -50,13 +49,12 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   paperOut = false;
   /** Whether the control API has replaced the terminal by another one of the same kind. */
   swapped = false;
-  /** Called after a change of the terminal's clock or of the time of its daily restart. */
+  /** Called when the terminal's clock or the time of its daily restart has been changed. */
   onSchedule: () => void = () => {};
   /** Lets a command continue that the fault `hold` has stopped. */
   release: () => void = () => {};
   /** Called at every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
-  /** By how many milliseconds the terminal's clock is ahead of the simulator's clock. */
   #clockOffsetMs: number;
   #restartAt: string | null;
   readonly host: Host<O>;
@@ -80,7 +78,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   get device(): O["device"] {
     const { device } = this.options;
     const { serialNumber: own } = device;
-    // The other terminal's serial number is as long as this one, because devices send whole bytes.
+    // A swapped terminal's serial number keeps its length, because devices send whole bytes.
     const other = `${own.slice(0, -1)}${(Number(own.slice(-1)) + 1) % 10}`;
     return this.swapped ? { ...device, serialNumber: other } : device;
   }
@@ -114,7 +112,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     return next;
   }
 
-  /** Returns the script of the next payment, and arms the faults of the script. */
+  /** Returns what is to happen in the next payment, and arms the faults of that payment. */
   nextPayment(): PaymentScript {
     const script = this.#payments.shift() ?? {};
     for (const fault of script.faults ?? []) this.faults.arm(fault);
@@ -188,7 +186,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 }
 
-/** What the customer does by itself when the simulator plays the customer. */
+/** The customer's actions while the simulator, not a person, plays the customer. */
 const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   card: { action: "insert" },
   key: { action: "key", key: "ok" },
@@ -202,10 +200,8 @@ const WRONG = "0000";
 /** The result of one PIN entry. */
 export type Entered = "right" | "wrong" | "cancelled" | "timed-out";
 
-/** Resolves with the result of the customer's next PIN entry. */
 type PinPad = (waitMs: number, signal: AbortSignal) => Promise<Entered>;
 
-/** The PIN pad for a presented card, and the result of the first entry. */
 export interface CardPin {
   readonly pad: PinPad;
   readonly first: Entered;
@@ -249,7 +245,7 @@ export interface Booking {
   readonly tipAllowed?: boolean;
 }
 
-/** The kind of movement for each kind of transaction; reversed reservations give `release`. */
+/** The movement at the bank for each kind of transaction; a reservation's reversal: `release`. */
 const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
   payment: "charge",
   reversal: "reversal",

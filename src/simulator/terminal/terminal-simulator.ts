@@ -87,18 +87,16 @@ export class TerminalSimulator<
     return this.faults.arm(parseFault(this.protocol.faults, fault));
   }
 
-  /** Ends the running command and takes the lines away for as long as a restart lasts. */
   reboot(): void {
     this.#losePower();
     void this.unplug(this.options.pace.rebootMs);
   }
 
-  /** Takes the lines away for `awayMs`; the running command continues. */
   unplug(awayMs: number): Promise<void> {
     return this.#connections.drop(this.supply.cableIn && this.supply.powered ? awayMs : null);
   }
 
-  /** Pulls the cable or plugs it in, also when a fault has already taken the lines away. */
+  /** Pulls the cable or plugs it in, even if a fault has already taken the lines away. */
   async setCable(isIn: boolean): Promise<void> {
     if (this.supply.cableIn === isIn && !(isIn && this.#connections.away)) return;
     this.supply.cableIn = isIn;

@@ -4,10 +4,9 @@ import type { Clock } from "../../shared/time.ts";
 interface TraceEvent extends TraceEntry {
   readonly seq: number;
   readonly at: string;
-  /** The time since the simulator's start, in milliseconds. */
   readonly sinceStartMs: number;
   readonly line: string;
-  /** The running command; `phase` has the moment that it reached last. */
+  /** The running command. `phase` is the moment that the command reached last. */
   readonly command?: string;
   readonly phase?: string;
 }

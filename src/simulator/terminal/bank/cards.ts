@@ -3,7 +3,6 @@ import cards from "./cards.json" with { type: "json" };
 /** A card of the simulated customer. Masked digits are E, so no full card number exists. */
 export interface TestCard {
   readonly name: CardName;
-  /** The name of the scheme on receipts. */
   readonly scheme: string;
   readonly maskedDigits: string;
   /** The month in which the card's validity ends, YYMM. */

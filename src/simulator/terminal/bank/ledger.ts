@@ -28,7 +28,7 @@ export function parseOutcomeRule(text: string): OutcomeRule {
   throw new ValueError("it must be by-amount, approve, decline:05 or customer-timeout");
 }
 
-/** A movement of money in the bank's ledger, whatever terminal and register assume. */
+/** A movement of money at the simulated bank: the truth, whatever terminal and register assume. */
 interface LedgerEntry {
   readonly id: number;
   readonly at: string;
@@ -41,7 +41,7 @@ interface LedgerEntry {
   readonly maskedPan: string;
   readonly authorisationNumber: string;
   readonly responseCode: string;
-  /** Whether the movement is final and not reversed by the terminal any more (docs/zvt.md 9.1). */
+  /** Whether the terminal can no longer reverse the movement by itself (docs/zvt.md 9.1). */
   readonly final: boolean;
   /** The id of the movement that this reversal takes back; null: the movement is no reversal. */
   readonly originalId: number | null;
@@ -134,7 +134,7 @@ export class Ledger {
     });
   }
 
-  /** Marks a movement as final: the terminal does not reverse it any more (docs/zvt.md 9.1). */
+  /** Marks a movement as final: the terminal no longer reverses it by itself (docs/zvt.md 9.1). */
   finalise(id: number): void {
     const entry = this.find(id);
     invariant(entry, `ledger entry ${id} exists`);
@@ -144,7 +144,7 @@ export class Ledger {
   }
 }
 
-/** The sign with which a movement counts in what cards have paid; other kinds move no money. */
+/** How a movement changes what cards have paid; the other kinds of movements move no money. */
 const sign: Partial<Record<LedgerKind, number>> = { charge: 1, reversal: -1, refund: -1 };
 
 function sumOf(entries: readonly LedgerEntry[]): number {

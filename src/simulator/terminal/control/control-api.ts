@@ -13,7 +13,7 @@ const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const TRACE_EVENTS_DEFAULT = 200;
 
-/** The published path for the actions of a person at the terminal, called hands in the code. */
+/** The published path for the actions of a person at the terminal, which the code calls hands. */
 const HANDS = "/words";
 const NAME = "word";
 
@@ -194,7 +194,6 @@ const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`
 const pageFiles =
   "terminal.css terminal.js device.js bench.js wire.js link.js vendor/htm-preact.js".split(" ");
 
-/** Serves the files of the control page, which uses only the control API. */
 function pageRoutes(server: FastifyInstance): void {
   for (const name of pageFiles) {
     const type = name.endsWith(".css") ? "text/css" : "text/javascript";

@@ -162,7 +162,7 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
       await simulator.setPower(true);
       await simulator.setCable(true);
       if (wasSwapped) simulator.reboot();
-      // The payment that waits is cancelled, because later payments would have to wait for it.
+      // A payment that waits for the customer is cancelled, as later payments would wait for it.
       if (parts.customer.act({ action: "cancel" })) await simulator.terminal.idle();
     },
   },
@@ -175,7 +175,7 @@ export async function say(simulator: Controlled, name: string, asked: Asked): Pr
   return await hand.act(simulator, asked);
 }
 
-/** Performs the customer's action when the terminal waits for it, within `within` seconds. */
+/** Performs a customer's action as soon as the terminal waits for it, within `within` seconds. */
 async function customerAction(simulator: Controlled, asked: Asked, action: CustomerAction) {
   const stepMs = 50;
   const { customer } = simulator.terminal.parts;

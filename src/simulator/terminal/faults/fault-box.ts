@@ -1,6 +1,5 @@
 import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
-/** A fault that is armed, so that it can strike. */
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
   /** How often the fault can still strike; null: without limit. */
@@ -8,7 +7,7 @@ export interface ArmedFault extends FaultRequest {
   struck: number;
 }
 
-/** What the terminal does now, by which faults are selected: command, message and moment. */
+/** What the terminal is doing. It decides which of the armed faults strike. */
 interface Occasion {
   /** The running command's number; missing: no command runs, or the protocol has no numbers. */
   readonly command?: number | undefined;
@@ -21,7 +20,7 @@ export type PointFault = FaultRequest & { readonly name: (typeof pointFaults)[nu
 
 /** Holds the armed faults, and gives each fault to the caller when the fault strikes. */
 export class FaultBox {
-  /** Each armed fault, with the number of occasions that it lets pass before it strikes. */
+  /** Each armed fault, with the number of times that it is still skipped before it strikes. */
   readonly #armed = new Map<ArmedFault, number>();
   #lastId = 0;
   /** Whether the fault `mute` keeps all bytes from leaving any line. */
@@ -71,7 +70,7 @@ export class FaultBox {
     });
   }
 
-  /** Returns the faults that disturb a transmission. `hasCheck`: whether it has a checksum. */
+  /** Returns the faults that damage or delay a transmission. `hasCheck`: it has a checksum. */
   disturbances(occasion?: Occasion, hasCheck = true): readonly Disturbance[] {
     return disturbanceKinds.flatMap((kind) => {
       const given = hasCheck || kind !== "bad-crc" ? this.take(kind, occasion) : undefined;
@@ -97,7 +96,6 @@ const disturbanceKinds = [
   "bad-crc",
   "bad-check",
   "noise-inside",
-  /** Only the first half of the bytes is sent. */
   "half-frame",
   "half-reply",
   "duplicate",
@@ -112,7 +110,6 @@ interface Disturbance {
   readonly given: FaultArguments;
 }
 
-/** A part of a transmission, and the pause before the part. */
 interface Piece {
   readonly pauseMs: number;
   readonly bytes: Uint8Array;

@@ -24,10 +24,10 @@ export interface FaultArgument {
   readonly fallback?: number | string;
 }
 
-/** A property of a terminal's line; `bare`: messages are sent without sessions. */
+/** A property of a terminal's line. Concert and Caisse-AP have `sessions` or `bare` messages. */
 export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
 
-/** The arguments of a fault, and under `needs` the properties of the line that it needs. */
+/** The arguments of a fault; `needs`: the properties of a line without which it cannot strike. */
 interface Particulars {
   readonly needs?: readonly LineTrait[];
   readonly [argument: string]: FaultArgument | readonly LineTrait[] | undefined;

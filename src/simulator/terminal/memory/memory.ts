@@ -14,9 +14,8 @@ export interface StoredTransaction {
   readonly authorisation: string;
   /** The time on the terminal's clock, in milliseconds since 1970. */
   readonly atMs: number;
-  /** The id of the movement in the bank's ledger. */
   readonly ledgerId: number;
-  /** The trace number of the earlier transaction that this transaction reverses or books. */
+  /** The trace number of the transaction that this one reverses or books; null: there is none. */
   readonly originalTrace: number | null;
   readonly state: "stored" | "reversed" | "booked";
   /** Whether an end of day has counted the transaction; after that it cannot be reversed. */
@@ -89,7 +88,6 @@ export class Memory {
     return this.#counters;
   }
 
-  /** Changes counters and settings, also in the state file. */
   set(change: Partial<Counters>): void {
     this.#counters = { ...this.#counters, ...change };
     this.#file?.keepCounters(this.#counters);

@@ -51,7 +51,6 @@ export class StateFile {
     this.#run("DELETE FROM turnover WHERE closed = 1 AND trace <> ?", exceptTrace);
   }
 
-  /** Runs `work` as one commit: either everything that `work` stores is stored, or nothing. */
   together<T>(work: () => T): T {
     return transaction(this.#database, work);
   }

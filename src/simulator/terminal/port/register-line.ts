@@ -11,7 +11,6 @@ export interface WireEvent extends TraceEntry {
 export interface LineOptions {
   readonly clock: Clock;
   readonly transport: Transport;
-  /** The armed faults; the fault `mute` keeps even an ACK from leaving the line. */
   readonly faults: FaultBox;
   readonly onWire: (event: WireEvent) => void;
 }
@@ -67,7 +66,7 @@ export abstract class RegisterLine<
   /** Ends everything that waits for the port, because the port has closed. */
   protected abstract ended(): void;
 
-  /** Starts the timer of the protocol; a timer that runs on this line is stopped. */
+  /** Starts the line's timer of the protocol. There is only one: an earlier timer is stopped. */
   protected wait(name: string, delayMs: number, work: () => void): void {
     this.stopWaiting();
     this.#timer = this.options.clock.startTimer(name, delayMs, work);
