@@ -10,7 +10,7 @@ import {
 } from "../faults/fault-kinds.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** A moment of a payment at which a fault can strike, in order. */
+/** The moments of a payment at which a fault can strike, in their order. */
 export type Point = keyof typeof texts.moments.concert;
 const points = Object.keys(texts.moments.concert) as readonly Point[];
 
@@ -19,7 +19,7 @@ const noise = hex("the bytes", "7f553041");
 const sessions = ["sessions"] as const;
 const bareTcp = ["tcp", "bare"] as const;
 
-/** The faults of Concert and Caisse-AP: in sessions, in a reply's bytes or content, at moments. */
+/** The faults that the terminals of Concert and of Caisse-AP have in common. */
 const commonFaults = faultsOf(texts.faults.common, {
   "silent-enq": { needs: sessions },
   "nak-enq": { needs: sessions },
@@ -71,7 +71,7 @@ export const taggedFaultTable: FaultTable = {
 
 const BLANK = 0x20;
 
-/** Returns the bytes sent instead of a body. Each call uses up strikes of faults: call it once. */
+/** Returns the body, made too long or too short by a fault. A call uses up one of its strikes. */
 export function rewritten(faults: FaultBox, body: Uint8Array): Uint8Array {
   const by = Number(faults.take("wrong-length")?.["by"] ?? 0);
   if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));

@@ -10,14 +10,14 @@ type Variant = (typeof variants)[number];
 export const reports = ["masked", "clear", "blank"] as const;
 export type Report = (typeof reports)[number];
 
-/** Times in ms of our choice: those of real terminals are not public (docs/concert.md 2.5). */
+/** Times in ms, chosen by us: those of real terminals are not public (docs/concert.md 2.5). */
 const timers = {
   answerMs: 3_000,
   /** The silence that ends a register's session or, without sessions, an incomplete message. */
   sessionMs: 3_000,
   silenceMs: 1_000,
   enqPauseMs: 1_000,
-  /** Without sessions: the silence that ends a message which could be complete. */
+  /** Without sessions: the silence after which a message counts as complete. */
   gapMs: 100,
 };
 export type Timers = Readonly<typeof timers>;
@@ -62,7 +62,6 @@ export const serialLines = {
 } as const satisfies Record<string, SerialLine>;
 const usualLine = serialLines["7E1"];
 
-/** The switches of Concert and Caisse-AP, in the order of `--help`. */
 const commonSwitches: Table = {
   line: option("SETTING", (value, { serial = { path: "", ...usualLine } }) => {
     const { dataBits, parity } = serialLines[oneOf(value, ["7E1", "8N1"])];

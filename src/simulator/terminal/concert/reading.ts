@@ -29,7 +29,7 @@ export interface MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody;
 }
 
-/** The separator of fields; without it, the digits of two fields would be read as one number. */
+/** The separator of fields: without it, the digits of two fields would look like one number. */
 const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 
@@ -138,7 +138,7 @@ function amountField(of: FixedReply | FixedRequest): TraceField {
   return field("amount", String(of.amountMinor).padStart(8, "0"), amountText(of));
 }
 
-/** Returns the report up to the card number, because the bytes after it are not documented. */
+/** Returns the trace field of a report: its card number; the undocumented bytes become dots. */
 function reportField(report: string, card: string | null): TraceField {
   if (card === null) return field("report", maskedField(report), blankText(report));
   const rest = report.slice(card.length).replace(/[^ ]/g, ".");
@@ -165,7 +165,7 @@ const ownForms: Record<string, RegExp> = {
   AI: /^A0000[\dA-F]*$/,
 };
 
-/** The tags whose value holds other tags, or a text in Base64. */
+/** The tag that holds other tags, and the tag of a receipt in Base64. */
 const CONTAINER = "ZT";
 const RECEIPT = "AK";
 const HEAD_CHARACTERS = 5;
@@ -249,7 +249,7 @@ type Meaning = (value: string, all: readonly Tagged[]) => string | undefined;
 /** The meanings of tags with free values; `texts.json` has those of tags with fixed values. */
 const meaningOf: Readonly<Record<string, Meaning>> = {
   CB: (_, all) => amountOf(all),
-  // In CJ register and terminal give their own names; only an answer of a terminal has tag AE.
+  // Tag CJ has the sender's own name; only an answer of a terminal has tag AE.
   CJ: (_, all) => (tagValue(all, "AE") === undefined ? undefined : "the terminal's own"),
   CC: (value) => (value === "000" ? "any" : paymentModeText(value.slice(-1))),
   CD: actionText,

@@ -13,7 +13,7 @@ import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
 import { type Asked, type AskKind, type AskOnce, askKinds, askNames } from "./options.ts";
 
-/** The terminal's requests before the bank is asked; the signature comes after the approval. */
+/** The terminal's requests before it asks the bank. A signature is requested after the approval. */
 export const beforeHost = askNames.filter((kind) => kind !== "signature");
 
 /** Makes the due requests to the register. Returns the result code if one ends the payment. */
@@ -115,7 +115,7 @@ function tagsOf(answer: Answer): Message["tags"] {
   return (answer.kind !== "silent" && readable(answer.apdu)?.tags) || null;
 }
 
-/** Returns the first tags of a menu: the cardholder chooses at the register (docs/zvt.md 11.2). */
+/** Returns the tags that begin a menu, in which the cardholder chooses (docs/zvt.md 11.2). */
 function menuHead() {
   return [tag("menuType", 0x01), tag("menuContext", 0x02), tag("menuTarget", 0x02)];
 }
@@ -185,7 +185,7 @@ export function clockOf({ parts }: Process): Outgoing {
   return { fields: { dateYYMMDD: date.slice(2), time } };
 }
 
-/** A signature: one wave in a picture of 64 by 16 points, a BMP of two colours in Base64. */
+/** A picture of a signature: 64 by 16 points, a BMP of two colours in Base64. */
 const signatureImage = Buffer.from(
   "Qk2+AAAAAAAAAD4AAAAoAAAAQAAAABAAAAABAAEAAAAAAIAAAADEDgAAxA4AAAAAAAAAAAAAAAAAAP///wD/////" +
     "///////////////////4H///+D////fv///nz///7/f//9/3///f+///v/v//7/9//9/////f/7///////7//3/+" +

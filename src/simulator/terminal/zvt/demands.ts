@@ -6,11 +6,11 @@ interface DemandKind {
   readonly status: number;
   /** The commands of the register that fulfil the demand. */
   readonly cures: readonly number[];
-  /** The result code of the abort (06 1E) with which the terminal refuses other commands. */
+  /** The result code with which the terminal aborts (06 1E) other commands. */
   readonly refusal: number;
 }
 
-/** All maintenance demands, the most urgent first: the terminal reports only the first. */
+/** All maintenance demands, the most urgent one first: the terminal reports only that one. */
 export const demandTable = {
   /** Terminals of CCV demand 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
   configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },

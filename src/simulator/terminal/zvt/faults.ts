@@ -12,7 +12,7 @@ import {
 import type { Transport } from "../port/ports.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** A moment of a command at which a fault can strike, in the order of a payment. */
+/** The moments of a command at which a fault can strike, in the order of a payment. */
 export type Point = keyof typeof texts.moments.zvt;
 const points = Object.keys(texts.moments.zvt) as readonly Point[];
 
@@ -81,14 +81,13 @@ export const zvtFaults: FaultTable = {
   points: texts.moments.zvt,
 };
 
-/** A line on which a message is sent: its faults, and the number of the running command. */
 interface Wire {
   readonly faults: FaultBox;
   readonly transport: Transport;
   readonly running: () => number | undefined;
 }
 
-/** Returns the bytes that faults send instead of a message. A call uses up strikes: call once. */
+/** Returns the message, with a changed length field if a fault says so. A call uses up strikes. */
 export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Array {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   const extended = faults.take("extended-length", occasion) ? extendedForm(apdu) : apdu;
@@ -96,13 +95,13 @@ export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Arr
   return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
 }
 
-/** Returns the disturbances of one transmission; each call, as for a repeat, uses up faults. */
+/** Returns the faults that disturb one transmission of a message. A call uses up their strikes. */
 export function disturbances({ faults, running, transport }: Wire, apdu: Uint8Array) {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   return faults.disturbances(occasion, transport === "serial");
 }
 
-/** Returns how a good frame of the register is acknowledged, and how late. */
+/** Returns whether a good frame gets ACK, NAK or nothing, and how late, in milliseconds. */
 export function acknowledgement({ faults, running }: Wire, apdu: Uint8Array) {
   // Answers of the register and Abort are no commands: they belong to the running command.
   const isCommand = apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;

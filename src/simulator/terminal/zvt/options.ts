@@ -7,7 +7,7 @@ const timers = {
   t1Ms: 200,
   /** The longest time from the end of a frame to its ACK or NAK. */
   t2Ms: 5_000,
-  /** The longest time from a message to its answer; on TCP also for all pieces of a message. */
+  /** The longest time from a message to its answer; on TCP also between the parts of a message. */
   t3Ms: 5_000,
   t4Ms: 180_000,
 };
@@ -37,7 +37,7 @@ const behaviour = {
   messageIds: false,
   /** The deviations of this terminal from the protocol (docs/zvt.md 12.2 to 12.8). */
   quirks: [] as readonly QuirkName[],
-  /** The terminal's requests in every payment, where tag 26 permits them (docs/zvt.md 7.4). */
+  /** The terminal's requests in each payment, if tag 26 permits them (docs/zvt.md 7.4). */
   asks: [] as readonly AskKind[],
   /** Whether the terminal knows tag 1F1F, the register's last receipt number (docs/zvt.md 9.4). */
   receiptNumberCheck: false,

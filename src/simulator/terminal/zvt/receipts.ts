@@ -96,7 +96,7 @@ function filled({ text, right }: ReceiptLine, width: number): string {
   return text + right.padStart(Math.max(width - text.length, right.length + 1));
 }
 
-/** The attribute of a receipt's last line, and the one of some terminals (docs/zvt.md 7.3). */
+/** The attribute of a receipt's last line; some terminals use 8F (docs/zvt.md 7.3). */
 const LAST = 0x81;
 const LAST_OF_SOME = 0x8f;
 
@@ -110,7 +110,7 @@ const BLOCK_OVERHEAD_BYTES = 32;
 
 type Printed = "printed" | "printer-not-ready" | "silent";
 
-/** Whether the register prints this type of receipt, as messages (docs/zvt.md 6.1). */
+/** Whether the register prints this type of receipt for the terminal (docs/zvt.md 6.1). */
 export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
   const { registration } = parts;
   const prints =

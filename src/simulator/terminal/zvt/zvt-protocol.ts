@@ -33,7 +33,6 @@ function does(change: Partial<ZvtOptions["behaviour"]>): Switch<Draft<ZvtOptions
   return flag(({ behaviour: before }) => ({ behaviour: { ...before, ...change } }));
 }
 
-/** The switches of ZVT terminals, in the order of `--help`. */
 const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
   speeds: option("LIST", (value) => ({
     speeds: value.split(",").map((speed) => {

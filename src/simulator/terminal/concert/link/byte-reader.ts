@@ -15,7 +15,7 @@ const controlNames = Object.keys(controls) as readonly ControlName[];
 export type Received =
   | { readonly kind: ControlName }
   | { readonly kind: "frame"; readonly body: Uint8Array }
-  /** Bytes that are no frame; `why` is the reason that the trace shows. */
+  /** Bytes that are no frame; `why`: the reason, for the trace. */
   | { readonly kind: "junk"; readonly why: string };
 
 /** The longest body that is read, in bytes; real bodies are shorter. The limit saves memory. */
@@ -50,7 +50,7 @@ export class ByteReader {
     return [...bytes].flatMap((byte) => this.#take(byte) ?? []);
   }
 
-  /** Ends an unfinished frame after too long a silence. */
+  /** Ends an unfinished frame, because the register has been silent for too long. */
   silence(): readonly Received[] {
     const why = this.#position === "noise" ? "bytes that are no frame" : "a frame that was cut";
     return this.isInside ? [this.#junk(why)] : [];

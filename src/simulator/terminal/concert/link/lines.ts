@@ -20,7 +20,7 @@ interface LineOptions extends port.LineOptions, Timers {
 /** A line of Concert or Caisse-AP: in sessions of ENQ, frames and EOT, or as bare messages. */
 export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "body";
-  /** Whether the line has sessions; a line without them carries only the answer to a request. */
+  /** Whether the line has sessions; without sessions it carries only the answer to a request. */
   abstract readonly inSessions: boolean;
 
   protected fault(name: FaultName) {
@@ -30,7 +30,7 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
   /** Makes one attempt to deliver a reply, as soon as the line is free. */
   abstract deliver(body: Uint8Array): Promise<Delivery>;
 
-  /** Ends an exchange with the register; without sessions this closes a TCP connection. */
+  /** Ends the exchange with the register. Without sessions this closes a TCP connection. */
   abstract finish(): void;
 }
 
@@ -110,12 +110,10 @@ function trimmed(bytes: Uint8Array): Uint8Array {
   return bytes.slice(0, last + 1);
 }
 
-/** The result of one attempt to deliver a reply. */
 type Delivery =
   | "delivered"
   /** The register did not answer the ENQ, or answered with NAK. */
   | "not-heard"
-  /** The register did not answer the frame. */
   | "not-acknowledged"
   /** The register refused the frame and all its repeats. */
   | "refused"
@@ -166,7 +164,7 @@ export class SessionLine extends ConcertLine {
   /** Does nothing: the line stays open for the next session. */
   finish(): void {}
 
-  /** Sends the next reply unless a session runs, because the line is half duplex. */
+  /** Sends the next reply unless a session runs, because only one side can speak at a time. */
   #sendNext(): void {
     const reply = this.#session.at === "idle" ? this.#waiting.shift() : undefined;
     if (!reply) return;
@@ -199,7 +197,7 @@ export class SessionLine extends ConcertLine {
     this.#session = next;
   }
 
-  /** Answers the register's ENQ; while the terminal has a session of its own, with NAK. */
+  /** Answers the register's ENQ. During a session of the terminal's own, the answer is NAK. */
   #asked(): void {
     const { at } = this.#session;
     if (at !== "idle" && at !== "listening") {
@@ -277,7 +275,7 @@ export class SessionLine extends ConcertLine {
     this.#sendNext();
   }
 
-  /** Starts the timer as soon as all bytes written before have been sent. */
+  /** Starts the timer as soon as all earlier bytes have been sent. */
   #startTimer(name: "session" | "answer"): void {
     this.stopWaiting();
     const session = this.#session;

@@ -113,7 +113,7 @@ export class FixedDialogue implements Dialogue {
 const STATUS_AT = 2;
 const AMOUNT_END = 10;
 
-/** Returns any body read as a request of E, as some terminals do (docs/concert.md 2.6). */
+/** Returns a message reread as a request of form E, as some terminals do (docs/concert.md 2.6). */
 function atPositionsOfE(body: Uint8Array): Uint8Array {
   const digits = textOf(body).slice(0, AMOUNT_END).padEnd(AMOUNT_END, "0");
   return bytesOf(`${digits}110978${" ".repeat(PRIVATE_CHARACTERS)}`);

@@ -16,7 +16,7 @@ export class ConcertParts extends TerminalParts<ConcertOptions> {
     return this.faults.take(name);
   }
 
-  /** In which form the next reply shows the card number. */
+  /** How the next reply shows the card number: masked, in clear, or not at all. */
   get report(): Report {
     const as = this.fault("report")?.["as"];
     return reports.find((one) => one === as) ?? this.options.behaviour.report;
@@ -86,7 +86,7 @@ export interface Dialogue {
   ownSale(order: Order, reference: string): Request;
 }
 
-/** The stages that the display shows at the end; other outcomes occur before a customer comes. */
+/** The stage on the display for each outcome; other outcomes occur before a customer comes. */
 const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
   done: "approved",
   declined: "declined",
@@ -197,7 +197,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   }
 }
 
-/** Returns a currency as the ledger and the switches write it: with a leading zero. */
+/** Returns a currency with a leading zero, as the ledger and the switches write it. */
 function fourDigits(currency: string): string {
   return currency.padStart(4, "0");
 }

@@ -3,7 +3,7 @@ import { type CardName, maskedPan, type TestCard, testCards } from "../../bank/c
 import type { Report } from "../options.ts";
 import type { ConcertParts, Ending } from "./payment.ts";
 
-/** The last character of tag CC, which fixed fields call the payment mode (docs/concert.md 4.5). */
+/** The last character of tag CC, the card's application, by card (docs/concert.md 4.5). */
 const modes: Partial<Record<CardName, string>> = { amex: "2", jcb: "9" };
 
 /** Returns tag CC, the application of the card (docs/concert.md 4.5). */
@@ -11,16 +11,14 @@ export function applicationOf({ name, technology }: TestCard): string {
   return `00${modes[name] ?? (technology === "contactless" ? "B" : "1")}`;
 }
 
-/** Returns the card number in the form that replies to a register have. */
+/** Returns the card number as replies show it; `mask` replaces each hidden digit. */
 export function printedPan(name: CardName, as: Report, mask: string): string {
   const card = testCards[name];
   if (as === "blank") return "";
   return as === "clear" ? madeUpPan(card) : maskedPan(card).replaceAll("X", mask);
 }
 
-/**
- * Returns an unmasked number of no real card: masked digits are zeros, the check digit is valid.
- */
+/** Returns a number of no real card: zeros for the masked digits, and a valid check digit. */
 function madeUpPan({ maskedDigits }: TestCard): string {
   const last = maskedDigits.lastIndexOf("E");
   for (let digit = 0; digit < 10; digit++) {
@@ -35,8 +33,8 @@ const USUAL = "100";
 const HTML_AT = 2;
 
 /**
- * Returns the receipt if tag CK or the fault `receipt` demands it, even after a refused payment
- * (docs/concert.md 4.6).
+ * Returns the receipt if tag CK or a fault demands it, also of a refused payment (docs/concert.md
+ * 4.6).
  */
 export function receiptTags(
   parts: ConcertParts,

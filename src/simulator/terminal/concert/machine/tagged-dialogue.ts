@@ -141,7 +141,7 @@ export class TaggedDialogue implements Dialogue {
     return [["AE", state.done], ...reason];
   }
 
-  /** Returns repeated tags, changed by faults; without CB if cancelled (docs/concert.md 4.2). */
+  /** Returns the repeated tags as faults change them; no CB if cancelled (docs/concert.md 4.2). */
   #altered(echo: readonly Tagged[], ending: Ending): readonly Tagged[] {
     const parts = this.#parts;
     const { amountMinor } = ending;

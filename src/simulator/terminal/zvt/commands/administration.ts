@@ -159,7 +159,6 @@ const UPDATE_FORBIDDEN = 0xe0;
 
 const SET_REGISTER_TIME = 0x0401;
 
-/** Returns the lines of the configuration, for 06 1A and the service menu. */
 function configurationLines(parts: Parts): readonly ReceiptLine[] {
   const { device, options } = parts;
   const { serial, lineSpeed, behaviour, timers } = options;
@@ -199,7 +198,6 @@ async function work(process: Process): Promise<void> {
   await process.pause("administration", process.parts.options.pace.administrationMs);
 }
 
-/** Prints a report at the register if the register prints administration receipts. */
 async function printAdministration(
   process: Process,
   title: string,

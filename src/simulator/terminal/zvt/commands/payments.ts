@@ -100,7 +100,7 @@ const CARD_POLL = 0x06e6;
 /** Runs a sale: the customer, the bank's host, the report and the receipts (docs/zvt.md 1.3). */
 async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const { parts } = process;
-  // The script is read before the command is answered, because its faults can strike then.
+  // The payment's script is read before the command is answered: its faults can strike then.
   const script = parts.nextPayment();
   const order = await checkedOrder(process);
   if (!order) return;
@@ -138,7 +138,7 @@ async function sell(process: Process, kind: TransactionKind): Promise<void> {
 async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"): Promise<void> {
   const { parts } = process;
   parts.screen.show(how);
-  // The text says that it was a time-out, because code 6C has other meanings too.
+  // The text says that the time ran out, because code 6C has other meanings too.
   const text = { text: texts.timeOut[parts.language], charset: process.textCharset() };
   const said = how === "timed-out" ? text : undefined;
   if (how === "cancelled" && parts.is("statuses-a0")) await process.status(status.cancelled);
@@ -212,7 +212,7 @@ async function reverseMissed(process: Process): Promise<void> {
 /** The initial balance of every card at the bank, in minor units. */
 const BALANCE_AT_FIRST = 100_000;
 
-/** Returns the customer's card; undefined: it cannot be used, and the command has ended. */
+/** Returns the customer's card; undefined: no usable card, and the command has been ended. */
 async function presentedCard(process: Process): Promise<CardName | undefined> {
   const { behaviour } = process.parts.options;
   const outcome = behaviour.outcome === "by-amount" ? "approve" : behaviour.outcome;

@@ -150,7 +150,7 @@ function statusByte({ memory, options }: Parts): number {
   );
 }
 
-/** Returns the tags with the terms that the terminal agrees to (docs/zvt.md 6.1). */
+/** Returns the tags with which the terminal agrees to the register's terms (docs/zvt.md 6.1). */
 function completionTags(request: Message, now: Registration): readonly RawTag[] {
   const tags: RawTag[] = [];
   if (tagValue(request.tags, "printerWidth") !== undefined) {
@@ -203,7 +203,7 @@ function binary({ serialNumber }: Device): Uint8Array {
   return fromHex(hex.padStart(8 + (hex.length > 8 ? hex.length % 2 : 0), "0"));
 }
 
-/** Returns tag 1F55; bits from 7: end of day, initialisation, diagnosis, service, out of order. */
+/** Returns tag 1F55, whose bits name what locks the terminal, such as a due end of day. */
 function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
   const first =
     (memory.demands.some((due) => due === "end-of-day" || due === "storage-full") ? 0x80 : 0) +

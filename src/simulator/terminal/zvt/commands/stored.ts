@@ -91,7 +91,7 @@ export const storedCommands: readonly Command[] = [
 /** The receipt number with which a register asks for all open pre-authorisations. */
 const ENQUIRY = "FFFF";
 
-/** Returns the transaction that the command names; undefined: none, and the command has ended. */
+/** Returns the transaction that the command names; undefined: none, and the command is over. */
 async function originalOf(
   process: Process,
   { isOne, unknown }: { isOne(stored: StoredTransaction): boolean; unknown: number },
@@ -130,8 +130,8 @@ async function book(process: Process, reservation: StoredTransaction, usedMinor:
 }
 
 /**
- * Books the sale of the used part of a reservation, or else the reversal of `original`. The
- * reversal of a reservation reports the amount zero, and the bank releases what is left.
+ * Books the used part of a reservation, or reverses `original` if no part was used. The reversal of
+ * a reservation reports the amount zero, and the bank releases what is left.
  */
 async function follow(process: Process, original: StoredTransaction, usedMinor = 0): Promise<void> {
   const { ledger, memory } = process.parts;

@@ -34,7 +34,6 @@ export function crcKermit(bytes: Uint8Array, start = 0): number {
   return crc;
 }
 
-/** An event on a serial line. */
 export type LineEvent =
   | { readonly kind: "ack" }
   | { readonly kind: "nak" }

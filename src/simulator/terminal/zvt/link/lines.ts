@@ -51,7 +51,6 @@ export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> 
 export class ApduReader {
   #pending = new Uint8Array(0);
 
-  /** The number of bytes of a message that is not complete yet. */
   get pendingBytes(): number {
     return this.#pending.length;
   }

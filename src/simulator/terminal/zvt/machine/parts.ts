@@ -89,7 +89,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     this.language = host.options.behaviour.language;
   }
 
-  /** Whether the terminal has this deviation from ZVT, as some do (docs/zvt.md 12.2 to 12.8). */
+  /** Whether this terminal deviates from ZVT in this way, as some do (docs/zvt.md 12.2 to 12.8). */
   is(quirk: QuirkName): boolean {
     return this.#quirks.has(quirk);
   }

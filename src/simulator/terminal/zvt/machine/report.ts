@@ -82,7 +82,6 @@ const shortFields = new Set(
   "amount trace time date pan terminalId currency receiptNumber cardType".split(" "),
 );
 
-/** Returns a report with a result code, the amount and few other fields. */
 function shortReport(fields: FieldInputs): MessageInput {
   const kept = Object.entries(fields).filter(([name]) => shortFields.has(name));
   return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(kept) };

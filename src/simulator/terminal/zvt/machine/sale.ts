@@ -18,7 +18,6 @@ import { type Answer, type Process, readable } from "./process.ts";
 import { abortedReport, approvedReport, unknownField, unknownTags } from "./report.ts";
 import { status } from "./texts.ts";
 
-/** The amount and the currency of a sale, after its command was checked. */
 type Order = Booking["order"];
 
 /** The result codes by their meaning (docs/zvt.md 11.4). */

@@ -255,7 +255,6 @@ function reverseUnfinished({ ledger, memory, options }: Parts): void {
   }
 }
 
-/** Returns the conditions of a ZVT terminal that `POST /state` switches. */
 function togglesOf(parts: Parts): Machine["toggles"] {
   return {
     get zvtOff() {
