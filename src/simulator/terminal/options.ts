@@ -104,7 +104,6 @@ export type TerminalOptions = Readonly<typeof defaultOptions> & { readonly clock
 /** The groups of options; a member of a group that is not given has its default. */
 export type Group = "timers" | "pace" | "device" | "behaviour";
 
-/** Options to start a terminal with; a missing option has its default. */
 export type StartOptions<O extends TerminalOptions> = {
   readonly [K in keyof O]?: K extends Group ? Partial<O[K]> : O[K];
 };

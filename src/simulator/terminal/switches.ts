@@ -134,7 +134,6 @@ const others: Table = {
   "restart-at": behaviour("restartAt", "HH:MM", formed(/^([01]\d|2[0-3]):[0-5]\d$/, "03:30")),
 };
 
-/** Returns the switches that every protocol has, in the order of `--help`. */
 export function terminalSwitches(protocol: TerminalProtocol): Table {
   return {
     ...lines(protocol),
@@ -158,7 +157,6 @@ function currencyNumber(text: string): string {
   return found.number.padStart(4, "0");
 }
 
-/** Returns a schema that reads values with `read`, whose {@link ValueError} becomes an issue. */
 function readBy<I, R>(schema: z.ZodType<I>, read: (value: I) => R) {
   return schema.transform((given, context): R => {
     try {

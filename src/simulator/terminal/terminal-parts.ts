@@ -17,7 +17,7 @@ export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly memory: Memory;
   readonly ledger: Ledger;
   readonly faults: FaultBox;
-  /** Takes all lines away and brings them back after `awayMs` milliseconds. */
+  /** Takes all lines away for `awayMs` milliseconds, as if their cables were unplugged. */
   unplug(awayMs: number): Promise<void>;
   /** Restarts the terminal, which ends the running command and takes the lines away for a while. */
   reboot(): void;

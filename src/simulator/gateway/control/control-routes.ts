@@ -60,7 +60,7 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
     sender.kick();
     return notifications.latest(NOTIFICATIONS_LISTED);
   });
-  // A JSON request is answered with the order, a form of the operator page with that page.
+  // A JSON request is answered with the order, a form with a redirect to the operator page.
   app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
     if (!isForm(request)) return orderView(demanded(request, parts));
     try {

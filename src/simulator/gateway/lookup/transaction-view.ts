@@ -6,7 +6,6 @@ import { textOf } from "../soap/parameters.ts";
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
 
-/** Returns the number of the order that has this transaction id. */
 export function orderIdOf(transaction: number): number {
   return transaction - TRANSACTION_ID_BASE;
 }

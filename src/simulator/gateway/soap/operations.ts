@@ -25,7 +25,6 @@ import type { XmlElement } from "./xml.ts";
 
 interface OperationContext extends SandboxParts {
   readonly account: Account;
-  /** Scheme and host of the request, from which addresses in the answer are made. */
   readonly baseUrl: string;
 }
 

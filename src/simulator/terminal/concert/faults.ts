@@ -19,7 +19,6 @@ const noise = hex("the bytes", "7f553041");
 const sessions = ["sessions"] as const;
 const bareTcp = ["tcp", "bare"] as const;
 
-/** The faults that the terminals of Concert and of Caisse-AP have in common. */
 const commonFaults = faultsOf(texts.faults.common, {
   "silent-enq": { needs: sessions },
   "nak-enq": { needs: sessions },

@@ -50,12 +50,12 @@ function field(name: string, value: string, means?: string): TraceField {
 type Meanings = Readonly<Record<string, string>>;
 type Codes = Readonly<Record<keyof typeof meanings, Meanings>>;
 
-/** The meanings of codes by letter, value or tag (docs/concert.md 3.1, 3.3, 4.2, 4.3, 4.6). */
+/** What the codes in messages mean, for the trace (docs/concert.md 3.1, 3.3, 4.2, 4.3, 4.6). */
 const { variants, states, values, ...meanings } = texts.meanings;
 const { paymentModes, actions, statuses, answers, options: optionTexts }: Codes = meanings;
 const valueTexts: Readonly<Record<string, Meanings>> = values;
 
-/** Returns the meaning of a payment mode or of the last character of CC (docs/concert.md 3.4). */
+/** Returns the meaning of a payment mode, or of tag CC's last character (docs/concert.md 3.4). */
 function paymentModeText(mode: string): string | undefined {
   return paymentModes[mode] ?? applicationName(mode) ?? undefined;
 }
@@ -196,7 +196,7 @@ function request(tags: readonly Tagged[]): ReadBody {
   return { message, ...inOneLine([amountOf(tags), from]) };
 }
 
-/** Explains an answer by its state AE and its reason AF (docs/concert.md 4.4). */
+/** Explains an answer by its tags AE (state) and AF (reason; docs/concert.md 4.4). */
 function answer(tags: readonly Tagged[]): ReadBody {
   const [state, reason] = [tagValue(tags, "AE"), tagValue(tags, "AF")];
   const message = state === undefined ? "no state" : `AE ${state} ${stateText(tags)}`;

@@ -74,7 +74,7 @@ const code = z.coerce.number().int().min(1).max(99).default(5);
 const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
-/** Returns the hand (a person's action) for a customer's action that its arguments can choose. */
+/** Returns a hand (a person's action) that makes the simulated customer carry out `action`. */
 function does(action: (asked: Asked) => CustomerAction, takes = ""): Hand {
   return { takes, act: (simulator, asked) => customerAction(simulator, asked, action(asked)) };
 }

@@ -7,7 +7,6 @@ export interface ArmedFault extends FaultRequest {
   struck: number;
 }
 
-/** What the terminal is doing. It decides which of the armed faults strike. */
 interface Occasion {
   /** The running command's number; missing: no command runs, or the protocol has no numbers. */
   readonly command?: number | undefined;
@@ -80,7 +79,6 @@ export class FaultBox {
 }
 
 function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion): boolean {
-  // Without the argument `command` a fault strikes during any command.
   const anyCommand = command === undefined || command === "any";
   const wantedCommand = anyCommand ? undefined : Number.parseInt(String(command), 16);
   return (
@@ -92,7 +90,7 @@ function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion)
 
 /** The faults that change bytes that leave the terminal, in the order of their application. */
 const disturbanceKinds = [
-  /** One bit of a frame's checksum is wrong; the frame is built with the wrong checksum. */
+  /** The frame is sent with one wrong bit in its checksum. */
   "bad-crc",
   "bad-check",
   "noise-inside",
@@ -106,7 +104,6 @@ const disturbanceKinds = [
 
 interface Disturbance {
   readonly kind: (typeof disturbanceKinds)[number];
-  /** The fault's arguments: `bytes` in a piece, `ms` of a pause, `hex` of the noise. */
   readonly given: FaultArguments;
 }
 

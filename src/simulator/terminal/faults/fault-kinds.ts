@@ -11,7 +11,7 @@ interface FaultKind {
   /** The properties of a line, such as TCP or serial, without which the fault cannot strike. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;
-  /** The arguments of this kind of fault; they may replace arguments that all faults have. */
+  /** The arguments of this kind of fault, which can replace arguments that all faults have. */
   readonly arguments: FaultParameters;
 }
 
@@ -27,13 +27,12 @@ export interface FaultArgument {
 /** A property of a terminal's line. Concert and Caisse-AP have `sessions` or `bare` messages. */
 export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
 
-/** The arguments of a fault; `needs`: the properties of a line without which it cannot strike. */
 interface Particulars {
   readonly needs?: readonly LineTrait[];
   readonly [argument: string]: FaultArgument | readonly LineTrait[] | undefined;
 }
 
-/** Returns a fault for each description; without particulars it has the shared arguments only. */
+/** Returns the faults by name: each has a description, and can have arguments of its own. */
 export function faultsOf<N extends string>(
   texts: Readonly<Record<N, string>>,
   particulars: Readonly<Partial<Record<NoInfer<N>, Particulars>>>,
@@ -62,7 +61,6 @@ export function choice(
   return { description, type: "word", choices, fallback };
 }
 
-/** The arguments for how often a fault strikes, and how often it is skipped before that. */
 export const repetition = {
   times: number("how often it strikes, 0 without end", 1),
   skip: number("strikes to let pass first", 0),
@@ -117,7 +115,7 @@ export function faultRequest(
   return { name, arguments: Object.fromEntries(filled) };
 }
 
-/** The form of an argument of each type, and the form's name in the refusal of an argument. */
+/** The form of each type of argument, and how an error message names the form. */
 const forms = {
   number: { form: /^-?\d{1,9}$/, name: "a whole number" },
   hex: { form: /^([0-9a-fA-F]{2})+$/, name: "an even number of hexadecimal digits" },

@@ -15,7 +15,6 @@ export interface LineOptions {
   readonly onWire: (event: WireEvent) => void;
 }
 
-/** Turns the bytes of a line into frames and other events. */
 interface Reader<E> {
   readonly isInside: boolean;
   push(bytes: Uint8Array): readonly E[];
@@ -33,7 +32,7 @@ export abstract class RegisterLine<
   protected readonly port: BytePort;
   protected readonly options: O;
   protected handlers: H | undefined;
-  /** The running write of pieces with pauses between them; later pieces wait for its end. */
+  /** A write in pieces with pauses that has not ended; later pieces wait for its end. */
   protected leaving: Promise<void> | undefined;
   #timer: Timer | undefined;
   /** The timer that ends a frame when no byte follows. */

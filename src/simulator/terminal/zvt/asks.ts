@@ -55,7 +55,7 @@ function due(
 
 async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
   const { pace, timers } = process.parts.options;
-  // A person chooses and types at the register, so the register gets as long as a card may take.
+  // A person chooses or types at the register, which can take as long as presenting a card.
   const timeoutMs = Math.max(pace.cardWaitMs, timers.t3Ms);
   switch (kind) {
     case "menu":

@@ -105,7 +105,6 @@ const PRINT_TEXT_BLOCK = 0x06d3;
 const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
 /** The command (06 1A) whose printout some terminals send without an end mark. */
 const UNENDED = 0x061a;
-/** The size of a block without its lines, in bytes. */
 const BLOCK_OVERHEAD_BYTES = 32;
 
 type Printed = "printed" | "printer-not-ready" | "silent";

@@ -11,7 +11,6 @@ import type { FaultName, Point } from "../faults.ts";
 import { type ConcertOptions, type Report, reports } from "../options.ts";
 
 export class ConcertParts extends TerminalParts<ConcertOptions> {
-  /** Returns the arguments of the fault `name` if it strikes now; undefined: it does not. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.faults.take(name);
   }
@@ -39,7 +38,7 @@ export interface Order {
 /** The action that the register orders; `other`: an action that this terminal does not have. */
 type Action = "debit" | "credit" | "cancellation" | "other";
 
-/** The actions, by the digit that names them in both protocols (docs/concert.md 3.1, 4.3). */
+/** The actions by the digit that Concert and Caisse-AP send for them (docs/concert.md 3.1, 4.3). */
 export const actions: Record<string, Action> = { "0": "debit", "1": "credit", "2": "cancellation" };
 
 type Ended = (Done | { readonly how: Refusal }) & {

@@ -21,7 +21,6 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   readonly #reading: MessageReading;
   /** The newest line: every outcome is sent on it, even if the request came on an older line. */
   #line: ConcertLine | undefined;
-  /** The last reply, and whether the register acknowledged the reply. */
   #last: { readonly body: Uint8Array; delivered: boolean } | undefined;
 
   constructor(parts: ConcertParts, dialogue: Dialogue, reading: MessageReading) {

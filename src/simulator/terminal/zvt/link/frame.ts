@@ -5,12 +5,12 @@ export const ACK = 0x06;
 const DLE = 0x10;
 export const NAK = 0x15;
 
-/** Returns the checksum of ETX and a message in which 10 is not doubled (docs/zvt.md 2.3). */
+/** Returns the checksum over the message, before any 10 is doubled, and ETX (docs/zvt.md 2.3). */
 export function frameCrc(apdu: Uint8Array): number {
   return crcKermit(Uint8Array.of(ETX), crcKermit(apdu));
 }
 
-/** Returns 10 02, the message with each 10 doubled, 10 03, and the checksum, low byte first. */
+/** Returns a frame: 10 02, the message with each 10 doubled, 10 03, checksum (low byte first). */
 export function encodeFrame(apdu: Uint8Array, crc = frameCrc(apdu)): Uint8Array {
   const bytes = [DLE, STX];
   for (const byte of apdu) {

@@ -11,7 +11,6 @@ interface LineHandlers {
 }
 
 interface LineOptions extends port.LineOptions, Timers {
-  /** Returns the number of the running command, by which faults are selected. */
   readonly running: () => number | undefined;
   /** Whether command 08 02 has switched ZVT off (docs/zvt.md 6.4). */
   readonly zvtOff?: () => boolean;

@@ -61,7 +61,6 @@ const MESSAGE_ID_MAX = 999_999;
 
 export class Parts extends TerminalParts<ZvtOptions> {
   readonly #quirks: ReadonlySet<QuirkName>;
-  /** Requests to the register that are to be made once and have not been made yet. */
   readonly asksOnce: AskOnce[] = [];
   /** The register's answers to the terminal's requests so far. */
   readonly asked: Asked[] = [];

@@ -238,8 +238,8 @@ export class Process extends RunningCommand<Parts, Point> {
     if (!has(this.parts.registration, "intermediateStatus")) return;
     const answer = await this.say("intermediate-status", this.#statusInput(code));
     const lost = answer.kind === "silent" && answer.because !== "line-closed";
-    // If a status is not answered, the command is aborted (docs/zvt.md 3.3, 5.1), unless the
-    // register has closed the line, because the customer at the terminal notices nothing of that.
+    // If an intermediate status is not answered, the command is aborted (docs/zvt.md 3.3, 5.1). If
+    // the register has closed the line, it is not: the customer notices nothing of that.
     if (lost && this.cancel) throw new ProcessOver("a status was not answered");
   }
 
@@ -318,7 +318,6 @@ export class Process extends RunningCommand<Parts, Point> {
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
 
-  /** Returns the arguments of the fault `name` if it strikes now; undefined: it does not. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.parts.faults.take(name, { command: this.control });
   }

@@ -291,7 +291,7 @@ function takePartBack(transaction: Transaction, issuedMinor: number): void {
   if (!options.behaviour.autoReversal) memory.change(transaction.stored);
 }
 
-/** Undoes a transaction that the register rejected; a final one is only completed. */
+/** Undoes a transaction that the register did not accept; a final one is only completed. */
 async function undo(transaction: Transaction, because: UndoReason | "not-printed"): Promise<void> {
   const { process } = transaction;
   const { behaviour } = process.parts.options;

@@ -272,7 +272,7 @@ function togglesOf(parts: Parts): Machine["toggles"] {
   };
 }
 
-/** Returns the trace entry of a message; `answering`: the command it answers (docs/zvt.md 6.5). */
+/** Returns a message's trace entry; `answering`: the command that it answers (docs/zvt.md 6.5). */
 function described(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
   if (!hasTrueLength(bytes)) {
     return { message: "a message with a wrong length", note: `${bytes.length} bytes` };
