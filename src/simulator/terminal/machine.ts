@@ -138,7 +138,6 @@ export interface TerminalProtocol<
   readonly faults: FaultTable;
   /** The maintenance demands (such as an end of day) that `POST /state` can switch on. */
   readonly demands: readonly string[];
-  /** The protocol's own command-line switches, and what `--help` explains about their values. */
   readonly switches: SwitchTable<Draft<O>>;
   readonly help: readonly HelpSection[];
   /** Makes the terminal, which first reverses payments that a power cut left unfinished. */

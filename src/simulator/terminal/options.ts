@@ -85,7 +85,7 @@ export const defaultOptions = {
   serial: null as SerialDevice | null,
   /** The speed to which a serial line is slowed down, in bits per second; null: not slowed down. */
   lineSpeed: null as number | null,
-  /** Port of the control API on 127.0.0.1, 0 for a free port; null: no control API. */
+  /** The port of the control API on 127.0.0.1, 0 for a free port; null: no control API. */
   controlPort: null as number | null,
   /** The file with the ledger and the terminal's memory; null: both are lost at the end. */
   stateFile: null as string | null,
@@ -95,7 +95,7 @@ export const defaultOptions = {
   faults: [] as readonly FaultRequest[],
   /** What happens in the first payment, in the second payment and so on. */
   payments: [] as readonly PaymentScript[],
-  /** How many wire events `GET /trace` keeps. */
+  /** The number of events on the lines that are kept for `GET /trace`. */
   traceEvents: 1_000,
 };
 

@@ -225,7 +225,6 @@ export function pinPad(parts: TerminalParts, { pin }: CardAction): PinPad {
   };
 }
 
-/** The number of wrong PINs after which the card is refused. */
 export const PIN_TRIES_MAX = 3;
 /** The bank's ISO 8583 response code after too many wrong PINs. */
 export const PIN_TRIES_OVER = 75;

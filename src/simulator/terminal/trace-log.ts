@@ -6,7 +6,6 @@ interface TraceEvent extends TraceEntry {
   readonly at: string;
   readonly sinceStartMs: number;
   readonly line: string;
-  /** The running command. `phase` is the moment that the command reached last. */
   readonly command?: string;
   readonly phase?: string;
 }

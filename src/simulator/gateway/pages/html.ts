@@ -28,7 +28,6 @@ function written(value: HtmlValue): string {
     .replaceAll("'", "&#39;");
 }
 
-/** Returns a whole HTML page; `head` is added after the title and the style sheet. */
 export function htmlPage(
   { lang, title, head }: { lang: string; title: string; head?: Html },
   body: Html,

@@ -32,7 +32,7 @@ const TRACE_MAX = 999_999;
 interface Counters {
   readonly nextReceiptNumber: number;
   readonly nextTrace: number;
-  /** Receipt number of the transaction that Repeat Receipt reports; 0: none. */
+  /** The receipt number of the transaction that Repeat Receipt reports; 0: there is none. */
   readonly lastReceiptNumber: number;
   readonly demands: readonly string[];
   /** The terminal id that command 06 1B has set; null: the id that the terminal started with. */

@@ -23,9 +23,9 @@ const pace = {
 
 const behaviour = {
   ...defaultOptions.behaviour,
-  /** The copies of a receipt that the register prints. */
+  /** The copies of a receipt that are printed if the register does not choose. */
   receipts: "both" as "both" | "customer" | "merchant",
-  /** Whether a registration's completion names a vending machine (docs/zvt.md 6.1, bit 10). */
+  /** Whether the completion of a registration reports a vending machine (docs/zvt.md 6.1). */
   vending: false,
   /** Whether sales without an ACK are reversed (docs/zvt.md 9.1); newer terminals keep them. */
   autoReversal: true,
@@ -33,7 +33,7 @@ const behaviour = {
   repeatsUnacknowledged: true,
   /** Whether a payment without a registration is refused with 84 6B. */
   registrationRequired: false,
-  /** Whether the terminal echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
+  /** Whether the terminal knows message ids, tag 1F73 (docs/zvt.md 9.4). */
   messageIds: false,
   /** The deviations of this terminal from the protocol (docs/zvt.md 12.2 to 12.8). */
   quirks: [] as readonly QuirkName[],
@@ -46,7 +46,7 @@ type ZvtBehaviour = Readonly<typeof behaviour>;
 
 export const zvtDefaults = {
   ...defaultOptions,
-  /** Speeds that command 08 40 can set; other speeds are refused with 84 7D (docs/zvt.md 2.6). */
+  /** The speeds that command 08 40 can set; others are refused with 84 7D (docs/zvt.md 2.6). */
   speeds: [9_600, 19_200, 57_600, 115_200] as readonly number[],
   timers,
   pace,
@@ -98,6 +98,6 @@ export interface Asked {
   readonly answer: string;
   /** What was chosen in a menu: tag 19 of the answer. */
   readonly chosen?: number;
-  /** Number of characters that were typed; the text itself is not kept. */
+  /** The number of characters that were typed; the text itself is not kept. */
   readonly typedCharacters?: number;
 }

@@ -8,7 +8,7 @@ import { ByteReader, type ControlName, controls, framed, type Received } from ".
 interface LineHandlers {
   /** Whether the register may begin a session, for which it has sent ENQ. */
   mayBegin(): boolean;
-  /** Reads a request. Returns the work that begins; undefined: the line refuses the request. */
+  /** Reads a request and returns the work to begin; undefined: the request is refused. */
   request(body: Uint8Array): (() => void) | undefined;
   closed(): void;
 }
@@ -144,7 +144,6 @@ export class SessionLine extends ConcertLine {
   readonly #waiting: Reply[] = [];
   readonly #reader = new ByteReader();
   #session: Session = { at: "idle" };
-  /** By how many milliseconds a fault delays the next ACK. */
   #ackDelayMs = 0;
 
   protected override received(bytes: Uint8Array): void {

@@ -66,7 +66,6 @@ export type Refusal =
   | "out-of-order"
   | "message-wrong";
 
-/** A message of the register, and the replies to the message. */
 export interface Request {
   /** The order of the message; null: it has no order, and the reply `early` is the answer. */
   readonly order: Order | null;

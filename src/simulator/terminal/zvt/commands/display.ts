@@ -84,7 +84,7 @@ const keyCodes: Readonly<Record<KeyName, number>> = {
 /** The answers when no key was hit: time-out, or a card was inserted (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
-/** The value of field F9 with which an inserted card answers the command too. */
+/** The value of field F9 that lets an inserted card end the command, as a key does. */
 const REPORT_CARD = 0xff;
 
 function show({ parts, request }: Process): void {

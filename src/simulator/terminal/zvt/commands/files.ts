@@ -57,7 +57,7 @@ interface Announced {
   readonly length: number;
 }
 
-/** Returns the files that the command announces; undefined: one has no id or no length. */
+/** Returns the files that the command announces; undefined: none, or one without id or length. */
 function announcedFiles({ tags }: Message): readonly Announced[] | undefined {
   const files = findTags(tags, "file").map(({ children }) => ({
     id: tagValue(children as readonly Tag[], "fileId"),

@@ -58,7 +58,7 @@ type State = "hunt" | "data" | "check" | "broken";
  */
 export class FrameReader {
   #state: State = "hunt";
-  /** Whether the last byte was a 10: the next byte decides what this 10 means. */
+  /** Whether the last byte was a 10 (DLE): the next byte decides what this 10 means. */
   #escaped = false;
   #data: number[] = [];
   #crcLow: number | undefined;

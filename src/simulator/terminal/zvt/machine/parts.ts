@@ -53,7 +53,7 @@ export function has(registration: Registration, bit: keyof typeof configBits): b
 }
 
 export interface Outgoing extends MessageInput {
-  /** Bytes that a fault adds after the end of the message. */
+  /** Bytes that a fault or a deviation from ZVT adds after the end of the message. */
   readonly tail?: Uint8Array;
 }
 
@@ -70,7 +70,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
   displayed: readonly string[] = [];
   /** The card that Read Card has read, and whether it is still inserted (docs/zvt.md 6.7). */
   readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
-  /** Files that the register has written (08 14), by their id. */
+  /** The files that the register has written (08 14), by their ids. */
   readonly files = new Map<number, Uint8Array>();
   /** Field FA of the last Activate card reader (08 50); null: there was no such command. */
   reader: number | null = null;

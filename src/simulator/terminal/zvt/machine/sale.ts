@@ -95,7 +95,7 @@ export async function presentCard(
   });
 }
 
-/** Returns how long the terminal waits for a card, as tag 1F5B says (docs/zvt.md 6.2). */
+/** Returns how long the terminal waits for a card, in ms, as tag 1F5B says (docs/zvt.md 6.2). */
 function cardWaitMs({ parts, request }: Process): number {
   const seconds = tagValue(request.tags, "cardWaitSeconds");
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
