@@ -86,8 +86,8 @@ export class FaultList {
   }
 
   /**
-   * Returns the total delay of a request, and the oldest other fault that strikes the request. Each
-   * fault that is returned has one strike fewer left.
+   * Returns the total delay of a request, and the oldest other fault that strikes the request. One
+   * strike of each of these faults is used up.
    */
   take(operation: string, merchantReference: string) {
     const mine = this.#faults.filter(
@@ -102,14 +102,14 @@ export class FaultList {
     return { latencyMs: latencies.reduce((sum, { delayMs }) => sum + delayMs, 0), strike };
   }
 
-  /** Returns the faults that strike one event's notifications. Each has one strike fewer left. */
+  /** Returns the faults for the notifications of one event, and uses up one strike of each. */
   takeForNotification(): readonly Fault[] {
     const mine = this.#faults.filter(({ kind }) => kind.startsWith("notification-"));
     this.#use(mine);
     return mine;
   }
 
-  /** Returns the HTTP status with which a fault refuses a lookup, and counts the strike. */
+  /** Returns the HTTP status with which a fault refuses a lookup, and uses up one strike. */
   takeForLookup(plural: boolean): number | undefined {
     const refusing = plural ? ["lookup-refused", "lookup-plural-refused"] : ["lookup-refused"];
     return this.#oldest(refusing)?.status;

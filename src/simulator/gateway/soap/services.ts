@@ -107,8 +107,8 @@ const orderRequest: Fields = {
 
 /**
  * The fields that name an order in confirm, cancel and getDetails (docs/design.md 12.13). The
- * transaction is nillable, although the documented table calls it mandatory, because the real
- * gateway accepts a merchant reference instead (docs/gateway.md 2.2).
+ * transaction can be nil, because the real gateway accepts a merchant reference instead
+ * (docs/gateway.md 2.2).
  */
 const identity: Fields = {
   transactionPublicId: { ...text, lengthMax: 32 },

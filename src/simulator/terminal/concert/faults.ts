@@ -70,7 +70,7 @@ export const taggedFaultTable: FaultTable = {
 
 const BLANK = 0x20;
 
-/** Returns the body, made too long or too short by a fault. A call uses up one of its strikes. */
+/** Returns the body, which a fault can make too long or too short. Each call uses up one strike. */
 export function rewritten(faults: FaultBox, body: Uint8Array): Uint8Array {
   const by = Number(faults.take("wrong-length")?.["by"] ?? 0);
   if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));

@@ -87,7 +87,7 @@ interface Wire {
   readonly running: () => number | undefined;
 }
 
-/** Returns the message, with a changed length field if a fault says so. A call uses up strikes. */
+/** Returns the message, whose length field a fault can change. Each call uses up one strike. */
 export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Array {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   const extended = faults.take("extended-length", occasion) ? extendedForm(apdu) : apdu;
@@ -95,7 +95,9 @@ export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Arr
   return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
 }
 
-/** Returns the faults that disturb one transmission of a message. A call uses up their strikes. */
+/**
+ * Returns the faults that disturb one transmission of a message, and uses up one strike of each.
+ */
 export function disturbances({ faults, running, transport }: Wire, apdu: Uint8Array) {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   return faults.disturbances(occasion, transport === "serial");
