@@ -93,7 +93,6 @@ export class Rows extends Tables {
     return Number(this.database.prepare(sql).run(...Object.values(members)).lastInsertRowid);
   }
 
-  /** Changes columns of one row, and sets the time of its last change. */
   protected update(
     table: string,
     id: number,

@@ -49,7 +49,6 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
   digits: ["digits", "key", "cancel", "time-out"],
 };
 
-/** The simulated customer, whose actions the terminal waits for. */
 export class Cardholder {
   /** `manual`: the control API decides what the customer does; `auto`: the simulator does. */
   plays: "auto" | "manual";

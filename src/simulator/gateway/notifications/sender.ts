@@ -17,7 +17,6 @@ const ORDERS_AT_ONCE = 16;
 interface SenderParts {
   readonly notifications: NotificationStore;
   readonly clock: Clock;
-  /** The receiver of mails; undefined: no mail is sent. */
   readonly mail: MailTarget | undefined;
   readonly closing: AbortSignal;
   readonly report: (error: Error) => void;
@@ -55,7 +54,6 @@ export class Sender {
     this.#timer = clock.startTimer("next notification", dueMs - nowMs, () => this.kick());
   }
 
-  /** Delivers every notification that is due, and resolves when these deliveries have ended. */
   async deliverDue(): Promise<void> {
     this.kick();
     while (this.#underway.size > 0) await Promise.all(this.#underway.values());

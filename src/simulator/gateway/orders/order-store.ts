@@ -98,7 +98,6 @@ export class OrderStore extends Rows {
     )[0];
   }
 
-  /** Returns the latest `limit` orders, newest first. */
   list(limit: number, merchantReference?: string): Order[] {
     return merchantReference === undefined
       ? this.#where(`TRUE ${NEWEST}`, limit)

@@ -83,7 +83,6 @@ export class Memory {
     return this.#last;
   }
 
-  /** Settings that commands can change; null: the setting that the terminal started with. */
   get settings(): Pick<Counters, "terminalId" | "password"> {
     return this.#counters;
   }

@@ -95,9 +95,7 @@ export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Arr
   return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
 }
 
-/**
- * Returns the faults that disturb one transmission of a message, and uses up one strike of each.
- */
+/** Returns the faults that disturb one transmission, and uses up one strike of each. */
 export function disturbances({ faults, running, transport }: Wire, apdu: Uint8Array) {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   return faults.disturbances(occasion, transport === "serial");

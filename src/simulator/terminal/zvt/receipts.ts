@@ -90,7 +90,6 @@ export function pair(text: string, right: string): ReceiptLine {
   return { text, right, attribute: 0 };
 }
 
-/** Returns a line's text, with at least one blank between its left and right text. */
 function filled({ text, right }: ReceiptLine, width: number): string {
   if (right === undefined) return text;
   return text + right.padStart(Math.max(width - text.length, right.length + 1));

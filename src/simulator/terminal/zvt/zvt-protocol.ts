@@ -28,7 +28,6 @@ const behaviour = members<ZvtOptions, "behaviour">("behaviour", zvtDefaults);
 const pace = members<ZvtOptions, "pace">("pace", zvtDefaults);
 const timer = members<ZvtOptions, "timers">("timers", zvtDefaults);
 
-/** Returns a switch without a value that changes the terminal's behaviour. */
 function does(change: Partial<ZvtOptions["behaviour"]>): Switch<Draft<ZvtOptions>> {
   return flag(({ behaviour: before }) => ({ behaviour: { ...before, ...change } }));
 }

@@ -296,7 +296,6 @@ export class SessionLine extends ConcertLine {
     if (!this.options.faults.muted) this.#control("out", what);
   }
 
-  /** Sends the reply's frame, which the register has refused `naks` times. */
   #transmit(reply: Reply, naks: number): void {
     this.#move({ at: "sending", reply, naks });
     const { body } = reply;

@@ -3,7 +3,7 @@ import { type CardName, maskedPan, type TestCard, testCards } from "../../bank/c
 import type { Report } from "../options.ts";
 import type { ConcertParts, Ending } from "./payment.ts";
 
-/** The last character of tag CC, the card's application, by card (docs/concert.md 4.5). */
+/** For some cards: the last character of tag CC, the card's application (docs/concert.md 4.5). */
 const modes: Partial<Record<CardName, string>> = { amex: "2", jcb: "9" };
 
 /** Returns tag CC, the application of the card (docs/concert.md 4.5). */

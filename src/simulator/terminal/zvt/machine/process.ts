@@ -285,7 +285,6 @@ export class Process extends RunningCommand<Parts, Point> {
     await this.say("status-information", input, { sent: "reported" });
   }
 
-  /** Restarts the terminal after the last ACK has left. */
   async restart(): Promise<void> {
     await this.pause("last ACK before the restart", LAST_ACK_MS);
     this.parts.host.reboot();
