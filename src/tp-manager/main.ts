@@ -43,7 +43,6 @@ import type { TerminalFacts } from "./terminal/terminal.ts";
 
 /** The time within which the terminal must be reached and read before a financial command. */
 const PREPARE_MS = 15_000;
-/** How long a running payment may go on at a stop before it is cancelled. */
 const STOP_PATIENCE_MS = 10_000;
 /** How long a stop may take; recovery settles what is then still open after the next start. */
 const STOP_DEADLINE_MS = 45_000;
@@ -78,7 +77,6 @@ interface House {
   readonly hub: EventHub;
 }
 
-/** Starts every part of tp-manager in order, with the parts that it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
 async function start(context: ProgramContext): Promise<void> {
@@ -289,7 +287,6 @@ function createMonitor(
   return monitor;
 }
 
-/** Returns the options of the API that come from the setup file or from the program itself. */
 function setUpOf({ config, clock, log, requestStop }: ProgramContext) {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {

@@ -17,11 +17,10 @@ export interface ArbiterSettings {
   readonly prepareMs: number;
   /** How long a running payment may go on after a stop is requested, before it is cancelled. */
   readonly stopPatienceMs: number;
-  /** The pause between two equal probes, which together prove what the terminal has stored. */
+  /** The pause between two probes of the terminal's storage; equal results together are a proof. */
   readonly confirmAfterMs: number;
   /** How long `POST /reset` waits before it answers that the terminal is still restarting. */
   readonly resetLimitMs: number;
-  /** The longest time that an end of day may take. */
   readonly telecollectionLimitMs: number;
   /** The setting TERMINAL_SHARED: the terminal's totals also include the sales of another till. */
   readonly terminalShared: boolean;
@@ -50,7 +49,6 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly setup: string;
 }
 
-/** What all classes of this folder get: parts, settings, and the open questions to the terminal. */
 export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
   readonly inquiries: Inquiries;
 }

@@ -22,17 +22,16 @@ const CHECK_MS = 5_000;
  * this wait (docs/zvt.md 5.3).
  */
 const QUIET_MS = 300_000;
-/** The shortest and the longest pause between two ends of day; each failure doubles the pause. */
+/** The shortest and the longest pause between two demanded ends of day; each doubles the next. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** How old the last end of day must be before the terminal's demand for one counts as new. */
+/** For how long a demanded end of day counts when the pause before the next one is doubled. */
 const RECENT_MS = 6 * 3_600_000;
-/** How many of the newest payments are checked: the payment that ended last may be an older one. */
+/** How many of the newest payments are checked: an older payment can end after a newer one. */
 const PAYMENTS_CHECKED = 50;
-/** The pause before a terminal that did not answer is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** These refusals of an end of day raise no alarm: they pass, or raised another alarm already. */
+/** The errors of an end of day that raise no alarm: they pass, or raised another alarm already. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
@@ -102,7 +101,7 @@ export class ClosingKeeper {
     }
   }
 
-  /** Whether no work runs, no attempt is in doubt, and no payment or end of day was recent. */
+  /** Whether no work and no recovery runs, and no payment or end of day was recent. */
   #isQuiet(): boolean {
     const { arbiter, terminalLog, clock } = this.#parts;
     if (arbiter.lease.current || arbiter.lease.closed) return false;

@@ -42,7 +42,6 @@ export function applyAnswer(
   }
   return charged;
 }
-/** Returns the reason for a charge and its proof, in the form in which they are stored. */
 export const chargedBy = (proof: Proof) => ({
   because: `charged: ${textOfProof(proof)}`,
   proof: { ...proof, rules: RULES_VERSION },
@@ -76,14 +75,14 @@ export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined
   for (const transactionId of new Set(records.sharingTrace(originalTrace).toReversed())) {
     const attempt = attempts.read(transactionId);
     if (attempt && isGivenBack(attempt, now, report, parts)) return attempt;
-    // Trace numbers repeat, so the reversal belongs to the newest command that reported its number.
+    // Trace numbers wrap, so only the newest command that reported the number can be meant.
     const reported = reportsOf(attempts.events(transactionId));
     if (reported.some((one) => one.good && givesBack(one, report))) return undefined;
   }
   return undefined;
 }
 
-/** Whether a stored reversal reversed this sale, by the checks that precede our own reversals. */
+/** Whether the stored reversal undid exactly this sale (docs/rules/16-fresh.md). */
 function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
   now: Stored,
@@ -109,7 +108,7 @@ export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
 
 type LateSale = Omit<Extract<AttemptInput, { input: "found-in-doubt" }>, "input">;
 
-/** Charges an order that was answered as not charged. `how`: how the charge was found. */
+/** Marks an order as charged that was answered as not charged. `how`: how that was found. */
 export function chargeLate(
   attempt: Attempt,
   found: LateSale,
@@ -139,7 +138,7 @@ export function putInDoubt(
     `attempt ${attempt.number} of order ${attempt.request.orderId} is unknown now: it had been ` +
     `answered as not charged, and the terminal ${says}: compare, and settle it`;
   writer.log("error", { alarm: PAYMENT_UNKNOWN }, text);
-  // A sale that may belong to one or the other attempt in doubt is no second charge yet.
+  // One sale can put several attempts in doubt, so only a certain other charge is alarmed.
   alarmIfTwice(attempt, parts, ["yes"]);
 }
 
@@ -158,7 +157,7 @@ export function alarmIfTwice(
   alarmTwice(attempt, text, parts);
 }
 
-/** Raises the alarm that an order may be charged twice. Changes no state of an attempt. */
+/** Raises the alarm that an order can have been charged twice. Changes no attempt. */
 export function alarmTwice(
   { transactionId, request: { orderId } }: Attempt,
   what: string,
@@ -168,7 +167,7 @@ export function alarmTwice(
   log.error({ alarm: "order-charged-twice", orderId, transactionId }, `${what}: ${advice}`);
 }
 
-/** Raises the alarm that an approval is not as requested. `fate`: if we refused the approval. */
+/** Raises the alarm that an approval is not as requested. `fate`: whether we refused it. */
 export function alarmMismatch(
   writer: AttemptWriter,
   { amountMinor }: TransactionReport,

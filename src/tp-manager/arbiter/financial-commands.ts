@@ -17,7 +17,6 @@ import type { Recovery } from "./recovery.ts";
 import type { IdentityCheck } from "./terminal-identity.ts";
 import type { Held, TerminalLease } from "./terminal-lease.ts";
 
-/** What the commands need that take a lease, which is the exclusive use of the terminal. */
 export interface CommandParts extends ArbiterTools {
   readonly lease: TerminalLease;
   readonly identityCheck: IdentityCheck;
@@ -29,7 +28,7 @@ export interface CommandParts extends ArbiterTools {
   readonly reconciler: Reconciler;
 }
 
-/** What the arbiter calls for the payment of one order while this payment has the terminal. */
+/** The callbacks for the payment of one order while this payment has the terminal. */
 interface PaymentWork {
   /** Writes the write-ahead record of the attempt; the command is sent immediately afterwards. */
   begin(baseline: Baseline): Attempt;
@@ -235,7 +234,6 @@ export class RunningPayment {
     return held.run?.decide(decision, "the kiosk said so");
   }
 
-  /** Whether the order's sale is approved and waits for the decision whether the goods came out. */
   awaitsGoods(orderId: string): boolean {
     const { held } = this.#parts.lease;
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;

@@ -6,7 +6,7 @@ import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
-/** A question for a probe, which reads the terminal's storage. Throws when the journal fails. */
+/** What a probe of the terminal's storage must find out. Its methods throw if the journal fails. */
 export interface Question {
   readonly key: string;
   /**
@@ -22,9 +22,9 @@ export interface Question {
   readonly blocks: boolean;
   /** Returns whether the question still needs an answer; an operator may have settled the order. */
   isOpen(): boolean;
-  /** Returns the verdict that `probe` allows. `earlier`: the previous probe, if any. */
+  /** Returns what `probe` proves. `earlier`: the previous probe for this question, if any. */
   judge(probe: Probe, earlier: EarlierProbe | null): Verdict;
-  /** Writes how the question was concluded. `probe` is null when the terminal was never asked. */
+  /** Writes the conclusion to the journal. `probe`: null if the conclusion rests on no probe. */
   conclude(conclusion: Conclusion, probe: Probe | null): void;
   /** Stores a probe of the terminal that proves nothing about the question yet. */
   note(verdict: Verdict, probe: Probe): void;
@@ -34,13 +34,12 @@ interface InquiryParts {
   readonly clock: Clock;
   readonly log: AlarmLog;
   readonly terminal: Terminal;
-  /** Resolves when no work uses the terminal and the journal can judge the terminal's answer. */
+  /** Resolves when the terminal is free, and no import into the journal and no probation is on. */
   readonly readyToProbe: (signal: AbortSignal) => Promise<void>;
-  /** The accepted terminal; undefined until a terminal has been accepted. */
   readonly accepted: () => TerminalIdentity | undefined;
   /** Called with each answer of the terminal, after it has been used for the questions. */
   readonly probed: (probe: Probe) => void;
-  /** Called when {@link Inquiries.isAsking}, which can block commands, may have another value. */
+  /** Called when the value of {@link Inquiries.isAsking} may have changed. */
   readonly asking: () => void;
 }
 
@@ -55,9 +54,7 @@ interface Open {
   readonly ended: PromiseWithResolvers<void>;
   dueAtMs: number;
   retryMs: number;
-  /** Whether the terminal left the last probe for this question unanswered. */
   unanswered: boolean;
-  /** The number of probes with another result than the previous probe for this question. */
   probes: number;
   because: string;
   earlier: EarlierProbe | null;
@@ -81,7 +78,7 @@ export class Inquiries {
   #isRunning = false;
   #runner: Promise<void> | undefined;
   #wake: (() => void) | undefined;
-  /** The terminal's state when it last answered no probe; a new state is a reason to ask again. */
+  /** The terminal's state at the last unanswered probe; a new state is a reason to probe again. */
   #vainState = "";
   #isLockedOut = false;
 
@@ -90,7 +87,7 @@ export class Inquiries {
     this.#unsubscribe = parts.terminal.subscribe(() => this.#stateChanged());
   }
 
-  /** Whether the connected terminal still has to answer a question about something in doubt. */
+  /** Whether a question that the connected terminal has to answer is still open. */
   get isAsking(): boolean {
     return [...this.#open.values()].some((open) => !this.#isElsewhere(open));
   }
@@ -100,7 +97,6 @@ export class Inquiries {
     return this.#blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
   }
 
-  /** Whether the terminal is being asked about an unmatched transaction. */
   get unmatchedAsked(): boolean {
     return this.#blocking.some(({ orderId }) => orderId === null);
   }
@@ -203,7 +199,7 @@ export class Inquiries {
         else if (due.length === 0 && this.#open.size > 0) await this.#pause();
       }
     } catch (error) {
-      // Only a stop of the connector ends the probing early; any other error is a program's fault.
+      // Only a stop of the connector ends the probing early; any other error is a program fault.
       if (!this.#abort.signal.aborted) throw error;
     } finally {
       this.#isRunning = false;
@@ -227,7 +223,7 @@ export class Inquiries {
     }
   }
 
-  /** The open questions that can be asked now; questions about orders come first. */
+  /** The open questions; one about an unmatched transaction waits for those about orders. */
   get #askable(): Open[] {
     const all = [...this.#open.values()];
     const ofOrders = all.map(({ question }) => question).filter(({ orderId }) => orderId !== null);
@@ -241,7 +237,6 @@ export class Inquiries {
     return this.#askable.filter(({ dueAtMs }) => dueAtMs <= this.#nowMs);
   }
 
-  /** Whether the question has to be answered by another terminal than the connected one. */
   #isElsewhere({ question }: Open): boolean {
     return !sameTerminal(question.identity, this.#parts.terminal.state.identity);
   }
@@ -348,7 +343,6 @@ export class Inquiries {
   }
 }
 
-/** Returns the conclusion "without proof" for a question that no further probe can answer. */
 const givenUp = ({ orderId }: Question, because: string): Conclusion => ({
   verdict: orderId === null ? "unclear" : "unsettled",
   because,

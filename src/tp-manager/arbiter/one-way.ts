@@ -67,7 +67,7 @@ export class OneWay {
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /** Returns the report with its contradictions to the request or to an earlier result. */
+  /** Returns the report with what in it contradicts the request or an earlier result. */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
     return contradicting(report, this.learned, before);
@@ -94,9 +94,9 @@ export class OneWay {
   }
 
   /**
-   * Notes that an operator has settled an order by a result that had decided nothing: no further
-   * result of the order is awaited, and this terminal's results need not carry our reference or
-   * register number from now on.
+   * Learns from an operator's settlement. After a result that agrees with it but lacks our
+   * reference, no further result is awaited, and the terminal's results need not carry our
+   * reference. After a charge with another register number, the register number need not agree.
    */
   settled({ state: before, transactionId, request }: Attempt, { state }: Attempt): void {
     const { learned } = this;

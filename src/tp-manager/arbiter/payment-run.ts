@@ -261,7 +261,7 @@ export function writeEnd(
   return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
-/** Returns the reported end, but "lost" if the end rests on an assumption that does not hold. */
+/** Returns the reported end; "lost" if it rests on an assumption (docs/matching.md) that is off. */
 function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumptions): PaymentEnd {
   if (end.end !== "completed" && end.end !== "aborted") return end;
   const report = "last" in state ? state.last?.report : undefined;

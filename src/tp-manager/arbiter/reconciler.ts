@@ -157,7 +157,6 @@ function cardSums(entries: readonly LedgerEntry[]) {
   }));
 }
 
-/** Returns the ids for an alarm about one order; no ids if the alarm is about several orders. */
 function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transactionId?: string } {
   const [only, ...others] = suspects;
   if (!only || others.length > 0) return {};

@@ -82,7 +82,7 @@ export class Recovery {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /** Settles attempts in doubt, without a probe, by what a later command found stored. */
+  /** Settles attempts in doubt without a probe, if what a later command found stored is proof. */
   learn(): void {
     const { attempts, inquiries, matcher, log } = this.#parts;
     try {
@@ -118,8 +118,7 @@ export class Recovery {
   #questionOf(attempt: Attempt, blocks: boolean, unwritten: WrittenEvent[] = []): Question {
     const { transactionId, request } = attempt;
     const lostSinceMs = this.#parts.clock.monotonicMs();
-    // If the attempt is not in doubt here, its outcome could not be written: the attempt is still
-    // in a running state, or charged as it was when its reversal began.
+    // If the attempt is not in doubt here, its outcome could not be written to the journal.
     let isEndWritten = inDoubtStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.attempts.read(transactionId);
@@ -158,8 +157,8 @@ export class Recovery {
   }
 
   /**
-   * Returns for how long it has not been known what the terminal did, in milliseconds of the wall
-   * clock, because an earlier process had another monotonic clock.
+   * Returns the time, in milliseconds of the wall clock, since the terminal reported the end of the
+   * command, or since the attempt began. An earlier process had another monotonic clock.
    */
   #unseenMs({ transactionId, startedAtMs }: Attempt): number {
     const events = this.#parts.attempts.events(transactionId);
@@ -246,7 +245,7 @@ export class Recovery {
     });
   }
 
-  /** Returns the proof that the record is the attempt's. Call it before the verdict is written. */
+  /** Returns the proof that the report is the attempt's. Call it before the verdict is written. */
   #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
     const identity = baseline?.identity ?? anyTerminal;
     const answer = this.#parts.matcher.whose(report, "probe", identity);

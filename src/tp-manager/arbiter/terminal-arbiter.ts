@@ -46,11 +46,8 @@ export class TerminalArbiter {
     readonly unmatched: Unmatched;
   };
   readonly terminal: TerminalFacts;
-  /** Shows which work has the exclusive use of the terminal now. */
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
-  /** The open questions that only a probe of the terminal's storage can answer. */
   readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;
-  /** Checks whether the connected terminal is the accepted one (docs/rules/12-terminal.md). */
   readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
   /** The terminal's last status, for people. Asking for the status needs no lease. */
   readonly lastAnswer: Pick<LastAnswer, "ask" | "kept">;
@@ -219,7 +216,6 @@ function changedReason(check: IdentityCheck): NotReadyReason | undefined {
   return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
 }
 
-/** Returns why no new order can be paid while the supervisor's orders are being imported. */
 function gapReason(gap: ArbiterParts["guard"]["open"]): NotReadyReason | undefined {
   if (!gap || gap.isImported) return undefined;
   const says = `${gap.because}: the supervisor's orders are being imported`;

@@ -14,7 +14,7 @@ import type { TerminalLease } from "./terminal-lease.ts";
 
 /** How long the terminal's last status is reused before the terminal is asked again. */
 const STATUS_KEPT_MS = 2_000;
-/** How long a terminal that did not answer is asked for its status only on request. */
+/** How long a terminal that did not answer counts as silent, unless it sends a message. */
 const SILENCE_KEPT_MS = 60_000;
 
 /**
@@ -39,7 +39,7 @@ export class IdentityCheck {
     return identity;
   }
 
-  /** The accepted and the connected terminal if these are two terminals. Throws STORAGE_FAILED. */
+  /** The accepted and the connected terminal, if they differ. Throws STORAGE_FAILED. */
   get replaced() {
     const { link, identity: found } = this.#parts.terminal.state;
     const accepted = link === "connected" ? this.#accepted : undefined;

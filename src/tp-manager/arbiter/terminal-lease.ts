@@ -22,7 +22,6 @@ interface Lease {
 export type Held<Needs extends keyof HeldTerminal> = HeldTerminal &
   Required<Pick<HeldTerminal, Needs>>;
 
-/** One piece of work that needs the terminal to itself. */
 interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
   readonly needs: Needs;
   /** Makes the terminal ready for the work. Sends no financial command. */
@@ -37,9 +36,9 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
 }
 
 /**
- * Gives the terminal to one piece of work at a time, after a preparation, and only when no attempt
- * is in doubt before and after it (docs/rules/05-evidence.md). There is no other way to send a
- * command. A lease lasts until its work has ended on the wire, even if no caller waits for it.
+ * Gives the terminal to one piece of work at a time, and only if no attempt is in doubt before and
+ * after the preparation of the work (docs/rules/05-evidence.md). No command is sent without a
+ * lease. A lease lasts until its work has ended on the wire, even if no caller waits for it.
  */
 export class TerminalLease {
   readonly #terminal: HeldTerminal;
@@ -55,7 +54,6 @@ export class TerminalLease {
     this.#facts = facts;
   }
 
-  /** The lease that lasts now, with its running payment, for the arbiter's own classes. */
   get held(): Lease | undefined {
     return this.#current;
   }

@@ -115,7 +115,7 @@ export class Unmatched {
     }
   }
 
-  /** Asks the terminal about the transaction before the next sale. false: was asked already. */
+  /** Asks the terminal about a transaction before the next sale. false: it was asked before. */
   #hold(now: Stored, report: TransactionReport, answer: Answer | null): boolean {
     const { guard, log, matcher } = this.#parts;
     const { identity } = now;
@@ -124,7 +124,7 @@ export class Unmatched {
     if (row === "repeated") return false;
     // The question is opened first, so that the terminal is probed even if a later step fails.
     this.#ask(row);
-    // The refused payment does not reach the journal's guard, so the guard gets the sale here.
+    // The payment is refused before the journal's guard is shown the sale, so it is shown here.
     if (answer) guard.noteSale(now);
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
     const text = `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`;
@@ -323,16 +323,11 @@ interface Concluded {
   readonly answer?: Answer | null;
 }
 
-/**
- * Translates a verdict into a finding: "taken-back" becomes "reversed", and a verdict without a
- * finding of that name becomes "unclear".
- */
 function foundIn({ verdict, because }: Verdict): Concluded {
   const named = verdict === "taken-back" ? "reversed" : verdict;
   return { finding: unmatchedFindings.find((each) => each === named) ?? "unclear", because };
 }
 
-/** Returns the finding; "unclear" for a possible reversal, as some are stored like sales. */
 function unlessReversal(found: Concluded, answer: Answer): Concluded {
   const reversal = candidatesIn(answer).find(({ as }) => as === "reversal");
   if (!reversal) return found;
@@ -348,7 +343,7 @@ const formerNames = {
   unclear: "sale-without-order-unclear",
 } as const;
 
-/** Returns the alarm's fields about an unmatched transaction, when found and after a verdict. */
+/** Returns the fields of an alarm about an unmatched transaction; `finding` after a verdict. */
 export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,

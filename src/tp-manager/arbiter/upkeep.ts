@@ -11,7 +11,6 @@ const UNANSWERED_MAX = 3;
 /** Maintenance of the terminal: a restart or an end of day, never during a payment. */
 export class Upkeep {
   readonly #parts: CommandParts;
-  /** The number of successive probes that the locked terminal has left unanswered. */
   #unanswered = 0;
 
   constructor(parts: CommandParts) {

@@ -19,7 +19,6 @@ import {
 import { advance } from "./payment-machine.ts";
 import { newerState } from "./rebuilt-attempt.ts";
 
-/** The version of the format in which this program writes events. */
 const VERSION = 1;
 
 /** The kinds of notes: events of an attempt that do not change its state. */
@@ -38,9 +37,7 @@ const noteKinds = [
 ] as const;
 export type NoteKind = (typeof noteKinds)[number];
 
-/**
- * The import of a sale that the supervisor knows and the journal lacked (docs/rules/17-loss.md).
- */
+/** The import of a sale that the supervisor has and the journal lacked (docs/rules/17-loss.md). */
 interface Imported {
   readonly input: "imported";
   /** The imported transaction; null in an event of an older version whose hand-off was deleted. */
@@ -52,7 +49,7 @@ interface Imported {
 
 /**
  * Something that happened to an attempt. After the write-ahead record an attempt is the list of its
- * events, and its state is their {@link fold}: an event holds just what the state machines need.
+ * events, and its state is their {@link fold}.
  */
 export type AttemptEvent =
   | WrittenEvent
@@ -67,7 +64,6 @@ interface Head {
   readonly atMs: number;
 }
 
-/** Returns the event that is stored for an input, in the current version of the event format. */
 export function eventAt<I extends Written>(atMs: number, input: I) {
   return { v: VERSION, atMs, ...input } as const;
 }
@@ -214,7 +210,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
       return { report: (detail["observation"] as Observation)?.last?.report ?? finalReport };
     }
     case REVERSAL_BEGINS: {
-      // Only a reversal without an outcome has its baseline in the state; later it is unknown.
+      // The state has the baseline of a reversal only until the reversal has an outcome.
       const kept = "sale" in final && "baseline" in final ? final.baseline : nothingKnown;
       return { baseline: detail["baseline"] ?? kept };
     }

@@ -26,8 +26,8 @@ interface Inputs {
   /** The command's end. `cancelled`: we had asked to cancel; an approval can cross this request. */
   end: { end: PaymentEnd; cancelled?: boolean };
   /**
-   * The process that ran the attempt has ended, as the next start finds out. `unwritten`: the last
-   * event that the process received may be missing on the disk (docs/design.md 1.3).
+   * The outcome was not received or not written, because the process ended or the disk failed.
+   * `unwritten`: the last event received may be missing on the disk (docs/design.md 1.3).
    */
   interrupted: { unwritten?: boolean };
   reverse: { baseline: Baseline };

@@ -47,7 +47,6 @@ export class AttemptWriter {
     this.unwritten = unwritten;
   }
 
-  /** The attempt as it was last written. */
   get attempt(): Attempt {
     return this.#attempt;
   }
@@ -82,7 +81,7 @@ export class AttemptWriter {
     this.#timer ??= clock.startTimer("heard on the wire", HEARD_WITHIN_MS, () => this.settle());
   }
 
-  /** Writes the events of {@link heard} to the disk; if this fails, the next write does. */
+  /** Writes the events of {@link heard} to the disk. The next write repeats a failed one. */
   settle(): void {
     this.#timer?.clear();
     this.#timer = undefined;
@@ -149,7 +148,6 @@ export class AttemptWriter {
   }
 }
 
-/** Returns the charged attempt's transaction, as it is handed off to the supervisor. */
 function transactionOf(
   { transactionId, request }: Attempt,
   { report, by }: ChargedState,

@@ -265,7 +265,6 @@ function checkHandOff(attempt: AuditedAttempt, report: Report): void {
   }
 }
 
-/** What checks across several attempts (of one order, or one receipt number) need of each one. */
 export type AuditedSale = Pick<AuditedAttempt, "orderId" | "transactionId" | "state">;
 
 /** Returns the faults that show only in several attempts of one order together. */

@@ -96,7 +96,6 @@ type EventTable = typeof eventTable;
 export type EventData<N extends keyof EventTable> = z.infer<EventTable[N]>;
 export type KeptName = keyof typeof keptEvents;
 
-/** An event of `GET /events` that is stored in the journal. */
 export type KeptEvent = {
   [N in KeptName]: {
     readonly id: number;
@@ -106,7 +105,6 @@ export type KeptEvent = {
   };
 }[KeptName];
 
-/** An event of `GET /events` that goes to the connected clients only and is not stored. */
 export type PassingEvent = {
   [N in keyof typeof passingEvents]: { readonly name: N; readonly data: EventData<N> };
 }[keyof typeof passingEvents];

@@ -1,7 +1,6 @@
 import { AppError, type Charged, type ErrorCode } from "../../shared/catalog/errors.ts";
 import { TerminalUnavailable, type UnavailableReason } from "../terminal/terminal.ts";
 
-/** The error of a payment that was cancelled before the terminal was asked to charge. */
 export class CancelledInTime extends Error {
   override readonly name = "CancelledInTime";
   override readonly message = "cancelled before the terminal was asked to charge";

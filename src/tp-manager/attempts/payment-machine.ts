@@ -304,7 +304,6 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
   }
 }
 
-/** The members of the terminal's answer that explain why the card was not charged. */
 type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
 
 /** Returns the outcome: "cancelled" when no goods came out, else the outcome for `reason`. */

@@ -42,7 +42,6 @@ export interface NotCharged {
   readonly error: ErrorCode;
   /** The reason as a text for people, usually in the terminal's words. */
   readonly message: string;
-  /** The result code that the terminal reported; null when the terminal reported none. */
   readonly terminalCode: string | null;
   readonly advice?: DeclineAdvice;
 }
@@ -53,7 +52,7 @@ export type Judgement =
   | "agrees"
   /** The terminal reports that the payment failed. */
   | "not-good"
-  /** The report is good but has another amount or currency, so we answer it with a refusal. */
+  /** The report is good but has another amount or currency, or it contradicts an earlier report. */
   | "disagrees"
   | "no-result";
 
@@ -73,13 +72,12 @@ export interface Goods {
   readonly decision: GoodsDecision | null;
 }
 
-/** The report of a charged sale, and how the charge became known. */
 interface Sale {
   readonly report: TransactionReport;
   readonly by: ChargedBy;
   /** The value of the issued goods in minor units, if the terminal charged another amount. */
   readonly goodsMinor?: number;
-  /** Present when an operator settled the payment; its reversal may be settled separately. */
+  /** Set when an operator settled the payment; a settlement of its reversal is not stored here. */
   readonly settled?: Settlement;
   /** Set when the sale was found after the answer "not charged" (docs/rules/19-late.md). */
   readonly late?: true;
@@ -96,9 +94,9 @@ export interface SentState extends Contradictions {
 interface Contradictions {
   /** A good report, if the terminal has sent a report of a failure after it. */
   readonly earlier?: JudgedReport;
-  /** A second sale that was reported in the payment and refused (docs/rules/20-second-sale.md). */
+  /** Another sale that was reported in the same payment (docs/rules/20-second-sale.md). */
   readonly second?: TransactionReport;
-  /** Our ACK of an earlier good report has arrived (`earlierAckArrived` in matching/facts.ts). */
+  /** Set when our ACK of an earlier good report has arrived at the terminal. */
   readonly tookBefore?: true;
 }
 
@@ -114,7 +112,6 @@ interface Settlement {
 export interface NotChargedState {
   readonly phase: "not-charged";
   readonly outcome: NotCharged;
-  /** Present when an operator found, and settled, that nothing was charged. */
   readonly settled?: Settlement;
 }
 
@@ -122,11 +119,11 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /** The reported outcome, which a probe has to confirm first (docs/rules/22-heard-end.md). */
+  /** The terminal's reported outcome, until a probe confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** The outcome answered before the terminal showed a sale (`held` in matching/facts.ts). */
+  /** The outcome that the kiosk was answered before a sale was found in the terminal's storage. */
   readonly told?: NotCharged;
-  /** Our ACK of a report may have arrived unrecorded (`ackMayHaveArrived` in matching/facts.ts). */
+  /** Set when our ACK of a report may have arrived although the journal has no record of it. */
   readonly perhapsTaken?: true;
   /** The goods of an approved two-phase sale with their decision. Missing in older attempts. */
   readonly goods?: Goods | null;
@@ -151,7 +148,6 @@ export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perh
 interface ReversedState {
   readonly phase: "reversed";
   readonly sale: Sale;
-  /** The terminal's report of the reversal. */
   readonly report: TransactionReport;
 }
 
@@ -200,7 +196,7 @@ export interface Attempt {
   readonly ticket: string;
   /** What the gateway or the bank paid back, in minor units, at the request of any system. */
   readonly returnedMinor: number;
-  /** Whether any money was paid back, even of only one copy if the gateway has the order twice. */
+  /** Whether any money was paid back, even only one of two payments if the gateway has two. */
   readonly returnedSome: boolean;
   /** The return at the gateway whose outcome is not known; no other return may begin meanwhile. */
   readonly openReturn: OpenReturn | null;
@@ -210,7 +206,7 @@ export interface Attempt {
 
 /** A sign of a wrong answer, from totals or from receipt numbers (docs/rules/18-totals.md). */
 export interface Suspicion {
-  /** What the terminal may have done, or that a receipt number after the attempt is missing. */
+  /** What the totals suggest; "number-missing": a receipt number after the attempt is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
   readonly amountMinor: number;
   /** When the contradiction was found, in epoch milliseconds. */
@@ -243,11 +239,11 @@ export interface AttemptStep {
   readonly atMs: number;
   readonly kind: string;
   readonly detail: Detail;
-  /** The members that `detail` lacks. Missing in events without a step and in older events. */
+  /** The event's members that `detail` lacks; missing in notes and in events of older versions. */
   readonly input?: Detail;
 }
 
-/** Whether a two-phase sale is approved in the journal, without a decision or outcome yet. */
+/** Whether a two-phase sale was approved and has neither a goods decision nor an outcome yet. */
 export function isApproved(state: AttemptState): boolean {
   return state.phase === "sent" && state.goods?.decision === null;
 }
@@ -284,7 +280,6 @@ export function nextReport(
   return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
 
-/** Returns a function that tests whether an attempt's state is of the given phase. */
 const isIn =
   <P extends AttemptPhase>(phase: P) =>
   (state: AttemptState): state is Extract<AttemptState, { readonly phase: P }> =>

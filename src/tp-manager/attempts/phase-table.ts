@@ -46,7 +46,6 @@ interface PhaseRow {
   readonly reversal: "begin" | "answer" | ErrorCode;
   /** What a confirm, cancel or refund call gets: the operation at the gateway, or this error. */
   readonly gateway: "begin" | ErrorCode;
-  /** The findings with which an operator can settle an attempt in this phase. */
   readonly settle: readonly Settled[];
   /**
    * Why an attempt has not ended. "running": a command may be running. "doubt": only the terminal
@@ -155,7 +154,6 @@ function variantOf(attempt: Attempt): keyof typeof variantTable | undefined {
   return isCharged(state) ? "settled charged" : "settled not-charged";
 }
 
-/** Whether money moved in an attempt, as far as is known. */
 export function chargedOf(attempt: Attempt): Charged {
   return rowOf(attempt).charged;
 }
@@ -180,7 +178,6 @@ export function isInDoubt(state: AttemptState): state is InDoubtState | Reversal
   return phaseTable[state.phase].open === "doubt";
 }
 
-/** Returns the phases whose row satisfies a condition, in the table's order. */
 export function phasesWith(has: (row: PhaseRow) => boolean): AttemptPhase[] {
   const phases = Object.keys(phaseTable) as AttemptPhase[];
   return phases.filter((phase) => has(phaseTable[phase]));

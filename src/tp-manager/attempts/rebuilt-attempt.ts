@@ -24,11 +24,11 @@ import { phaseTable } from "./phase-table.ts";
  * the journal was lost (docs/rules/17-loss.md). Members that were not stored are empty.
  */
 
-/** The warning on an archived order, whose details are gone; a page translates it by its name. */
+/** The warning on an archived order, whose details are gone. */
 export const ARCHIVED =
   "the order is in the archive: receipt, ticket, basket and customer are gone";
 
-/** The warning on an imported order, whose details are gone; a page translates it by its name. */
+/** The warning on an imported order. It is stored with the order, so this text never changes. */
 export const IMPORTED =
   "the order was taken over from the supervisor after the journal was lost: " +
   "ticket, basket and parts of the receipt are gone";
@@ -69,7 +69,6 @@ export type KeptEnd =
       readonly by: ChargedBy;
       /** The charged amount in minor units; smaller than requested if goods did not come out. */
       readonly chargedMinor: number | null;
-      /** What was paid back at the gateway, in minor units. */
       readonly returnedMinor: number;
     }
   | NotChargedState;

@@ -146,7 +146,6 @@ export function givesBack(sale: TransactionReport, report: TransactionReport): b
   return named && judgeReversal(sale, report) === "agrees";
 }
 
-/** Whether the report names another original sale, or another card, than those of this sale. */
 function namesAnother(sale: TransactionReport, report: TransactionReport): boolean {
   const { originalTrace } = report;
   const isNamed = originalTrace !== null && sale.traceNumber !== null;

@@ -150,7 +150,6 @@ class Audit {
     this.#searchTables();
   }
 
-  /** Checks each order with more than one attempt. */
   #readOrders(): void {
     const ofOrder = this.#database.prepare(texts.ofOrder);
     for (const row of this.#database.prepare(texts.ordersAgain).iterate()) {
@@ -159,7 +158,6 @@ class Audit {
     }
   }
 
-  /** Checks sales with the same receipt number and trace number as another sale. */
   #readNumbers(): void {
     const withNumbers = this.#database.prepare(texts.withNumbers);
     for (const row of this.#database.prepare(texts.numbersAgain).iterate()) {
@@ -212,7 +210,6 @@ class Audit {
     }
   }
 
-  /** Searches the texts of every column for card numbers. */
   #search(row: Row, table: string): void {
     for (const column of Object.keys(row)) {
       const value = row[column];

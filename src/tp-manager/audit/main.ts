@@ -13,7 +13,7 @@ import { openForReading } from "../../shared/store/sqlite.ts";
 import { programFile } from "../../shared/version-files.ts";
 import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
 
-/** The number of pages per copy step: all pages, because other writes between steps restart it. */
+/** The pages copied in one step: all, because a write between two steps restarts the copy. */
 const ALL_PAGES = 2 ** 30;
 
 /** The largest number of threads; more threads would only wait for the disk. */
@@ -89,7 +89,6 @@ async function assertRoom(journal: string, folder: string): Promise<void> {
   );
 }
 
-/** Audits a journal file with as many threads as the processors and the parts allow. */
 async function runAudit(path: string): Promise<AuditReport> {
   const parts = partsOf(path);
   const threads = Math.min(availableParallelism(), THREADS_MAX, parts.length);
@@ -97,7 +96,6 @@ async function runAudit(path: string): Promise<AuditReport> {
   return joined((await Promise.all(done)).flat());
 }
 
-/** Runs one thread, which checks parts until no part is left. */
 function work(path: string, parts: AuditPart[]): Promise<AuditReport[]> {
   const worker = new Worker(programFile("audit-worker"), { workerData: { path } });
   const reports: AuditReport[] = [];

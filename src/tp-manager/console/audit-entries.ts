@@ -61,7 +61,6 @@ export function keepAuditEntries(
   });
 }
 
-/** Returns the error code in an answer; null when it has none. */
 function codeIn(payload: unknown): string | null {
   if (typeof payload !== "string") return null;
   const answer = JSON.parse(payload) as [{ readonly error?: { readonly code: string } | null }];

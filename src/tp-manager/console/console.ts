@@ -47,7 +47,7 @@ function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOpti
   app.post("/session", { config: { open: "log-in" } }, async (request, reply) => {
     const { login, password } = checked(pair, request.body);
     const role = credentials.roleOf(login, password);
-    // The kiosk's login may not log in here if there is an operator's login.
+    // The kiosk's login is refused here if there is an operator's login.
     const isGood = role === "operator" || (role === "kiosk" && options.operator === undefined);
     if (role === undefined || !isGood) return await refuseLogin(options.failures, login, reply);
     app.connections.trust(request.raw.socket);

@@ -15,7 +15,6 @@ const media = [
 const policy = contentPolicy(media);
 
 interface AppFolder {
-  /** The folder of the kiosk's pages (KIOSK_APP). */
   readonly folder: string;
   /** The data folder, which has the passwords; nothing in it is served. */
   readonly dataDirectory: string;

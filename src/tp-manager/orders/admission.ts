@@ -74,7 +74,7 @@ export function assertDistinguishable(
   throw new AppError("TERMINAL_IN_DOUBT", message, { details: { orderId } });
 }
 
-/** Throws ANSWER_NOT_DELIVERED if an equal charge was never read (docs/rules/11-unread.md). */
+/** Throws ANSWER_NOT_DELIVERED if an equal sale's answer was not read (docs/rules/11-unread.md). */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
   answers: Journal["answers"],

@@ -82,7 +82,6 @@ export function errorOfAppError(error: AppError): AnswerError {
   return errorOf(error.code, error.message, error.charged, error.details);
 }
 
-/** Returns the `status` of an answer, and its `error` if it has one. */
 function outcomeOf(attempt: Attempt): {
   readonly status: PaymentStatus;
   readonly error: AnswerError | null;
@@ -177,7 +176,6 @@ export function warningsOf({ state, request, openReturn, suspicion }: Attempt): 
   return warnings;
 }
 
-/** Returns the warning whose sentence is stored with the request. */
 function ofRequest(says: string): Warning {
   if (says === IMPORTED) return { warning: "taken-over", says };
   if (says === ARCHIVED) return { warning: "archived", says };

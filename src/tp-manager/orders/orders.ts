@@ -61,7 +61,6 @@ interface OrderParts extends Pick<Journal, "attempts" | "answers" | "handOffs"> 
 
 interface RunningOrder {
   readonly request: PaymentRequest;
-  /** Resolves when the terminal has approved a two-phase sale. */
   readonly approved: Promise<Attempt>;
   readonly ended: Promise<Attempt>;
 }

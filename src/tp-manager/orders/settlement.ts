@@ -57,7 +57,6 @@ export function settleByOperator(
   return orders.result(orders.latest(orderId), false, 0);
 }
 
-/** Returns a text with the outcomes that are possible; undefined if none is possible. */
 function possibleText(settle: readonly Settled[]): string | undefined {
   const possible = settlements.filter((one) => settle.includes(findings[one]));
   if (possible.length === 0) return undefined;

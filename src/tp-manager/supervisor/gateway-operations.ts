@@ -73,7 +73,6 @@ export class GatewayOperations {
     this.openReturns = new Poll(subject, parts.clock, parts.log);
   }
 
-  /** Begins to ask the supervisor about returns without an outcome, until each has an outcome. */
   start(): void {
     const { returns, log } = this.#parts;
     for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
@@ -195,7 +194,7 @@ export class GatewayOperations {
       const reserved = { kind, amountMinor: returnMinor, transactionPublicId };
       open = this.#reserve(attempt, { operationId, ...keyed, ...reserved });
     }
-    // A refund of the whole rest has an amount too, to be compared (docs/rules/21-agree.md).
+    // A refund of the rest names an amount too: the answer must agree (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
     const request = { operationId, kind, transactionPublicId, amountMinor, exponent };
@@ -334,7 +333,6 @@ export class GatewayOperations {
     return assertDone(result.operation);
   }
 
-  /** Asks the supervisor what became of an operation whose answer was lost. */
   async #afterLostAnswer(operationId: string): Promise<OperationResult> {
     try {
       return await this.#parts.link.call("gateway-operation-end", { operationId });
@@ -376,7 +374,7 @@ export class GatewayOperations {
     if (isNews) alarmReturnedTwice(log, after);
   }
 
-  /** Notes a sum paid back that was not reserved: the supervisor's, or ours plus `addedMinor`. */
+  /** Notes in the journal what was paid back: the supervisor's sum, or ours plus `addedMinor`. */
   #note(known: Attempt, { orderReturnedMinor = 0 }: OperationResult, addedMinor = 0): void {
     const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
     const returnedMinor = Math.max(orderReturnedMinor, added);

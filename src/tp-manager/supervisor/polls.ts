@@ -32,7 +32,6 @@ export class Poll extends Retrying {
     this.#log = log;
   }
 
-  /** Begins to ask the supervisor, after one pause of {@link POLL_MS}. */
   start(): void {
     this.nudgeIn(POLL_MS);
   }

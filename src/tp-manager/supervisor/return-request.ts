@@ -28,7 +28,7 @@ export class InOrder {
   }
 }
 
-/** Returns the error for a repeated refund. null: a lost database may have had the first refund. */
+/** Returns the error for a repeated refund; null: a lost database may have had the first refund. */
 export function repeated(
   equal: Pick<
     GatewayOperation,
@@ -49,7 +49,7 @@ export function repeated(
 export type OperationResult = SupervisorAnswer<"gateway-operation">;
 export type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-/** Returns the amount to pay back by a cancel or refund. Throws REQUEST_INVALID. */
+/** Returns what a cancel or refund pays back, in minor units. Throws REQUEST_INVALID. */
 export function returnMinorOf(
   attempt: Attempt,
   kind: "cancel" | "refund",
@@ -65,9 +65,9 @@ export function returnMinorOf(
 }
 
 /**
- * Returns what an operation adds to the sum paid back in the journal; the supervisor may have lost
- * some sums. Returns 0 if the gateway has, or may have, the order more than once. An older
- * supervisor that reports no sum knows each order once.
+ * Returns by how much, in minor units, an operation raises the journal's sum of what was paid back;
+ * 0 if the gateway has, or may have, the order more than once. An older supervisor, which reports
+ * no sum, knows each order once.
  */
 export function addedBy(
   { operation, orderReturnedMinor, isThereOnce }: OperationResult,

@@ -85,9 +85,7 @@ export class StoreGuard {
     });
   }
 
-  /**
-   * Opens a journal gap, on disk when this returns. `both`: the supervisor may lack orders too.
-   */
+  /** Opens a journal gap, on disk when this returns. `both`: the supervisor can lack orders too. */
   begin(because: string, both = false): void {
     const { gaps, clock } = this.#parts;
     gaps.begin(`journal.db: ${because}`, both, clock.now());
@@ -317,7 +315,7 @@ export class StoreGuard {
     return isSign ? last.report : undefined;
   }
 
-  /** Returns whether the newest attempt was made here, so that the next sale must be ours. */
+  /** Whether the newest attempt was made at this terminal, so that its next sale must be ours. */
   #isOurTerminal({ identity }: Stored): boolean {
     const [newest] = this.#parts.records.sent();
     const known = newest?.baseline?.identity;

@@ -13,7 +13,7 @@ interface Limit {
   readonly ms: number;
   /** How many requests to the gateway the answer needs; each has its own time limit. */
   readonly gatewayRequests?: number;
-  /** Whether the member `waitMs` of the message, a waiting time, is added to the limit. */
+  /** Whether the message's own waiting time, its member `waitMs`, is added to the limit. */
   readonly plusWaitMs?: true;
 }
 

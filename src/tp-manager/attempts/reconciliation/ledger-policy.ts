@@ -38,11 +38,10 @@ export interface LedgerEntry {
   readonly delivery: DeliveryState | null;
   /** The amount handed off to the supervisor, in minor units; null: none, or archived. */
   readonly handedMinor: number | null;
-  /** What the gateway paid back, in minor units. */
   readonly returnedMinor: number;
 }
 
-/** The members that the archive stores while ends of day can be compared with the attempt. */
+/** The members that the archive stores as long as an end of day can still include the attempt. */
 export type KeptLedger = Pick<
   LedgerEntry,
   "wasSent" | "possibleMinor" | "cardName" | "receiptNumber" | "reversalReceipt" | "identity"
@@ -72,7 +71,6 @@ export function receiptNumberOf(text: string | null): number | null {
   return number >= 1 && number <= RECEIPT_MAX ? number : null;
 }
 
-/** Returns the receipt number that a terminal gives after this one. */
 export function nextReceipt(number: number): number {
   return (number % RECEIPT_MAX) + 1;
 }
@@ -107,9 +105,9 @@ export function missingBetween(
 }
 
 /**
- * A missing receipt number proves something only if at least this many uncharged payments lay
- * between earlier sales without a gap. Some terminals also number declines, cancelled payments and
- * their own receipts; only a terminal that has shown to number just sales and reversals is judged.
+ * The number of uncharged payments between sales without a gap after which a terminal is known to
+ * number only sales and reversals. Some terminals also number declines, cancelled payments and
+ * their own receipts, so that a missing number proves nothing there.
  */
 const UNCHARGED_MIN = 3;
 /** How many attempts before a sale are read to learn how the terminal numbers its receipts. */
@@ -168,12 +166,11 @@ function isNumbered({ chargedMinor, receiptNumber }: LedgerEntry): boolean {
   return chargedMinor !== null && receiptNumberOf(receiptNumber) !== null;
 }
 
-/** Whether the payment command was sent to the terminal and no charge is known. */
 function isUncharged({ wasSent, chargedMinor }: LedgerEntry): boolean {
   return wasSent && chargedMinor === null;
 }
 
-/** How many wrong answers may together explain a difference; more match only by coincidence. */
+/** How many wrong answers together may explain a difference; more would match by coincidence. */
 const sizes = [1, 2, 3];
 /** Only this many of the newest orders are searched for sets of three, and for sets of two. */
 const TRIPLES_AMONG = 60;

@@ -113,7 +113,6 @@ function verdict(
     /** The terminal's own figures. The count is null if the terminal reported no count of sales. */
     terminal: { count, sumMinor },
     journal: { count: charged.length, sumMinor: journalMinor },
-    /** The terminal's sum minus the journal's, in minor units. */
     differenceMinor,
   };
   if (differenceMinor === 0) {
@@ -168,7 +167,7 @@ function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEn
       .flatMap(numbersOf);
     lastNumber = receiptNumberOf(totals?.receiptTo ?? null) ?? greatest(lastNumber, numbers);
     const after = lastNumber === null ? null : nextReceipt(lastNumber);
-    // A terminal whose numbers began with 1 at two ends of day restarts them after each of them.
+    // A terminal whose numbers began with 1 at two ends of day begins with 1 after each of them.
     const restarts = receiptNumberOf(totals?.receiptFrom ?? null) === 1;
     return { id, joins: (from: number) => from === after || (restarts && from === 1) };
   });
@@ -229,7 +228,7 @@ function withGaps(
   });
 }
 
-/** Returns for each attempt the receipt number of the last sale before it, at first `first`. */
+/** Returns for each attempt the receipt number of the last sale before it, or `first` if none. */
 function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (number | null)[] {
   let last = first;
   return entries.map(({ receiptNumber }) => {
@@ -252,7 +251,6 @@ export function compareDeliveries(entries: readonly LedgerEntry[]) {
   };
 }
 
-/** Returns how much of the charged sales in one currency was sent to the gateway. */
 function sumsOf(sales: readonly LedgerEntry[], currency: string) {
   const mine = sales.filter((entry) => entry.currency === currency);
   const those = (...states: readonly LedgerEntry["delivery"][]) =>
