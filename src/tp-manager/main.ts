@@ -302,10 +302,6 @@ function setUpOf({ config, clock, log, requestStop }: ProgramContext) {
   };
 }
 
-/**
- * Begins to store the supervisor's alarms, and to raise the alarms of the conditions that
- * tp-manager finds: at the terminal, in the journal and at the link to the supervisor.
- */
 function startAlarms(
   context: ProgramContext,
   { journal, supervisor, hub }: House,

@@ -19,7 +19,6 @@ export interface ArbiterSettings {
   readonly stopPatienceMs: number;
   /** The pause between two probes of the terminal's storage; equal results together are a proof. */
   readonly confirmAfterMs: number;
-  /** How long `POST /reset` waits before it answers that the terminal is still restarting. */
   readonly resetLimitMs: number;
   readonly telecollectionLimitMs: number;
   /** The setting TERMINAL_SHARED: the terminal's totals also include the sales of another till. */
@@ -58,12 +57,8 @@ export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
  * copy may lack sales (docs/rules/17-loss.md).
  */
 interface ArbiterGuard {
-  /** Resolves when the supervisor's orders are imported into the journal; undefined: not needed. */
   whole(signal: AbortSignal): Promise<void> | undefined;
-  /** Stores a sale of no known order. Returns whether it proves that the journal lost data. */
   noteSale(now: Stored): boolean;
-  /** Stores the terminal's last transaction, unless the journal already knows this transaction. */
   keepLast(now: Stored): void;
-  /** The open journal gap (the journal may lack payments); undefined when the journal is whole. */
   readonly open: JournalGap | undefined;
 }

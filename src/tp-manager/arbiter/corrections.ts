@@ -48,11 +48,10 @@ export const chargedBy = (proof: Proof) => ({
 });
 
 /**
- * Marks a sale as reversed when the terminal has stored a reversal of the sale that no command of
- * ours requested: the terminal reversed the sale after it had refused to, or a person reversed it
- * at the terminal's keys (docs/rules/16-fresh.md). If the sale stayed charged, the gateway would
- * refund the money a second time. Call this only after two probes have shown the reversal. Returns
- * the id of the sale's order; undefined: no sale is certain. Throws when the journal fails.
+ * Marks a sale as reversed after two probes have shown its reversal in the terminal's storage,
+ * although no command of ours requested the reversal (docs/rules/16-fresh.md). If the sale stayed
+ * charged, the gateway could refund the money a second time. Returns the id of the sale's order;
+ * undefined: no sale is certain. Throws when the journal fails.
  */
 export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
   const attempt = givenBack(now, parts);

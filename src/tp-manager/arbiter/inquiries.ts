@@ -71,10 +71,7 @@ export class Inquiries {
   readonly #open = new Map<string, Open>();
   readonly #abort = new AbortController();
   readonly #unsubscribe: () => void;
-  /**
-   * Whether {@link #run} is active. The promise of the run cannot show this: a run without
-   * questions ends before its promise is stored.
-   */
+  /** Whether {@link #run} is active; a run without questions ends before `#runner` is set. */
   #isRunning = false;
   #runner: Promise<void> | undefined;
   #wake: (() => void) | undefined;
@@ -348,9 +345,6 @@ const givenUp = ({ orderId }: Question, because: string): Conclusion => ({
   because,
 });
 
-/**
- * Returns since when (monotonic ms) consecutive probes have shown the same transaction as this one;
- * undefined when the previous probe showed another transaction.
- */
+/** Returns since when (monotonic ms) probes have shown this transaction; undefined: first now. */
 const unchangedSinceMs = ({ earlier }: Open, { last }: Probe): number | undefined =>
   earlier !== null && isUnchanged(earlier.last, last) ? earlier.sinceMs : undefined;

@@ -208,10 +208,7 @@ export class OneWay {
     return storage(() => attempts.latest(end.request.orderId) ?? end, "unknown");
   }
 
-  /**
-   * Writes what follows from a late result for its attempt. Returns false when nothing follows,
-   * because the attempt awaits no result of a sale.
-   */
+  /** Writes what follows from a late result. Returns false if the attempt awaits no such result. */
   #follow(attempt: Attempt, received: TransactionReport, because: string): boolean {
     const { state, request, transactionId } = attempt;
     // A result that carries its attempt's reference can lack the amount and the currency.
@@ -245,7 +242,6 @@ export class OneWay {
     return true;
   }
 
-  /** Lets the late result decide whether the attempt is charged, not charged, or still in doubt. */
   #settleInDoubt(
     writer: AttemptWriter,
     report: TransactionReport,

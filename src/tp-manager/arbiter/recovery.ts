@@ -166,10 +166,7 @@ export class Recovery {
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
   }
 
-  /**
-   * Writes the outcome that could not be written before, even if an earlier call wrote a part of
-   * it. Returns the attempt if it is in doubt.
-   */
+  /** Writes an outcome that could not be written before. Returns the attempt if it is in doubt. */
   #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
     if (inDoubtStateOf(attempt)) return this.#parts.oneWay?.endStored(attempt) ?? attempt;
     return isRunning(attempt.state) ? this.#interrupt(attempt, unwritten) : undefined;

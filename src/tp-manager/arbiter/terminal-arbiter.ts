@@ -51,10 +51,7 @@ export class TerminalArbiter {
   readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
   /** The terminal's last status, for people. Asking for the status needs no lease. */
   readonly lastAnswer: Pick<LastAnswer, "ask" | "kept">;
-  /**
-   * What a one-way terminal has shown, and the orders with which its results could be confused;
-   * undefined: the terminal is not a one-way terminal.
-   */
+  /** What is known about a one-way terminal; undefined: the terminal answers queries. */
   readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned"> | undefined;
   readonly recovery: Pick<Recovery, "recover">;
   readonly unmatched: Pick<Unmatched, "lateReport">;

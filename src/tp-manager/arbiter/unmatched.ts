@@ -75,8 +75,8 @@ export class Unmatched {
   }
 
   /**
-   * Uses a probe made for another question: if an order that was answered as not charged is a
-   * candidate for the stored sale, the order becomes unknown; if all but one fact agree, the alarm
+   * Uses a probe that was made for another question. If an order that was answered as not charged
+   * may have made the stored sale, the order becomes unknown; if only one fact disagrees, an alarm
    * names the order. Throws only for a fault of the program.
    */
   probed(probe: Probe): void {
@@ -277,10 +277,7 @@ export class Unmatched {
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
 
-  /**
-   * Returns what the journal knows about the transaction. When the journal cannot be read, returns
-   * no facts, so that the alarm is raised all the same.
-   */
+  /** Returns what the journal knows about the transaction; no facts if it cannot be read. */
   #known(row: UnmatchedRow, probe: Probe): Known {
     const { matcher } = this.#parts;
     const unread = { soldSince: true, closedSince: true, holds: matcher.assumptions };
@@ -307,10 +304,7 @@ function probesIn<T extends Pick<Probe, "last">>(probe: T): T[] {
   return [...also, probe];
 }
 
-/**
- * Returns the probe with the report as the terminal's last transaction, if the terminal's answer
- * contains the report; otherwise returns the probe unchanged.
- */
+/** Returns the probe with `report` as its last transaction, if the answer contains `report`. */
 function probeWith<T extends Pick<Probe, "last">>(report: TransactionReport, probe: T): T {
   const isIt = ({ last }: T): boolean =>
     last.kind === "transaction" && compareReports(last.report, report) === "same";

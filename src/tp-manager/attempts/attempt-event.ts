@@ -47,15 +47,11 @@ interface Imported {
   readonly returnedMinor: number;
 }
 
-/**
- * Something that happened to an attempt. After the write-ahead record an attempt is the list of its
- * events, and its state is their {@link fold}.
- */
+/** Something that happened to an attempt, whose state is the {@link fold} of its events. */
 export type AttemptEvent =
   | WrittenEvent
   | (Head & { readonly input: "note"; readonly kind: NoteKind; readonly detail: Detail });
 
-/** An event that can change its attempt's state, as opposed to a note. */
 export type WrittenEvent = Head & Written;
 type Written = AttemptInput | Imported;
 

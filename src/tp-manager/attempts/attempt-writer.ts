@@ -33,10 +33,7 @@ interface WriterParts {
  */
 export class AttemptWriter {
   readonly #parts: WriterParts;
-  /**
-   * Events that were received on the wire and are not on disk yet (see {@link heard}). All writers
-   * of one command share this list.
-   */
+  /** Events received on the wire, not on disk yet. All writers of one command share this list. */
   readonly unwritten: WrittenEvent[];
   #attempt: Attempt;
   #timer: Timer | undefined;

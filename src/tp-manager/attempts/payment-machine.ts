@@ -273,7 +273,6 @@ function completed(state: SentState): AttemptState {
   }
 }
 
-/** Whether only a part of the goods came out, and the terminal reported exactly its value. */
 function isPart({ decision }: Goods, { report }: JudgedReport): boolean {
   return decision?.goods === "partly-issued" && report.amountMinor === decision.amountMinor;
 }
@@ -306,7 +305,6 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
 
 type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
 
-/** Returns the outcome: "cancelled" when no goods came out, else the outcome for `reason`. */
 function withheldOr(goods: Goods | null, reason: AbortReason | null, said: Said): NotCharged {
   if (!isWithheld(goods)) return notCharged(reason, said);
   const message = goods?.decision

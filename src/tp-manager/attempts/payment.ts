@@ -36,7 +36,6 @@ export interface Echo {
   readonly customData?: unknown;
 }
 
-/** The outcome of an attempt that charged nothing. */
 export interface NotCharged {
   readonly status: "declined" | "cancelled" | "failed";
   readonly error: ErrorCode;

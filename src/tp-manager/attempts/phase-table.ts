@@ -36,7 +36,6 @@ export type Settled = "charged" | "not-charged" | "reversed";
 
 /** The facts about an order whose newest attempt is in a phase (docs/design.md 1.4). */
 interface PhaseRow {
-  /** Whether money moved for the order, as far as is known. */
   readonly charged: Charged;
   /** The status in answers. "as ended": Declined, Cancelled or Failed, by the attempt's outcome. */
   readonly status: PaymentStatus | "as ended";
@@ -59,7 +58,6 @@ interface PhaseRow {
   readonly archive: "nothing" | "delivery" | "withdrawal" | "never";
 }
 
-/** The columns of the phases in which a command may be running at the terminal. */
 const running = {
   charged: "unknown",
   status: "Unknown",
@@ -73,10 +71,7 @@ const running = {
 /** The columns of a phase in which the attempt has ended, so that no operator settles it. */
 const ended = { settle: [], open: null } as const;
 
-/**
- * The facts about each phase, in one table for the programs and for the journal's SQL. The state
- * machines define which phases follow a phase.
- */
+/** The facts about each phase, in one table for the programs and for the journal's SQL. */
 export const phaseTable = {
   sent: running,
   charged: {
@@ -168,7 +163,6 @@ export function chargedMinorOf(attempt: Attempt): number | null {
   return isNotCharged(state) ? 0 : (saleOf(state)?.report.amountMinor ?? null);
 }
 
-/** Whether a command of the attempt may be running at the terminal. */
 export function isRunning(state: AttemptState): state is SentState | ReversingState {
   return phaseTable[state.phase].open === "running";
 }

@@ -109,10 +109,7 @@ export class AfterSale {
     throw decided(attempt);
   }
 
-  /**
-   * Returns the sale to reverse. Called only when this reversal has the terminal, because an
-   * earlier call may have reversed the sale meanwhile.
-   */
+  /** Returns the sale to reverse. Reads the order anew: an earlier call may have reversed it. */
   #reversible(orderId: string, now: Stored): SaleToReverse {
     const attempt = this.#parts.orders.latest(orderId);
     this.#assertReversible(attempt);

@@ -114,7 +114,6 @@ const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Fai
 /** A warning in an answer (docs/design.md 5.10), with its figures for a page that translates it. */
 export interface Warning {
   readonly warning: (typeof warningNames)[number];
-  /** The warning as the sentence that stands in the answer's `warnings`. */
   readonly says: string;
   readonly amountMinor?: number;
   /** The time that the sentence names, in epoch milliseconds. */

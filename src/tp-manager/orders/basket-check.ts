@@ -6,8 +6,8 @@ export const BASKET_NOT_FORWARDED = "basket not forwarded";
 
 /**
  * Returns the lines of a basket for the gateway (docs/design.md 5.7, 12.3): one cart object or an
- * array of cart objects, types good, discount and fee, total = unit price × quantity − discount,
- * totals adding up to the amount. Any other basket gives an empty cart.
+ * array of them, of the types good, discount and fee. Each total is unit price × quantity −
+ * discount, and the totals add up to the amount. Any other basket gives an empty cart.
  */
 export function cartOf(
   basket: unknown,

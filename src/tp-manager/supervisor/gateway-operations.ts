@@ -276,7 +276,6 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns the attempt of a transaction, even of an archived one. */
   #attemptOf(of: Pick<Resolved, "transactionId" | "orderId">): Attempt | undefined {
     const { transactionId, orderId } = of;
     if (transactionId === null || orderId === null) return undefined;

@@ -258,9 +258,9 @@ export class HandOff {
   }
 
   /**
-   * Resolves when the supervisor has stored the transaction. The value is the state after its first
-   * send, if a caller waits for it or an earlier process may have answered it as sent. Otherwise,
-   * and with a supervisor of an older version, the value is undefined.
+   * Resolves when the supervisor has stored the transaction, with its state after the first send to
+   * the gateway; undefined if nobody waits for this state, or from a supervisor of an older
+   * version.
    */
   async #storeThere(
     transaction: Transaction,
