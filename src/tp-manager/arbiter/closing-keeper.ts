@@ -22,7 +22,7 @@ const CHECK_MS = 5_000;
  * this wait (docs/zvt.md 5.3).
  */
 const QUIET_MS = 300_000;
-/** The shortest and the longest pause between two demanded ends of day; each doubles the next. */
+/** The shortest and the longest pause between two demanded ends of day; each is twice the last. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
 /** For how long a demanded end of day counts when the pause before the next one is doubled. */

@@ -93,7 +93,7 @@ function isGivenBack(
   }
   if (!givesBack(state.report, reversal)) return false;
   if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
-  // A sale is not certain if the journal lost data after it: trace numbers may have restarted.
+  // If the journal lost data since this sale, its trace number may name another sale by now.
   if (parts.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
   return freshnessOf(sold, now, parts).freshness === "reversed";

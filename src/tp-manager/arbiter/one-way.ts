@@ -67,7 +67,7 @@ export class OneWay {
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /** Returns the report with what in it contradicts the request or an earlier result. */
+  /** Returns the report with the list of what contradicts the request or an earlier result. */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
     return contradicting(report, this.learned, before);
@@ -141,7 +141,7 @@ export class OneWay {
         return true;
       }
       const attempt = answer.answer === "one" ? answer.candidate.attempt : undefined;
-      // A late result is not stored while its attempt's payment runs and has no written outcome.
+      // The result waits: its attempt's payment still runs, and its outcome is not written yet.
       if (attempt && isPaying(attempt.state)) return false;
       const because = answer.answer === "one" ? textOfProof(answer.proof) : "";
       if (attempt && this.#follow(attempt, report, because)) this.learn(report);

@@ -21,7 +21,7 @@ import {
 import { Unmatched } from "./unmatched.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** The members of {@link TerminalLease} that other folders get; none reaches the terminal. */
+/** The members of {@link TerminalLease} for other folders; none gives access to the terminal. */
 const ofLease = [
   "current",
   "closed",

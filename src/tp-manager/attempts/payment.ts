@@ -89,7 +89,7 @@ export interface SentState extends Contradictions {
   readonly goods: Goods | null;
 }
 
-/** Earlier reports of the command, each only present if it contradicts another report. */
+/** What is known of earlier reports of the command if the terminal sent several. */
 interface Contradictions {
   /** A good report, if the terminal has sent a report of a failure after it. */
   readonly earlier?: JudgedReport;
@@ -120,7 +120,7 @@ export interface InDoubtState extends Contradictions {
   readonly last: JudgedReport | null;
   /** The terminal's reported outcome, until a probe confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** The outcome that the kiosk was answered before a sale was found in the terminal's storage. */
+  /** The outcome answered to the kiosk before a sale was found in the terminal's storage. */
   readonly told?: NotCharged;
   /** Set when our ACK of a report may have arrived although the journal has no record of it. */
   readonly perhapsTaken?: true;

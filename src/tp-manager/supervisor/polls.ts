@@ -9,7 +9,7 @@ import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const POLL_MS = 5_000;
-/** The largest number of deliveries in one round of questions; older deliveries wait. */
+/** The largest number of deliveries asked about in one round; older deliveries wait. */
 const DELIVERIES_MAX = 50;
 const RETURNS_PAGE = 100;
 

@@ -6,7 +6,7 @@ import type { ResyncPage, ResyncRows } from "../journal/hand-off-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
-/** The pause between two checks whether the journal is whole, which the resync's end requires. */
+/** The pause between two checks whether the journal is whole; no resync ends before it is. */
 const WHOLE_CHECK_MS = 30_000;
 
 /**

@@ -105,9 +105,9 @@ export function missingBetween(
 }
 
 /**
- * The number of uncharged payments between sales without a gap after which a terminal is known to
- * number only sales and reversals. Some terminals also number declines, cancelled payments and
- * their own receipts, so that a missing number proves nothing there.
+ * How many uncharged payments, with no receipt number missing around them, show that a terminal
+ * numbers only sales and reversals. Some terminals also number declines, cancelled payments and
+ * their own receipts: there a missing number proves nothing.
  */
 const UNCHARGED_MIN = 3;
 /** How many attempts before a sale are read to learn how the terminal numbers its receipts. */
@@ -172,7 +172,7 @@ function isUncharged({ wasSent, chargedMinor }: LedgerEntry): boolean {
 
 /** How many wrong answers together may explain a difference; more would match by coincidence. */
 const sizes = [1, 2, 3];
-/** Only this many of the newest orders are searched for sets of three, and for sets of two. */
+/** How many of the newest orders are combined in threes and in twos to explain a difference. */
 const TRIPLES_AMONG = 60;
 const PAIRS_AMONG = 500;
 const NAMED_MAX = 20;
