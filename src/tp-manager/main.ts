@@ -156,7 +156,7 @@ function checkStore({ dataDirectory }: Installation): void {
   journal.close();
 }
 
-/** Returns the trial of a new version (probation), also as `ongoing` if it is on at the start. */
+/** Returns the probation, the trial of a new version; `ongoing` is set if it is on at the start. */
 function probationOf(context: ProgramContext) {
   const { installation, clock, log } = context;
   const probation = ownedBy(context)("probation", new Probation(installation.dataDirectory, clock));

@@ -31,7 +31,7 @@ const RECENT_MS = 6 * 3_600_000;
 const PAYMENTS_CHECKED = 50;
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** The errors of an end of day that raise no alarm: they pass, or raised another alarm already. */
+/** The errors of an end of day without an alarm: they pass by themselves, or raised one already. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**

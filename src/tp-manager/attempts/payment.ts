@@ -195,7 +195,9 @@ export interface Attempt {
   readonly ticket: string;
   /** What the gateway or the bank paid back, in minor units, at the request of any system. */
   readonly returnedMinor: number;
-  /** Whether any money was paid back, even only one of two payments if the gateway has two. */
+  /**
+   * Whether any money was paid back, even for only one of two copies of the order at the gateway.
+   */
   readonly returnedSome: boolean;
   /** The return at the gateway whose outcome is not known; no other return may begin meanwhile. */
   readonly openReturn: OpenReturn | null;
@@ -205,7 +207,7 @@ export interface Attempt {
 
 /** A sign of a wrong answer, from totals or from receipt numbers (docs/rules/18-totals.md). */
 export interface Suspicion {
-  /** What the totals suggest; "number-missing": a receipt number after the attempt is missing. */
+  /** What the totals suggest, or that a receipt number after the attempt is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
   readonly amountMinor: number;
   /** When the contradiction was found, in epoch milliseconds. */

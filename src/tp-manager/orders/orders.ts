@@ -365,7 +365,7 @@ function asUnknown(why: AppError): AppError {
   return new AppError("STORES_DISAGREE", message, { cause: why });
 }
 
-/** Runs `read`; if it fails, the answer is that the order is unknown (docs/rules/10-charged.md). */
+/** Runs `read`; a failure throws STORAGE_FAILED, charged "unknown" (docs/rules/10-charged.md). */
 function reading<T>(read: () => T): T {
   return storage(read, "unknown");
 }

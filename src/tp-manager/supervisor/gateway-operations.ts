@@ -176,7 +176,7 @@ export class GatewayOperations {
     const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
     if (kind !== "confirm") {
-      // An order of another system was not paid at our terminal: only the gateway can return it.
+      // An order of another system was not paid at our terminal: only the gateway can pay it back.
       const returnedBy = where.orderId === null ? "gateway" : "anybody";
       this.#parts.guard.assertNotReturned(attempt, returnedBy);
     }
@@ -388,7 +388,7 @@ export class GatewayOperations {
   }
 }
 
-/** Settles like `work`. An error gets the id of the order of the gateway's transaction. */
+/** Settles like `work`, but adds the order's id to an error. */
 async function aboutOrder<T>(
   { orderId }: Pick<Resolved, "orderId">,
   work: () => Promise<T>,

@@ -17,7 +17,7 @@ export const PARKED_MS = 3_600_000;
 /** After so many successive failures the supervisor counts as at fault, not the transactions. */
 const FAILURES_MAX = 3;
 
-/** How long a kiosk's answer waits for a delivery that may have been answered as sent before. */
+/** How long an answer waits for a delivery that an earlier answer may have reported as sent. */
 const ANSWERED_WAIT_MS = 3_000;
 
 /** A caller that waits until a transaction is handed off to the supervisor. */

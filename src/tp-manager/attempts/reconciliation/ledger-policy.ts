@@ -36,7 +36,7 @@ export interface LedgerEntry {
   readonly identity: TerminalIdentity | null;
   /** The transaction's state at the gateway; null when the attempt was never handed off. */
   readonly delivery: DeliveryState | null;
-  /** The amount handed off to the supervisor, in minor units; null: none, or archived. */
+  /** The amount handed off to the supervisor, in minor units; null: no hand-off, or archived. */
   readonly handedMinor: number | null;
   readonly returnedMinor: number;
 }

@@ -154,8 +154,8 @@ function comparedEntries(
 }
 
 /**
- * Returns the earlier ends of day after which the sales of this one may begin, newest first, each
- * with its last receipt number: as reported, or else that of the last known sale before it.
+ * Returns for each earlier end of day, newest first, whether sales can follow it that begin with a
+ * receipt number: by its last number as reported, or else by that of the last known sale before it.
  */
 function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;

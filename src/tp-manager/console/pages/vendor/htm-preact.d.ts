@@ -1,4 +1,4 @@
-/** As much of `htm/preact/standalone.module.js` as the pages use. */
+/** The types of what the pages use of `htm/preact/standalone.module.js`. */
 export type Child = unknown;
 export function html(strings: TemplateStringsArray, ...values: unknown[]): Child;
 export function render(tree: Child, parent: Element): void;

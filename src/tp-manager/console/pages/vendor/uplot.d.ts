@@ -1,2 +1,2 @@
-/** `uplot/dist/uPlot.esm.js` as the package describes it. */
+/** The types of `uplot/dist/uPlot.esm.js` are those of its package. */
 export { default } from "uplot";
