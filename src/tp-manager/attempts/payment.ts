@@ -195,9 +195,7 @@ export interface Attempt {
   readonly ticket: string;
   /** What the gateway or the bank paid back, in minor units, at the request of any system. */
   readonly returnedMinor: number;
-  /**
-   * Whether any money was paid back, even for only one of two copies of the order at the gateway.
-   */
+  /** Whether any money was paid back, even for only one of two copies that the gateway has. */
   readonly returnedSome: boolean;
   /** The return at the gateway whose outcome is not known; no other return may begin meanwhile. */
   readonly openReturn: OpenReturn | null;

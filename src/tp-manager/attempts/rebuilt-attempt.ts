@@ -62,7 +62,6 @@ function soldState(
   return isReversed ? { phase: "reversed", sale, report: reversal } : { phase: "charged", ...sale };
 }
 
-/** What the archive stores of an attempt's outcome. */
 export type KeptEnd =
   | {
       readonly phase: "charged" | "reversed";

@@ -30,9 +30,7 @@ export interface LedgerEntry {
   readonly exponent: number;
   readonly cardName: string | null;
   readonly receiptNumber: string | null;
-  /** The receipt number of the sale's reversal at the terminal. */
   readonly reversalReceipt: string | null;
-  /** The identity of the terminal; null where it is no longer known. */
   readonly identity: TerminalIdentity | null;
   /** The transaction's state at the gateway; null when the attempt was never handed off. */
   readonly delivery: DeliveryState | null;
