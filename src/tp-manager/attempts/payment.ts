@@ -120,7 +120,7 @@ export interface InDoubtState extends Contradictions {
   readonly last: JudgedReport | null;
   /** The terminal's reported outcome, until a probe confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** The outcome answered to the kiosk before a sale was found in the terminal's storage. */
+  /** The outcome answered to the kiosk before the terminal stored or reported a sale after all. */
   readonly told?: NotCharged;
   /** Set when our ACK of a report may have arrived although the journal has no record of it. */
   readonly perhapsTaken?: true;
