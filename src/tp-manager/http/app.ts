@@ -26,7 +26,6 @@ declare module "fastify" {
     call?: AnyCall;
   }
   interface FastifyInstance {
-    /** The connections of every address that the server listens on. */
     connections: Connections;
     limits: ServerLimits;
   }
@@ -41,7 +40,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Returns a server that reads bodies and answers errors as the API does, and checks no login. */
+/** Returns a server that reads bodies and answers errors like the API, but checks no login. */
 export function createInstance(
   { orders, log }: Pick<ApiOptions, "orders" | "log">,
   limits: ServerLimits,
@@ -50,7 +49,7 @@ export function createInstance(
   const app: FastifyInstance = fastify({
     bodyLimit: BODY_BYTES_MAX,
     routerOptions: { maxParamLength: PATH_PARAMETER_MAX },
-    // By itself fastify answers HEAD by running the GET, which may change something.
+    // Fastify would answer HEAD by running the handler of GET, which may change something.
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
     http: limits.http,
@@ -77,10 +76,7 @@ export function createInstance(
   return app;
 }
 
-/**
- * Opens every call of the API below `prefix`, with event streams that end with the server; other
- * requests get an error with a hint.
- */
+/** Adds every call of the API to the server, below `prefix`. Any other request gets an error. */
 export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""): void {
   const events = eventStreams(options.monitor, options.clock, options.log);
   app.addHook("preClose", (done) => {
@@ -123,7 +119,7 @@ function countAnswers(app: FastifyInstance, { metrics }: Monitor): void {
   });
 }
 
-/** The pattern and the methods of each path: a path with another method is answered 405. */
+/** The paths of the API with their methods: a known path with another method is answered 405. */
 const forms = calls.flatMap((record) =>
   pathsOf(record).map((path) => ({
     form: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
@@ -131,13 +127,12 @@ const forms = calls.flatMap((record) =>
   })),
 );
 
-/** Returns the methods of a path; an empty list when there is no such call. */
 function allowedMethods(url: string): string[] {
   const path = url.split("?")[0] ?? "";
   return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
 }
 
-/** Returns the order id in a payment's path, even with a slash, which should have been encoded. */
+/** Returns the order id in the path of a payment, even an id whose slash was not encoded. */
 function orderIn(url: string): string | undefined {
   const named = /^\/payment\/([^?]+)/.exec(url)?.[1];
   try {
@@ -147,7 +142,7 @@ function orderIn(url: string): string | undefined {
   }
 }
 
-/** Returns a hint if a path differs from a call's path in case or slashes only, else undefined. */
+/** Returns a hint if a path only differs from a call in upper case or slashes, else undefined. */
 function hintFor(url: string): string | undefined {
   const path = url.split("?")[0] ?? "";
   const known = path

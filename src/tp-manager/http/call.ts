@@ -23,28 +23,22 @@ import type { Monitor } from "./status/monitor.ts";
 export type Method = "GET" | "POST";
 type Role = "kiosk" | "operator";
 
-/** The members that a path names in braces. */
 type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & ParamsOf<Rest>
   : unknown;
 
 /**
- * One call of the local API. Routing, `Allow`, roles, the rule about a browser's address bar and
- * validation derive from this record, and so do the OpenAPI document and docs/reference.md, with
- * the texts of openapi/document-en.json and the examples of openapi/examples.json.
+ * One call of the local API. Routing, roles and validation derive from this record, and so do
+ * openapi.json and docs/reference.md (texts: openapi/document-en.json).
  */
 interface CallRecord<Path extends string, Body, Query, Answer> {
-  /** The path as OpenAPI writes it: `/payment/{orderId}`. */
   readonly path: Path;
   readonly alias?: string;
   /** The former path of a renamed call, which still works and is deprecated. */
   readonly formerPath?: string;
   /** The methods of the call; missing: GET for a call that reads, else POST. */
   readonly methods?: readonly Method[];
-  /**
-   * true: the call's GET changes nothing, so it has HEAD and may be made from a browser's address
-   * bar. A GET without this member may change something.
-   */
+  /** true: the call's GET changes nothing; it has HEAD and works from a browser's address bar. */
   readonly reads?: true;
   /** true: the answer is a stream that lasts until its reader leaves, so the call has no HEAD. */
   readonly streams?: true;
@@ -53,11 +47,11 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
    * nobody may make the call without OPERATOR_LOGIN.
    */
   readonly role?: "operator" | "own-operator";
-  /** What `id` in the path names: a transaction of this installation; missing: an order. */
+  /** "transaction": `{id}` in the path is the id of an attempt. Missing: it is an order id. */
   readonly idOf?: "transaction";
-  /** The member that may hold a gateway's transaction id, by which the order is looked up. */
+  /** The parameter or member that may name the order by its transaction id at the gateway. */
   readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
-  /** Returns the order ids that a body, maybe unchecked, has in other members than `orderId`. */
+  /** Returns the order ids in members other than `orderId`; the body may be unchecked. */
   readonly ordersOf?: (body: unknown) => readonly string[];
   /** The schema of the path's parameters; a parameter that is missing here may be any text. */
   readonly params?: z.ZodObject;
@@ -66,31 +60,27 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly body?: z.ZodType<Body>;
   /** true: the handler validates the body itself, because it reports all faults at once. */
   readonly readsBody?: true;
-  /** true: the call works during the probation of a new version, although it changes something. */
+  /** true: the call is allowed while a new version is on trial, although it changes something. */
   readonly whileUpdating?: true;
-  /** true: the call answers a payment, so its refusals have the members that every payment has. */
+  /** true: the answer has the members of a payment, also when the call is refused. */
   readonly answersPayment?: true;
   /** Returns what openapi.json says of the call; only its generator and tests call this. */
   document(known: Known): Documented<Answer>;
-  /** Carries the call out. Returns the answer's object, or the reply if it has sent an answer. */
+  /** Carries out the call. Returns the answer, or the reply if the handler has sent it already. */
   handle(
     call: Call<Path, Body, Query>,
     at: CallContext,
   ): Handled<Answer> | Promise<Handled<Answer>>;
 }
 
-/**
- * What openapi.json says of a call, apart from its input. Its texts are in
- * openapi/document-en.json, the examples of its body and answer in openapi/examples.json.
- */
+/** What openapi.json says about the answer of a call; its texts and examples are in openapi/. */
 export interface Documented<Answer = unknown> {
   /** The schema of the answer; if the answer is a list, the schema of one element. */
   readonly answer: z.ZodType<unknown, Answer>;
-  /** true: the answer is a list of any length instead of one object. */
   readonly list?: true;
   /** The statuses other than 200 that the answer may have. */
   readonly also?: readonly number[];
-  /** The media type and description of an answer that is not the usual JSON list of one object. */
+  /** The media type of an answer that is not the usual JSON list of one object. */
   readonly type?: string;
   readonly description?: string;
   /** The error codes of this call; the generator adds those of every call. */
@@ -112,7 +102,7 @@ export interface CallContext {
   readonly auditEntries: AuditEntryRows;
   readonly acknowledged: AcknowledgedRows;
   readonly days: DayRows;
-  /** The hours' counts of readiness and waiting transactions, those not written yet included. */
+  /** Reads for each hour how long payments were possible, with the hour that still runs. */
   readonly hours: Pick<HourWatch, "hours">;
   readonly defaultCurrency: string;
   /** Whether OPERATOR_LOGIN is set. */
@@ -126,7 +116,6 @@ export interface CallContext {
 interface Call<Path extends string, Body, Query> {
   readonly params: ParamsOf<Path>;
   readonly query: Query;
-  /** The headers that the call has a schema for. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Body;
   readonly request: FastifyRequest;
@@ -148,7 +137,7 @@ export type AnyCall = CallRecord<string, unknown, unknown, object> & {
   readonly methods: readonly Method[];
 };
 
-/** Returns the record of a call, with the types of its parts inferred for its handler. */
+/** Returns the record of a call with its methods; the types in its handler are inferred. */
 export function call<const Path extends string, Body, Query, Answer>(
   record: CallRecord<Path, Body, Query, Answer>,
 ): AnyCall {
@@ -200,7 +189,7 @@ export async function carryOut(
   return send(reply, reply.statusCode, ...(Array.isArray(answer) ? answer : [answer]));
 }
 
-/** Returns whether a role may make a call (docs/design.md 5.14). */
+/** Whether a role may make a call (docs/design.md 5.14). */
 export function mayCall({ role }: AnyCall, given: Role | null, hasOperator: boolean): boolean {
   return role === undefined || (hasOperator ? given === "operator" : role !== "own-operator");
 }

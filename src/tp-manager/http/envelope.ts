@@ -4,10 +4,10 @@ import { isoTime } from "../../shared/time.ts";
 import { answerOf, errorOfAppError } from "../orders/answer.ts";
 import type { PaymentResult } from "../orders/orders.ts";
 
-/** The first member of an answer that carries a `status` and is no payment (docs/design.md 5.4). */
+/** The `status` of a successful answer that is not about a payment (docs/design.md 5.4). */
 export const success = { status: "Success" } as const;
 
-/** The longest answer that fastify encodes (twice); a longer answer is encoded here, once. */
+/** A longer answer is encoded to bytes here once, because fastify would encode it twice. */
 const SHORT_CHARACTERS = 16_384;
 
 /** Sends a JSON array of one object, or of any number of them for a list (docs/design.md 5.4). */
@@ -18,8 +18,8 @@ export function send(reply: FastifyReply, http: number, ...list: readonly object
 }
 
 /**
- * Sends the error answer of any call; `more`: its further members. `status` is about the request,
- * `charged` about the request's order: the refund of a charged order can be unknown.
+ * Sends an error as the answer, with the members `more`. `status` is about the request, `charged`
+ * about its order: the refund of a charged order can be unknown.
  */
 export function sendError(reply: FastifyReply, error: AppError, more: object = {}): FastifyReply {
   const { http } = errorTable[error.code];

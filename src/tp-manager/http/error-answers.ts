@@ -11,11 +11,9 @@ import { sendError } from "./envelope.ts";
 /** The order of a request, as far as it was read before the request was refused. */
 export interface About {
   readonly orderId: string;
-  /** The members of the request that the refusal repeats. */
   readonly echo: object;
 }
 
-/** The API's error codes, by the error codes of fastify. */
 const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: "BODY_TOO_LARGE",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "CONTENT_TYPE_REFUSED",
@@ -44,9 +42,8 @@ type Proof = Pick<PaymentAnswer, "receipt" | "ticket" | "notificationGatewaySent
 const noProof: Proof = { receipt: emptyReceipt, ticket: "", notificationGatewaySent: false };
 
 /**
- * Returns the further members of a refusal. The refusal of a call that answers payments has the
- * members of a payment: those of the stored order, or empty ones. A refusal before authentication
- * has no further members.
+ * Returns the further members of a refusal. The refusal of a call about a payment has the members
+ * of a payment, from the stored order or empty; before authentication it has none.
  */
 async function more(
   { role, about, routeOptions }: FastifyRequest,
@@ -77,10 +74,9 @@ function toAppError(error: unknown): AppError {
 }
 
 /**
- * Returns `charged` of the order that a request is about, no matter what failed
- * (docs/rules/23-asked.md); undefined: the request names no known order, so the error's own value
- * is answered. Before authentication `charged` is `unknown` for a call about orders, because a
- * charged customer's kiosk may have lost its session.
+ * Returns whether the order that a request is about is charged, no matter what failed
+ * (docs/rules/23-asked.md). undefined: the request names no known order. Before authentication a
+ * call about orders gets "unknown": a kiosk without a valid login may ask about a charged order.
  */
 function chargedOfAsked(
   request: FastifyRequest,
@@ -105,7 +101,7 @@ function isAboutOrders({ path, body, idOf, gatewayId, ordersOf }: AnyCall): bool
   return named || idOf !== undefined || gatewayId !== undefined || ordersOf !== undefined;
 }
 
-/** Returns `charged` of several orders; "unknown" if they differ. */
+/** Returns whether all these orders are charged; "unknown" if they differ. */
 function chargedOfAll(orderIds: readonly string[], orders: Orders): Charged | undefined {
   const [first, ...others] = orderIds;
   if (first === undefined) return undefined;
@@ -128,7 +124,7 @@ function member(of: unknown, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns an error's details, with its own `charged` for an order that the caller did not name. */
+/** Returns the details of an error; if they name another order, also whether it is charged. */
 function detailsOf({ details }: AppError, orders: Orders): AppError["details"] {
   const { orderId } = details ?? {};
   if (typeof orderId !== "string") return details;

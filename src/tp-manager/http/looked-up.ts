@@ -13,7 +13,7 @@ import type { Answer, CallContext } from "./call.ts";
  */
 export async function lookedUp(at: CallContext, orderId: string) {
   await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-    // An API error is ignored, because the answer shows anyway that the return is not finished.
+    // An API error is ignored: the answer below shows anyway that the refund is not finished.
     if (!(error instanceof AppError)) throw error;
   });
   const found = await at.orders.lookUp(orderId);
@@ -51,7 +51,7 @@ function history(attempt: FoundOrder["attempts"][number]): Answer<"attempt"> {
   };
 }
 
-/** Returns an event as it was stored. The kind of a return at the gateway becomes `returnKind`. */
+/** Returns an event as it was stored; the kind of a cancel or refund is called `returnKind`. */
 function eventOf({ atMs, kind, detail }: FoundOrder["attempts"][number]["events"][number]) {
   const { kind: returnKind, ...others } = detail;
   const own = returnKind === undefined ? {} : { returnKind };
@@ -86,7 +86,6 @@ export async function assertNotReturnedElsewhere(
   });
 }
 
-/** Returns the warnings that `GET /payment/{orderId}` adds about the gateway. */
 function gatewayWarnings(standing: Answer<"gatewayStanding">): Warning[] {
   const known = standing && "failed" in standing ? standing : undefined;
   const { possibleOrders: count = 0, failed = [] } = known ?? {};

@@ -17,8 +17,7 @@ export const pathOfAction: Readonly<Record<OrderAction, string>> = {
 
 /**
  * Returns the actions that an order's phase allows; the call of each action checks again.
- * `lacksReversal`: the terminal cannot reverse; `gatewayState` undefined: the gateway never got the
- * order.
+ * `gatewayState` undefined: the gateway never got the order.
  */
 export function actionsOf(
   attempt: Attempt,

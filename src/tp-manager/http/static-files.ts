@@ -5,9 +5,8 @@ import { packageFiles, pageFile } from "../../shared/process/page-packages.ts";
 import { assetFile } from "../../shared/version-files.ts";
 
 /**
- * Returns the content security policy of pages: they may load files of their own origin and connect
- * to it only, without inline scripts or styles, and stand in no frame. `media`: directives for
- * images and the like; `more`: further directives.
+ * Returns the content security policy of pages: files and connections of their own origin only, no
+ * inline scripts or styles, no frame. `media`: directives for images and the like.
  */
 export const contentPolicy = (media: readonly string[], more: readonly string[] = []): string =>
   [
@@ -48,9 +47,8 @@ export const fileTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Serves the files of a folder below `src`, and the npm packages' files that belong to it, without
- * a session, because they hold no data. `index.html` is `/`. Each file is read once, because the
- * program's files do not change while it runs.
+ * Serves a folder of `src` and the npm files that belong to it, without a session, because they
+ * hold no data. Each file is read once: the program's files do not change while it runs.
  */
 export function serveFiles(app: FastifyInstance, folder: string): void {
   for (const path of filesIn(folder)) {
@@ -68,7 +66,6 @@ export function serveFiles(app: FastifyInstance, folder: string): void {
   }
 }
 
-/** Returns the paths of the files below the folder, with forward slashes. */
 function filesIn(folder: string): string[] {
   const own = readdirSync(assetFile(folder), { recursive: true, encoding: "utf8" })
     .map((path) => path.replaceAll("\\", "/"))

@@ -36,11 +36,11 @@ import {
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** The number of orders archived in one transaction; a payment waits some ms for it. */
+/** The number of orders archived in one transaction; a payment may wait some ms for it. */
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
-/** The SQL for what the supervisor must know of an attempt before its order may be archived. */
+/** The SQL condition that the supervisor knows enough of an attempt to archive its order. */
 const isKnownThere = {
   nothing: "hand_off.id IS NULL OR withdrawn = 2",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
@@ -68,7 +68,6 @@ const isArchivable = `
 
 const isOldEnough = "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)";
 
-/** The SQL that lists archived orders; their position is the row number in the archive. */
 const listed = listings(
   "archived_order",
   "archived_status",
@@ -79,7 +78,7 @@ const listed = listings(
 /** The position before all attempts, at which the search for old orders begins. */
 const oldest = { startedAtMs: -1, position: -1 };
 
-/** Stores the archived orders, each with its outcome and amounts. */
+/** Stores the orders older than JOURNAL_DAYS, each with its outcome and amounts. */
 export class Archive extends rows("archive", {
   next: `SELECT page.started_at_ms AS started_at_ms, position, order_id
     FROM (${merged(endedStatuses, "attempt", "attempt_status", isOldEnough)}
@@ -111,9 +110,9 @@ export class Archive extends rows("archive", {
   readonly #listed = this.statements.add("archived listed", listed);
 
   /**
-   * Archives, in one transaction, the orders of the next `limit` old attempts after the position
-   * `after`, if they may be archived. Returns the number of archived orders, and in `next` where
-   * the next call begins; `next` is undefined when every old order was checked.
+   * Archives, in one transaction, what may be archived of the next `limit` old attempts after the
+   * position `after`. Returns the number of archived orders and the position `next` for the next
+   * call; it is undefined when every old order was checked.
    */
   putAway(beforeMs: number, limit: number, after = oldest) {
     return this.statements.transaction(() => {
@@ -137,19 +136,19 @@ export class Archive extends rows("archive", {
   }
 
   ofOrder(orderId: string): Attempt[] {
-    // A cheap cached query comes first, because nearly no new order is in the archive.
+    // Most orders are not in the archive, which this cached query shows without a search.
     if (!this.sql.holds.kept(orderId)) return [];
     return this.sql.ofOrder.all(orderId).map(attemptOf);
   }
 
   list(page: ListPage): ListedAttempt[] {
-    // A page of no rows needs no query, which would take as long as reading ten rows.
+    // A query for no rows would take as long as one for ten rows.
     if (page.limit === 0) return [];
     const rows = listedIn(this.#listed, this.sql.startOf, page);
     return rows.map((row) => listedOf(row, attemptOf(row)));
   }
 
-  /** Notes how much of an archived order was paid back. The noted sum never becomes smaller. */
+  /** Notes how much of an archived order was paid back, in minor units; never less than before. */
   noteReturn(transactionId: string, returnedMinor: number): void {
     this.sql.noteReturn.run(returnedMinor, transactionId);
   }
@@ -164,7 +163,7 @@ export class Archive extends rows("archive", {
     }
   }
 
-  /** Returns the attempt's entry for end-of-day comparisons; undefined if it is too old. */
+  /** Returns what an end-of-day comparison needs of the attempt; undefined if it is too old. */
   #ledgerOf(row: Row): LedgerEntry | undefined {
     const after = row["after_telecollection"];
     const since = Number(this.sql.comparable.get()?.["id"] ?? 0);
@@ -203,7 +202,7 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/** Returns the task that archives orders older than `days`. `learn` asks for a delivery state. */
+/** Returns the daily task that archives orders older than `days`, once the gateway has them. */
 export function archiveChore(
   archive: Archive,
   days: number,

@@ -9,7 +9,7 @@ import {
 } from "../attempts/phase-table.ts";
 import { type Row, rows, type Statement } from "./database/statements.ts";
 
-/** The columns that {@link readAttempt} reads, without `status`, which SQLite computes itself. */
+/** The columns that {@link readAttempt} reads. */
 export const attemptColumns = `attempt.transaction_id, attempt.number, attempt.request,
   attempt.state, attempt.started_at_ms, attempt.ended_at_ms, attempt.baseline, attempt.ticket,
   attempt.returned_minor, attempt.notified_return_minor, attempt.returned_some,
@@ -41,26 +41,26 @@ export function returnedOf(row: Row): number {
   return Math.max(Number(row["returned_minor"]), Number(row["notified_return_minor"]));
 }
 
-/** The SQL for the amount paid back, which {@link returnedOf} computes from a row. */
+/** The amount paid back of {@link returnedOf}, as SQL. */
 export const returnedSql = "max(returned_minor, notified_return_minor)";
 
-/** The SQL for the number of an order's next attempt. `order` is the SQL for the order id. */
+/** The SQL for the number of an order's next attempt; `order` is the SQL for the order id. */
 export const nextNumber = (order: string): string => `(SELECT coalesce(max(number), 0) + 1 FROM
   (SELECT number, order_id FROM attempt UNION ALL
    SELECT number, order_id FROM archived_order) WHERE order_id = ${order})`;
 
-/** Parses JSON that the journal itself wrote, so the value is not validated. NULL becomes null. */
+/** Parses JSON that the journal itself wrote and that needs no validation. NULL becomes null. */
 export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
 
 /** How many parsed JSON texts the cache holds: enough for the newest attempts. */
 const TEXTS_KEPT = 32;
-/** The cached texts with their values, newest first; a short list is faster than a hash. */
+/** The cached texts with their values, newest first. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**
- * Like {@link readJson}, with a cache for values that one payment reads several times. Readers of
+ * Like {@link readJson}, but cached, because a payment reads some values several times. Readers of
  * the same text get the same object, which nobody changes.
  */
 function readKept<T>(value: SQLInputValue | undefined): T {
@@ -73,7 +73,7 @@ function readKept<T>(value: SQLInputValue | undefined): T {
   return read;
 }
 
-/** Returns the SQL condition that a phase satisfies `has`. `column` is the SQL for the phase. */
+/** Returns the SQL condition that an attempt is in a phase for which `has` is true. */
 export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase"): string {
   return `${column} IN (${quoted(phasesWith(has))})`;
 }
@@ -81,7 +81,7 @@ export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase")
 /** The only phase in which an attempt has certainly never been a sale. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 export const neverSold = `phase = '${unsold}'`;
-/** The SQL condition that an attempt may be a sale, written as in the two indexes for it. */
+/** The SQL condition that an attempt may be a sale. Two indexes have the same text. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
 const openStatuses = paymentStatuses.filter(
@@ -89,7 +89,7 @@ const openStatuses = paymentStatuses.filter(
     status === variantTable.approved.status ||
     phasesWith((row) => row.open !== null && row.status === status).length > 0,
 );
-/** The SQL condition that an attempt has not ended, for which SQLite uses the status index. */
+/** The SQL condition that an attempt has not ended; SQLite finds these by the status index. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
 
@@ -113,12 +113,11 @@ export interface ListedAttempt {
   readonly position: number;
 }
 
-/** The SQL text of a listing for each status, and of the listing of all attempts. */
 type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
- * Returns the SQL that lists a table's rows since the time `?3`, newest first, from the row with
- * start time `?1` and position `?2` back. A listing of all statuses merges one search per status.
+ * Returns the SQL that lists the rows of a table since the time `?3`, newest first, from start time
+ * `?1` and row id `?2` back; with several statuses one search per status is merged.
  */
 export function listings(
   table: string,
@@ -133,7 +132,7 @@ export function listings(
   return { all: page(paymentStatuses), ...Object.fromEntries(named) };
 }
 
-/** Returns a page of a listing. `startOf` is the SQL for the start time of a position's attempt. */
+/** Returns a page of a listing. `startOf` gives the start time of the attempt at a position. */
 export function listedIn(
   all: Listings<Statement>,
   startOf: Statement,
@@ -151,7 +150,7 @@ export function listedOf(row: Row, attempt = readAttempt(row)): ListedAttempt {
   return { attempt, delivery, position: Number(row["position"]) };
 }
 
-/** Returns the SQL for the positions of rows with any of the statuses, merged without a sort. */
+/** Returns the SQL for the positions of rows with one of the statuses. */
 export function merged(
   statuses: readonly PaymentStatus[],
   table: string,
@@ -164,14 +163,14 @@ export function merged(
   return statuses.map(of).join(" UNION ALL ");
 }
 
-/** The number of orders that the alarm about unread charges names; its count has all of them. */
+/** How many orders the alarm about unread charges names; its count includes all orders. */
 const NAMED_MAX = 5;
 
 const isChargedNow = phaseIn(({ charged }) => charged === "yes");
 /** The SQL condition that the kiosk has not read that its order is charged. */
 export const isUnread = `unread_since_ms IS NOT NULL AND ${isChargedNow}`;
 
-/** Stores which answers the kiosk has read, in columns of the table `attempt`. */
+/** Stores which answers the kiosk has read (docs/rules/11-unread.md). */
 export class AnswerRows extends rows("answers", {
   undeliveredGenerated: `SELECT order_id FROM attempt WHERE generated_id = 1
       AND answer_delivered = 0 AND ${mayBeSold} AND amount_minor = ? AND currency = ?
@@ -188,7 +187,7 @@ export class AnswerRows extends rows("answers", {
     WHERE ${isUnread}`,
   unread: `SELECT order_id FROM attempt WHERE ${isUnread} ORDER BY unread_since_ms LIMIT ?`,
 }) {
-  /** Returns an order with a generated id, perhaps charged, whose answer the kiosk did not read. */
+  /** Returns an order with a generated id that may be charged and whose answer was not read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
     const row = this.sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
     return row && String(row["order_id"]);
@@ -203,9 +202,9 @@ export class AnswerRows extends rows("answers", {
     this.sql.markChargeUnread.run(atMs, orderId);
   }
 
-  /** Notes that the kiosk received the whole answer which says that the order is charged. */
+  /** Notes that the kiosk received the whole answer that its order is charged. */
   markChargeRead(orderId: string): void {
-    // Checked first: an UPDATE would take the write lock even if it changes no row.
+    // An UPDATE would take the write lock even if it changes no row.
     if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);
   }
 

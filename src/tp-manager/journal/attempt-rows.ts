@@ -37,9 +37,9 @@ import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 
-/** At most this many attempts and events since a sale are read before it is reversed. */
+/** The most attempts and events since a sale that are read before the sale is reversed. */
 const LATER_MAX = 5_000;
-/** The number of ids in one page. LAST_ID is a text that sorts after every transaction id. */
+/** The number of ids in one page. LAST_ID sorts after every transaction id. */
 const IDS = 500;
 const LAST_ID = "~";
 const PAGE = 50;
@@ -67,15 +67,13 @@ type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
 
 /** A new state of an attempt, and all that is written with the state in one transaction. */
 interface Change {
-  /** The phase of the attempt before the change; if it has another one, the program is at fault. */
+  /** The phase that the attempt must have before the change; otherwise `update` throws. */
   readonly from: AttemptPhase;
   readonly state: AttemptState;
-  /** The events that led to the state, the oldest first. */
   readonly steps: readonly AttemptStep[];
   readonly ticket?: string | undefined;
-  /** The transaction to hand off to the supervisor, if the attempt became charged. */
   readonly handOff?: Transaction | undefined;
-  /** Whether the sale was reversed, so that the supervisor must not send it to the gateway. */
+  /** Whether the sale was reversed and must not reach the gateway. */
   readonly withdraw?: boolean;
 }
 
@@ -84,12 +82,12 @@ type NewAttempt = Omit<
   "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
 >;
 
-/** The cache for the attempt written last, because a payment reads its attempt at each step. */
+/** The attempt that was written last, cached because a payment reads it at each step. */
 interface Known {
   readonly attempt: Attempt;
   /** The row id of the attempt if it is the newest attempt; null if a newer one may exist. */
   readonly position: number | null;
-  /** The number of writes to the tables so far; any later write makes the cached attempt stale. */
+  /** The number of writes to the tables so far; the cache is stale after any later write. */
   readonly stamp: number;
 }
 
@@ -118,7 +116,7 @@ export class AttemptRows extends rows("attempts", {
       receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
     WHERE transaction_id = ? AND phase = ?
       AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
-  // SQLite rewrites the index of each column that an UPDATE sets, so only changed ones are set.
+  // Sets only the columns that change, because SQLite rewrites the index of each column set.
   updateInPhase: `UPDATE attempt SET state = ?, ticket = coalesce(?, ticket)
     WHERE transaction_id = ? AND phase = ?`,
   unfinished: `SELECT ${attemptColumns} FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
@@ -133,7 +131,7 @@ export class AttemptRows extends rows("attempts", {
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // Ids begin with their time, so SQLite finds the newest ids in the index of the ids alone.
+  // Transaction ids begin with their time, so the newest ids are found in their index.
   ids: `SELECT transaction_id FROM attempt WHERE transaction_id < ?
     ORDER BY transaction_id DESC LIMIT ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
@@ -177,7 +175,7 @@ export class AttemptRows extends rows("attempts", {
     return baseline !== null && !isNeverSent(this.events(transactionId));
   }
 
-  /** Returns the id of the order of an attempt, which may be archived. */
+  /** Returns the order id of an attempt, even of an archived one. */
   orderOf(transactionId: string): string | undefined {
     const row = this.sql.orderOf.get(transactionId);
     return row && String(row["order_id"]);
@@ -233,7 +231,7 @@ export class AttemptRows extends rows("attempts", {
     return attempt;
   }
 
-  /** Updates the attempt's row. Returns 1, or 0 when its phase was not `change.from`. */
+  /** Returns 1; 0 if the phase was not `change.from`, or a return prevents a reversal. */
   #updateRow({ transactionId, state: before }: Attempt, change: Change, atMs: number) {
     const { state, ticket = null, from } = change;
     const sale = saleOf(state);
@@ -264,7 +262,7 @@ export class AttemptRows extends rows("attempts", {
 
   /**
    * Returns a page of attempts, newest first; `before` continues after the previous page. A page
-   * with a filter is sorted by start time, which jumps with the clock, any other page by row id.
+   * with a filter is sorted by start time, any other page by row id.
    */
   list(page: ListPage): ListedAttempt[] {
     const { sinceMs, untilMs, status, limit, before } = page;
@@ -283,7 +281,7 @@ export class AttemptRows extends rows("attempts", {
     return row && listedOf(row);
   }
 
-  /** Yields all attempts, newest first, and reads only as many as the caller uses: usually one. */
+  /** Yields all attempts, newest first, and reads only those that the caller uses. */
   *newest(): Generator<Attempt, void> {
     const newest = this.newestRow();
     if (!newest) return;
@@ -293,19 +291,19 @@ export class AttemptRows extends rows("attempts", {
     }
   }
 
-  /** Yields the ids of all attempts, newest first, reading only as many rows as the caller uses. */
+  /** Yields the ids of all attempts, newest first, and reads only those that the caller uses. */
   *ids(): Generator<string, void> {
     for (const row of this.sql.ids.pages("transaction_id", LAST_ID, IDS)) {
       yield String(row["transaction_id"]);
     }
   }
 
-  /** Returns a page of archived attempts, newest first. Their positions are rows of the archive. */
+  /** Returns a page of archived attempts, newest first; a position is a row of the archive. */
   listArchived(page: ListPage): ListedAttempt[] {
     return this.parts.archive.list(page);
   }
 
-  /** Returns the attempts that have not ended, the one that began first at the front. */
+  /** Returns the attempts that have not ended, oldest first. */
   unfinished(): Attempt[] {
     return this.sql.unfinished.all().map(readAttempt);
   }
@@ -314,7 +312,7 @@ export class AttemptRows extends rows("attempts", {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Returns commands and reports since a sale (docs/rules/16-fresh.md); undefined: too many. */
+  /** Returns what happened since a sale (docs/rules/16-fresh.md); undefined: too much. */
   since(transactionId: string) {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
@@ -329,7 +327,6 @@ export class AttemptRows extends rows("attempts", {
       later: later.filter(({ baseline }) => baseline !== null),
       /** The attempts that began before this attempt and whose reversal began after it. */
       earlier: [...new Set(reversed)].map((id) => this.#mustRead(id)),
-      /** The results that the terminal has reported since this attempt, oldest first. */
       reports: events.flatMap(reportedResult),
     };
   }
@@ -358,7 +355,6 @@ export class AttemptRows extends rows("attempts", {
     return this.#known.attempt;
   }
 
-  /** Returns the cached attempt; undefined when a table was written to since it was cached. */
   #knownNow(): Known | undefined {
     return this.#known?.stamp === this.sql.read.stamp ? this.#known : undefined;
   }
@@ -379,7 +375,6 @@ function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
   return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
 }
 
-/** Returns the terminal's report in the row of an event; empty if the event has no report. */
 function reportedResult(row: Row): ReportedResult[] {
   if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
   const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);

@@ -1,9 +1,9 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 import { type Row, rows, type Statements } from "./database/statements.ts";
 
-/** The number of stored events, those of some weeks; `GET /payments` reaches further back. */
+/** The number of stored events, those of some weeks; older payments are in `GET /payments`. */
 const EVENTS_KEPT = 10_000;
-/** Old events are deleted EVENTS_KEPT / BATCHES at a time: each deletion alone writes two pages. */
+/** Old events are deleted EVENTS_KEPT / BATCHES at a time, as each deletion writes two pages. */
 const BATCHES = 100;
 
 export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;

@@ -17,12 +17,12 @@ import { closings, mayHaveClosed } from "./terminal-rows.ts";
 export type JournalGap = NonNullable<ReturnType<GapRows["open"]>>;
 
 /**
- * How long the program has to run before a journal gap can be closed, because a kiosk repeats only
- * orders of the same day. Only running time counts, because the wall clock can be set.
+ * How long the program has to run before a journal gap is closed without an operator: a kiosk
+ * repeats only orders of the same day. Running time counts, because the wall clock can be set.
  */
 const GAP_MIN_MS = 24 * 3_600_000;
 
-/** The SQL for the numbers that the next attempt and the next end of day will get. */
+/** The SQL for the numbers of the next attempt and of the next end of day. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
@@ -74,7 +74,7 @@ export class GapRows extends rows("gaps", {
       /** The time of the last loss, in epoch milliseconds. */
       sinceMs: Number(row["since_ms"]),
       because: String(row["because"]),
-      /** Whether the supervisor's database, too, may lack payments without anyone noticing. */
+      /** Whether the supervisor's database, too, may lack payments. */
       both: row["both"] === 1,
       /** Whether every order that the supervisor knows has been imported into the journal. */
       isImported: row["taken_over_at_ms"] !== null,
@@ -88,7 +88,7 @@ export class GapRows extends rows("gaps", {
     };
   }
 
-  /** Whether an attempt began before the open journal gap, by its number and not by the clock. */
+  /** Whether an attempt began before the open journal gap, by its row id and not by the clock. */
   concerns(transactionId: string): boolean {
     return this.sql.concerns.get(transactionId) !== undefined;
   }
@@ -102,17 +102,17 @@ export class GapRows extends rows("gaps", {
     }
   }
 
-  /** Adds to the time for which the program has run since the open gap began. */
+  /** Adds to the time that the program has run since the open gap began. */
   ran(ms: number): void {
     this.sql.ran.run(ms);
   }
 
-  /** Returns how far the supervisor's orders are imported: a position; 0 without a gap. */
+  /** Returns the position up to which the supervisor's orders are imported; 0 without a gap. */
   importedTo(): number {
     return Number(this.sql.open.get()?.["taken_to"] ?? 0);
   }
 
-  /** Imports orders, even known ones. `page`: how far the import has come, and if it is done. */
+  /** Imports orders, even known ones. `page`: how far the import has come. */
   importOrders(
     orders: readonly KnownOrder[],
     page: { readonly to: number; readonly done: boolean } | null,
@@ -133,7 +133,7 @@ export class GapRows extends rows("gaps", {
    * baseline, as an unmatched one, or as one of no order that a journal gap lists.
    */
   knowsReport(report: TransactionReport): boolean {
-    // The report usually belongs to the newest attempt, which is found without a search.
+    // Usually the report is of the newest attempt, which is found without a search.
     const [newest] = this.parts.records.sent();
     const own = newest && ownReportOf(newest.state);
     if (own && compareReports(own, report) === "same") return true;
@@ -175,7 +175,7 @@ export class GapRows extends rows("gaps", {
     return false;
   }
 
-  /** Adds a transaction of no order to the gap, so that its reversal blocks no later sale. */
+  /** Notes a transaction of no order in the gap: a later reversal of it then blocks no sale. */
   addOfNoOrder(report: TransactionReport): void {
     const row = this.sql.open.get();
     if (!row) return;
@@ -184,18 +184,16 @@ export class GapRows extends rows("gaps", {
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** Closes the gap, by an operator or after an end of day and 24 h. false: no gap is open. */
+  /** Closes the gap. Returns false if no gap is open. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }
 
-  /** Whether all orders are imported, an end of day has run, and the program has run for a day. */
   #isOver(row: Row): boolean {
     if (row["taken_over_at_ms"] === null || Number(row["ran_ms"]) < GAP_MIN_MS) return false;
     return this.sql.closed.get(Number(row["before_telecollection"])) !== undefined;
   }
 
-  /** Returns the stored records that are the same transaction as `report`. */
   #recordsLike(report: TransactionReport): KnownRecord[] {
     const sharing = this.parts.records.sharingNumber(report, 0);
     return sharing.filter(({ record }) => compareReports(record, report) === "same");
@@ -205,7 +203,7 @@ export class GapRows extends rows("gaps", {
     return isAmong(report, this.sql.all.all().flatMap(ofNoOrderIn));
   }
 
-  /** Imports an order and returns its attempt; undefined if the journal already had all of it. */
+  /** Imports an order. Returns its attempt, or undefined if the attempt did not change. */
   #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;
@@ -240,7 +238,7 @@ function isAmong(report: TransactionReport, known: readonly TransactionReport[])
   return known.some((one) => compareReports(one, report) === "same");
 }
 
-/** Returns the report in which the terminal itself reported a charge or its reversal. */
+/** Returns the report of a charge or reversal that came from the terminal, not from a person. */
 function ownReportOf(state: Attempt["state"]): TransactionReport | undefined {
   if (isCharged(state)) return state.by === "payment" ? state.report : undefined;
   return isReversed(state) ? state.report : undefined;

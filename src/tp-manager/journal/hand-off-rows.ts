@@ -14,7 +14,7 @@ export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
  * that makes an attempt charged also writes the transaction's row in this table.
  */
 export class HandOffRows extends rows("handOffs", {
-  // A known row gets a new body only, so that a withdrawn sale is not handed off again.
+  // A known row keeps its other columns, so that a withdrawn sale is not handed off again.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
   // A hand-off that an operator dropped is not withdrawn: the supervisor never had its sale.
@@ -47,9 +47,9 @@ export class HandOffRows extends rows("handOffs", {
     WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') AND delivery = ?
     ORDER BY id DESC LIMIT ?`,
 })<{ events: EventRows }> {
-  /** The states at the gateway of transactions whose acknowledgement is not on disk yet. */
+  /** The state at the gateway by transaction, for acknowledgements that are not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** Stores the mark of the supervisor's database in the commit of each acknowledgement. */
+  /** Stores the mark of the supervisor's database with each acknowledgement, to notice its loss. */
   marks: Pick<StoreExchange, "remember"> | undefined;
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
@@ -72,14 +72,13 @@ export class HandOffRows extends rows("handOffs", {
     const isDropped =
       row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
     return {
-      // The body is parsed only when `transaction` is read, because most callers do not need it.
+      // The body is parsed only when it is read, because most callers do not need it.
       get transaction(): Transaction {
         return readJson(row["body"]);
       },
       acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
-      /** Whether the supervisor's last answer was a refusal; no answer to a kiosk waits then. */
+      /** Whether the supervisor refused the hand-off, so that no kiosk's answer waits for it. */
       isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
-      /** Whether an operator dropped the hand-off, so that the supervisor never had the sale. */
       dropped: unwritten === undefined && isDropped,
       delivery: unwritten ?? (row["delivery"] as DeliveryState),
     };
@@ -96,7 +95,7 @@ export class HandOffRows extends rows("handOffs", {
    * because the wall clock may have been set back.
    */
   pendingHandOffs(limit: number, refusedMs: number, nowMs: number) {
-    // Throws if a delayed acknowledgement cannot be written: its row would be sent for ever.
+    // Throws if a delayed acknowledgement cannot be written, or its row would be sent for ever.
     this.statements.settle();
     return this.sql.pending.all(refusedMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? ("reversed" as const) : ("charged" as const),
@@ -142,7 +141,7 @@ export class HandOffRows extends rows("handOffs", {
     this.sql.acknowledgeWithdrawal.run(transactionId);
   }
 
-  /** Notes that the supervisor refused a transaction. Returns whether it is the first refusal. */
+  /** Notes that the supervisor refused a transaction. Returns whether this is the first refusal. */
   noteRefusal(transactionId: string, why: string, atMs: number): boolean {
     const before = this.sql.refused.get(transactionId)?.["refused"];
     this.sql.noteRefusal.run(atMs, why, transactionId);
@@ -163,12 +162,12 @@ export class HandOffRows extends rows("handOffs", {
     emit("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  /** Returns the ids of transactions that the supervisor neither acknowledged nor refused. */
+  /** Returns the oldest transactions that the supervisor neither acknowledged nor refused. */
   oldestUnacknowledged(limit: number): string[] {
     return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }
 
-  /** Returns ids of transactions that are not at the gateway: pending ones first, newest first. */
+  /** Returns transactions that are not at the gateway: pending before parked ones, newest first. */
   undelivered(limit: number): string[] {
     const waiting = this.sql.undelivered.all("pending", limit);
     const parked = this.sql.undelivered.all("parked", limit - waiting.length);
@@ -181,9 +180,8 @@ export type ResyncPage = NonNullable<ReturnType<ResyncRows["page"]>>;
 
 /**
  * Stores how far the resync of a supervisor that lost its database has come
- * (docs/rules/29-supervisor-loss.md). Its pages have every transaction that the supervisor had or
- * may have had: archived ones first, and also unacknowledged ones, which it may have stored and
- * sent. A hand-off that an operator dropped is left out: the supervisor had refused the sale.
+ * (docs/rules/29-supervisor-loss.md). Its pages have every transaction that the supervisor may have
+ * had, archived ones first; not those that an operator dropped after a refusal.
  */
 export class ResyncRows extends rows("resync", {
   begin: `INSERT INTO hand_over_again VALUES (1, 0, 0)
@@ -200,7 +198,7 @@ export class ResyncRows extends rows("resync", {
     WHERE (refused IS NULL OR withdrawn = 1) AND id > ?
     ORDER BY id LIMIT ?`,
 }) {
-  /** Begins a resync (everything is handed off again) at its first page, even if one is running. */
+  /** Begins a resync at its first page, even if one is running. */
   begin(): void {
     this.sql.begin.run();
   }
@@ -245,7 +243,7 @@ function handedItem(row: Row): ResyncItem {
   };
 }
 
-/** Returns a transaction from the archive, without the members that archiving erased. */
+/** Returns an archived transaction, without what archiving has erased. */
 function archivedItem(row: Row): ResyncItem {
   const transaction: Transaction = {
     transactionId: String(row["transaction_id"]),

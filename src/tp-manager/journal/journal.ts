@@ -26,7 +26,7 @@ import { LearnedRows, TerminalRows } from "./terminal-rows.ts";
 
 /** The payment journal: one SQLite database, and the classes that read and write its parts. */
 export class Journal {
-  /** The open database file, which only tests use directly; the programs use the classes below. */
+  /** The open database file; only tests use it directly. */
   readonly database: DatabaseSync;
   readonly statements: Statements;
   readonly proof: WriteProof;
@@ -52,7 +52,7 @@ export class Journal {
 
   /**
    * Opens or creates the journal file. Throws when the file cannot be used. Without a clock no
-   * write is delayed ({@link Statements.waiting}): each change is on disk when its method returns.
+   * write is delayed.
    */
   constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
@@ -61,7 +61,7 @@ export class Journal {
       this.statements = new Statements(this.database, this.proof, clock);
       const events = new EventRows(this);
       this.events = events;
-      // Event ids count the writes: they only grow, and each change of an answer has an event.
+      // The newest event id shows how far the journal has come: each changed answer adds an event.
       this.store = new Store(this.database, path, () => events.lastId);
       this.alarms = new AlarmRows(this);
       this.archive = new Archive(this);

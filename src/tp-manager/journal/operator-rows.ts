@@ -24,7 +24,7 @@ export interface HourRow {
   readonly waitingMax: number | null;
 }
 
-/** The largest number of ends of day that are read for one day; usually there are one or two. */
+/** The most ends of day that are read for one day; usually there are one or two. */
 const CLOSINGS_MAX = 50;
 
 /** Stores the terminal's state in each hour, and reads the ends of day of one day. */
@@ -75,7 +75,7 @@ export class DayRows extends rows("day", {
 
 export type ClosingOfDay = ReturnType<DayRows["closings"]>[number];
 
-/** At most this many waiting items are counted, because each request counts them anew. */
+/** The most waiting items that are counted, because each request counts them anew. */
 const COUNTED_MAX = 1_000;
 
 const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
@@ -85,12 +85,12 @@ const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${is
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
-/** The kinds whose items are named by a row number; items of other kinds by an order id. */
+/** The kinds of items that are named by a row number; other items are named by an order id. */
 const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
 
 /**
- * Stores what an operator has acknowledged (docs/design.md 8.8), for ever. An acknowledged item
- * only waits no more for an operator; orders, sums and findings stay as they are.
+ * Stores what an operator has acknowledged (docs/design.md 8.8), for ever. To acknowledge an item
+ * changes no order, sum or finding.
  */
 export class AcknowledgedRows extends rows("acknowledged", {
   unmatched: `UPDATE unexpected_report SET seen_ms = ?2
@@ -146,13 +146,13 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return this.sql.differences.all(limit).map(reconciliationOf);
   }
 
-  /** Whether the item is not acknowledged yet; only a charge can be acknowledged repeatedly. */
+  /** Whether the item is not acknowledged yet; a charge can be acknowledged again. */
   #isNews(kind: AcknowledgedKind, item: string): boolean {
     return kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
   }
 }
 
-/** Returns the kind's name in the database, which is that of the previous release. */
+/** Returns the name of the kind in the database, where a former name stays. */
 function storedKind(kind: AcknowledgedKind): string {
   return kind === "unmatched" ? "stray" : kind;
 }
@@ -181,7 +181,7 @@ export class AlarmRows extends rows("alarms", {
 
   /** Stores the supervisor's alarms as events, and in the same commit the id of the last alarm. */
   take({ origin, alarms }: SupervisorAnswer<"alarms">): void {
-    // Usually there is no new alarm, and nothing is written to the disk.
+    // Without a new alarm nothing is written to the disk.
     if (alarms.length === 0 && this.last?.origin === origin) return;
     this.parts.events.commit((emit) => {
       let lastId = Number(this.sql.lastOf.get(origin)?.["last_id"] ?? 0);
@@ -270,7 +270,6 @@ interface AuditEntry {
   readonly login: string;
   readonly name: string;
   readonly reason: string;
-  /** The method and the path of the call to the local API. */
   readonly call: string;
   /** The body of the call as JSON with card numbers masked; null without a body. */
   readonly body: string | null;
@@ -301,7 +300,6 @@ export class AuditEntryRows extends rows("auditEntries", {
     this.sql.end.run(http, code, id);
   }
 
-  /** Returns the audit entries with smaller numbers than `before`, newest first. */
   list(before: number, limit: number): AuditEntry[] {
     return this.sql.list.all(before, limit);
   }

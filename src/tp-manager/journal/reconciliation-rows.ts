@@ -19,9 +19,9 @@ import { type Row, rows, type Statement } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** How many ends of day one comparison reads: the newest of them may have closed no sale. */
+/** How many earlier ends of day one comparison reads, because some may have closed no sale. */
 export const CLOSINGS_COMPARED = 3;
-/** The largest number of attempts in one comparison, because reading them delays payments. */
+/** The most attempts in one comparison, because reading them delays payments. */
 const ENTRIES_MAX = 20_000;
 const PAGE = 500;
 
@@ -29,16 +29,16 @@ const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS
     json_extract(hand_off.body, '$.amountMinor') AS handed_minor
   FROM attempt LEFT JOIN hand_off USING (transaction_id)`;
 
-/** What the archive stores of an attempt in addition to its order, amount and ids. */
+/** What the archive stores of an attempt, next to its order, amount and ids. */
 export interface Kept {
   /** The facts for end-of-day comparisons; missing: none needs them (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
-  /** The whole currency, so that its code remains readable if the currency is abolished. */
+  /** The whole currency, which stays readable even if its code is abolished. */
   readonly currency: Currency;
   readonly end: KeptEnd;
 }
 
-/** The SQL for an attempt's events; its column `minor` is the amount in an event's detail. */
+/** The SQL for the events of an attempt; `minor` is the amount in an event, in minor units. */
 export const spokenOf = `SELECT kind, ifnull(json_extract(detail, '$.report.amountMinor'),
     json_extract(detail, '$.amountMinor')) AS minor
   FROM attempt_event WHERE transaction_id = ?`;
@@ -70,7 +70,6 @@ export function entryOf(row: Row, spoken: Statement): LedgerEntry {
   };
 }
 
-/** Returns the members of an attempt's entry that the archive stores. */
 export function keptLedgerOf(entry: LedgerEntry): KeptLedger {
   const { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity } = entry;
   return { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity };
@@ -139,7 +138,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     const closing = closingOf(row);
     const earlier = this.sql.earlier.all(closingId, CLOSINGS_COMPARED).map(closingOf);
     const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
-    // Attempts of an older version name no end of day, so none before them can be compared.
+    // An attempt of an older version names no end of day, so no earlier one is compared.
     const known = earlier.filter(
       ({ id, startedAtMs }) =>
         id > recent.unknownUpTo && this.sql.archivedUnknown.get(startedAtMs) === undefined,
@@ -157,24 +156,24 @@ export class ReconciliationRows extends rows("reconciliation", {
     };
   }
 
-  /** Returns the receipt number of the last sale that began before this attempt. */
+  /** Returns the last receipt number before this attempt; null: none in the 500 before. */
   formerReceipt(transactionId: string): string | null {
     const row = this.sql.formerReceipt.get(transactionId);
     return row ? String(row["receipt_number"]) : null;
   }
 
-  /** Returns up to `limit` newest attempts up to this one, in the order in which they began. */
+  /** Returns this attempt and the attempts before it, at most `limit`, the oldest first. */
   entriesUpTo(transactionId: string, limit: number): LedgerEntry[] {
     const rows = this.sql.upTo.all(transactionId, limit);
     return rows.map((row) => entryOf(row, this.sql.spokenOf)).reverse();
   }
 
-  /** Whether an end of day agreed despite missing receipt numbers, so that these prove nothing. */
+  /** Whether an end of day agreed despite missing receipt numbers, which then prove nothing. */
   hasRefutedJump(): boolean {
     return this.sql.refuted.get() !== undefined;
   }
 
-  /** Stores a comparison and its event, and marks each suspected attempt with `says`. */
+  /** Stores a comparison with its event, and `says` as the suspicion about each suspect. */
   keep(
     { atMs, closingId, result, body }: Omit<Reconciliation, "id"> & { closingId: number | null },
     says: Suspicion["says"],
@@ -190,7 +189,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     });
   }
 
-  /** Removes the suspicions that missing receipt numbers caused, after an end of day agreed. */
+  /** Removes the suspicions about missing receipt numbers after an end of day agreed. */
   refuteJumps(transactionIds: readonly string[]): void {
     this.parts.events.commit(() => {
       this.sql.refute.run();
@@ -198,7 +197,6 @@ export class ReconciliationRows extends rows("reconciliation", {
     });
   }
 
-  /** Returns comparisons with smaller ids than `before`, newest first. */
   list(limit: number, before: number | null): Reconciliation[] {
     return this.sql.list.all(before ?? Number.MAX_SAFE_INTEGER, limit).map(reconciliationOf);
   }
@@ -245,7 +243,6 @@ function reconciliationEventOf(
 ): EventData<"reconciliation"> {
   const { id, result, body } = compared;
   const faults = body.kind === "receipt-jump" ? [] : body.gateway.faults;
-  // If two attempts of one order are suspected, the event names the order only once.
   const orders = new Set([...suspectsOf(body), ...faults].map(({ orderId }) => orderId));
   const orderIds = [...orders];
   if (body.kind === "receipt-jump") {

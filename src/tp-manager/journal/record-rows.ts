@@ -22,13 +22,12 @@ export interface KnownRecord {
   readonly atMs: number;
 }
 
-/** A row id greater than that of any row of the journal. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 const ofTrace = `SELECT * FROM record INDEXED BY record_trace
   WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
 
-/** Returns the SQL for records with a trace number or a time or, with neither, a receipt number. */
+/** Returns the SQL for records with a trace number, a time or, without both, a receipt number. */
 const sharing = (moment: string): string => `${ofTrace}
   UNION ALL SELECT * FROM record INDEXED BY record_moment
   WHERE local_time = ?2 AND local_date = ?3${moment}
@@ -37,7 +36,7 @@ const sharing = (moment: string): string => `${ofTrace}
 
 const PAGE = 50;
 
-/** Finds records of the terminal by number and time, and the command after an attempt. */
+/** Finds records of the terminal by number and time, and the next command after an attempt. */
 export class RecordRows extends rows("records", {
   sharingName: sharing(""),
   sharingNumber: sharing(" AND coalesce(trace_number, '') = ''"),
@@ -48,7 +47,7 @@ export class RecordRows extends rows("records", {
   sentBefore: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
     WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // Row ids give the order of events, and not times, because the wall clock can be set back.
+  // Sorted by row id and not by time, because the wall clock can be set back.
   begun: `SELECT min(id) AS first,
       max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
     FROM attempt_event WHERE transaction_id = ?`,
@@ -85,10 +84,10 @@ export class RecordRows extends rows("records", {
     return this.#sharing(record, sinceMs, this.sql.sharingName);
   }
 
-  /** Like {@link sharingName}, but equal seconds do not count if the trace numbers differ. */
+  /** Like {@link sharingName}, but an equal time does not count if the trace numbers differ. */
   sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
     const { sharingName, sharingNumber } = this.sql;
-    // An empty trace number counts as a missing trace number.
+    // An empty trace number counts as missing.
     return this.#sharing(record, sinceMs, record.traceNumber ? sharingNumber : sharingName);
   }
 
@@ -113,9 +112,9 @@ export class RecordRows extends rows("records", {
     return this.sql.closedSince.get(atMs) !== undefined;
   }
 
-  /** Yields the attempts with a write-ahead record, newest first, reading only those needed. */
+  /** Yields the attempts whose command may have been sent, newest first. */
   *sent(): Generator<Attempt, void> {
-    // The newest attempt, often in memory, comes first; most callers need no further attempt.
+    // Most callers need only the newest attempt, which is often cached.
     const newest = this.parts.attempts.newestRow();
     if (newest?.attempt.baseline) yield newest.attempt;
     if (newest) yield* this.#sentBefore(newest.position);
@@ -166,7 +165,7 @@ export class RecordRows extends rows("records", {
   }
 
   #reversal(event: Row): NextFound | undefined {
-    // An older version stored no baseline before a reversal, so the stored transaction is unknown.
+    // Older versions stored no baseline before a reversal, so what was stored is unknown.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
     if (!baseline) {
       return { ...lostSince, found: { kind: "not-told", why: "an older version did not keep it" } };
@@ -204,7 +203,7 @@ function lastDigits(trace: string): number {
   return (Number.parseInt(trace, 10) || 0) % 1_000_000;
 }
 
-/** Maps the value in the column `seen_as` to how the record was found. */
+/** How a record was found, by the value of the column `seen_as`. */
 const sources: Readonly<Record<string, KnownRecord["source"]>> = {
   step: "step",
   stray: "unmatched",

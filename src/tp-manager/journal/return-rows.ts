@@ -7,7 +7,7 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import { rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 
-/** How many of the newest "reversed" events are searched at start for a missing alarm. */
+/** How many of the newest "reversed" events are searched at the start for a missing alarm. */
 const EVENTS_READ = 100;
 
 /** Stores how much the gateway has paid back, and the cancel or refund that is under way. */
@@ -29,7 +29,7 @@ export class ReturnRows extends rows("returns", {
   readTo: "SELECT last FROM returns_seen",
   setReadTo:
     "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
-  // Reads the newest "reversed" events, because a crash may have prevented an alarm about them.
+  // A crash may have prevented the alarm of the newest "reversed" events.
   unalarmed: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
       (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
         (SELECT id FROM event INDEXED BY event_reversed
@@ -43,9 +43,9 @@ export class ReturnRows extends rows("returns", {
     WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
 })<{ events: EventRows; attempts: AttemptRows; archive: Archive }> {
   /**
-   * Reserves a cancel or refund at the gateway. Returns false unless the attempt is charged, has no
-   * other return under way, and at least this amount is not yet paid back. A sale with a reserved
-   * or partial refund cannot be reversed at the terminal any more.
+   * Reserves a cancel or refund at the gateway; the sale can then not be reversed at the terminal.
+   * Returns false unless the attempt is charged, has no other return under way, and at least this
+   * amount is not paid back yet.
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
     this.statements.proof.assertKept();
@@ -60,9 +60,8 @@ export class ReturnRows extends rows("returns", {
   }
 
   /**
-   * Ends a cancel or refund with the gateway's answer. `returned` has the sum paid back as the
-   * supervisor knows it, and what this operation adds to the sum (0 when only the sum is known).
-   * `returned` is null when nothing was paid back.
+   * Ends a cancel or refund with the gateway's answer. `returned`: the sum paid back and what this
+   * operation adds to it, in minor units (0: only the sum is known); null: nothing was paid back.
    */
   endReturn(
     transactionId: string,
@@ -73,7 +72,7 @@ export class ReturnRows extends rows("returns", {
     const { sumMinor = 0, addedMinor = 0 } = returned ?? {};
     const values = [addedMinor, sumMinor, returned ? 1 : 0, transactionId, operationId];
     this.#changing(transactionId, event.atMs, () => {
-      // If two callers asked for the operation's outcome at the same time, it counts once.
+      // The outcome of an operation counts once, even if two callers asked for it.
       if (this.sql.end.run(...values).changes !== 1) return;
       this.parts.attempts.addEvent(transactionId, event);
     });
@@ -87,12 +86,12 @@ export class ReturnRows extends rows("returns", {
     return this.sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;
   }
 
-  /** Returns the attempts with a reserved cancel or refund without an outcome, oldest first. */
+  /** Returns the attempts with a cancel or refund that has no outcome yet, oldest first. */
   openReturns(): Attempt[] {
     return this.sql.open.all().map(readAttempt);
   }
 
-  /** Returns the attempts that were paid back by terminal and gateway, without an alarm on disk. */
+  /** Returns the attempts that terminal and gateway both paid back, and that have no alarm yet. */
   unalarmedTwice(): Attempt[] {
     return this.sql.unalarmed.all(EVENTS_READ).map(readAttempt).filter(isReturnedTwice);
   }
@@ -103,9 +102,8 @@ export class ReturnRows extends rows("returns", {
   }
 
   /**
-   * Notes refunds that the gateway notified; each is on disk afterwards. `returnedMinor` is the sum
-   * paid back at any system's request; 0 stands for an unknown amount. A refund noted again changes
-   * nothing, and sums never decrease. Returns the attempts; `isNew`: a refund was noted now.
+   * Notes refunds that the gateway notified; a refund noted again changes nothing, and sums never
+   * decrease. `returnedMinor`: the sum paid back by any system; 0: not known. `isNew`: noted now.
    */
   noteReturns(returns: readonly NotedReturn[], atMs: number) {
     return returns.flatMap((one) => {
@@ -128,7 +126,7 @@ export class ReturnRows extends rows("returns", {
     return changes === 1;
   }
 
-  /** Runs `change` in one transaction. If the attempt's answer changes, an event is written too. */
+  /** Runs `change` in one transaction, with an event if the answer about the order changes. */
   #changing<T>(transactionId: string, atMs: number, change: () => T): T {
     return this.parts.events.commit((emit) => {
       const before = this.parts.attempts.read(transactionId);

@@ -9,12 +9,12 @@ import type { EventRows } from "./event-rows.ts";
 /** Who requested an end of day: an operator by the call `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
-/** The number of unmatched results that are stored; those that are real sales stay for ever. */
+/** How many unmatched results are stored; those that are real sales stay for ever. */
 const UNMATCHED_KEPT = 1_000;
 
 /**
- * The SQL for ends of day that may have closed sales. It names their index, because SQLite would
- * otherwise read the whole table, with every refused end of day.
+ * The SQL for ends of day that may have closed sales. It names an index, because SQLite would
+ * otherwise read every refused end of day.
  */
 export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
@@ -24,7 +24,7 @@ export const mayHaveClosed = `(result IS NULL
 const begunAfter =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 
-/** The SQL for unmatched results that are real sales and carry the reference of an attempt. */
+/** The SQL for real sales that belong to no attempt for certain but carry a reference of ours. */
 const named = "unexpected_report INDEXED BY unexpected_report_named";
 const reference = "json_extract(report, '$.reference')";
 const isNamed = `finding = 'held' AND ${reference} IS NOT NULL`;
@@ -61,7 +61,7 @@ export class TerminalRows extends rows("terminalLog", {
         WHERE before_attempt >= (SELECT before FROM seen)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
-  // Results that proved to be an order's, or to have charged nothing, do not count as unmatched.
+  // A result that proved to be an order's, or charged nothing, is no longer unmatched.
   wasUnmatchedSince: `SELECT max(before_attempt) >=
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report
@@ -97,14 +97,14 @@ export class TerminalRows extends rows("terminalLog", {
     });
   }
 
-  /** Returns when the ends of day began that the terminal demanded, in epoch ms, in their order. */
+  /** Returns when the ends of day that the terminal demanded began, in epoch ms, oldest first. */
   demandedTelecollections(sinceMs: number): number[] {
     return this.sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
   }
 
   /** Whether an end of day may have run since the attempt, which began at `atMs`. */
   wasClosedSince(atMs: number, transactionId: string): boolean {
-    // An attempt of an older version does not name the end of day before it; its time decides.
+    // An attempt of an older version names no end of day, so its time decides.
     const after = this.sql.afterTelecollection.get(transactionId)?.["closed"] ?? null;
     const { telecollectionSince, telecollectionAfter } = this.sql;
     const row = after === null ? telecollectionSince.get(atMs) : telecollectionAfter.get(after);
@@ -151,17 +151,16 @@ export class TerminalRows extends rows("terminalLog", {
     this.sql.endUnmatched.run(finding, because, atMs, id);
   }
 
-  /** Returns the unmatched transactions, newest first. */
   unmatched(limit: number): SettledUnmatched[] {
     return this.sql.unmatched.all(limit).map(unmatchedOf);
   }
 
-  /** Returns unmatched results that are real sales with this reference, the oldest first. */
+  /** Returns the unmatched results with this reference that are real sales, oldest first. */
   heldAs(text: string): SettledUnmatched[] {
     return this.sql.heldAs.all(text).map(unmatchedOf);
   }
 
-  /** Returns the references of those unmatched results that proved to be real sales. */
+  /** Returns the references of unmatched results that proved to be real sales. */
   heldReferences(): string[] {
     return this.sql.heldReferences.all().map((row) => String(row["reference"]));
   }
@@ -190,7 +189,6 @@ export class TerminalRows extends rows("terminalLog", {
   }
 }
 
-/** Returns the unmatched transaction in a row of the table `unexpected_report`. */
 export function unmatchedOf(row: Row): SettledUnmatched {
   return {
     id: Number(row["id"]),
@@ -211,8 +209,8 @@ const era = `(SELECT ifnull((SELECT max(id) FROM accepted_terminal), 0) || ' ' |
     ORDER BY id DESC LIMIT 1), ''))`;
 
 /**
- * Stores what the present terminal has shown about itself, a row for each fact. The facts count no
- * more when setup or identity change, an operator accepts a terminal, or the journal loses data.
+ * Stores what the present terminal has shown about itself. Its facts no longer count when its setup
+ * or identity changes, an operator accepts a terminal, or the journal loses data.
  */
 export class LearnedRows extends rows("learned", {
   read: `SELECT holds FROM learned WHERE terminal = ? AND fact = ? AND era = ${era}`,

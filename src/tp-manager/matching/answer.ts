@@ -25,7 +25,7 @@ export interface Candidate {
   readonly as: "sale" | "reversal";
 }
 
-/** Why it is not certain which attempt made a record; answer-en.json has the texts. */
+/** Why it is not certain which attempt made a record; the texts are in answer-en.json. */
 export type WhyNotOne = keyof typeof whyNotOne;
 
 /** The matcher's answer: which attempts a record of the terminal can belong to. */
@@ -44,7 +44,6 @@ export type Answer =
   /** The record has several candidates, or one without proof; at least one is our own attempt. */
   | {
       readonly answer: "many";
-      /** The attempts that can have made the record, newest first. */
       readonly candidates: readonly Candidate[];
       readonly why: WhyNotOne;
       readonly because: string;
@@ -58,7 +57,7 @@ export interface Near {
   readonly but: string;
 }
 
-/** Returns "many": the terminal's record can be of each candidate order, and none is proven. */
+/** Returns the answer "many": each candidate can have made the record, none is proven. */
 export function many(
   candidates: readonly Candidate[],
   why: WhyNotOne,
@@ -67,7 +66,7 @@ export function many(
   return { answer: "many", candidates, why, because };
 }
 
-/** Returns the answer "one" as "many" with the reason `why`, and any other answer unchanged. */
+/** Returns the answer "one" as "many", because of `why`; any other answer unchanged. */
 export function unproven(answer: Answer, why: WhyNotOne, because?: string): Answer {
   return answer.answer === "one" ? many([answer.candidate], why, because) : answer;
 }
@@ -93,9 +92,8 @@ export function textOfProof({ facts, assumes }: Proof): string {
 }
 
 /**
- * How a record that the terminal has stored changes an attempt that was answered as not charged
- * (docs/matching.md, "What follows"). Recovery settles attempts in doubt, charged attempts stay
- * charged, and a record that the journal has already changes nothing.
+ * How a stored record of the terminal changes an attempt that was answered as not charged
+ * (docs/matching.md): recovery decides about attempts in doubt, and charged ones stay charged.
  */
 type Effect =
   | { readonly effect: "charge"; readonly attempt: Attempt; readonly proof: Proof }
@@ -112,8 +110,8 @@ export function effectsOf(answer: Answer): Effect[] {
   const attempts = answer.candidates.map(({ attempt }) => attempt);
   const byOrder = Map.groupBy(attempts, ({ request }) => request.orderId);
   return [...byOrder.values()].flatMap((fitting): Effect[] => {
-    // If a charged attempt of the order can have made the record, the record need not be a second
-    // charge. An attempt in doubt does not count here, because it may still end as not charged.
+    // If a charged attempt of the order can have made the record, there need not be a second
+    // charge. An attempt in doubt does not count, because it may still end as not charged.
     if (fitting.some((attempt) => chargedOf(attempt) === "yes")) return [];
     const newest = fitting.find(({ state }) => isNotCharged(state));
     return newest ? [{ effect: "doubt", attempt: newest, because }] : [];
@@ -132,7 +130,7 @@ export function namedIn(answer: Answer): Attempt[] {
   return [...candidatesIn(answer), ...nearIn(answer)].map(({ attempt }) => attempt);
 }
 
-/** Whether an order answered as not charged agrees with the record, at least but for one fact. */
+/** Whether an order answered as not charged has the same data as the record, but for one fact. */
 export function concernsNotCharged(answer: Answer): boolean {
   return namedIn(answer).some(({ state }) => isNotCharged(state));
 }

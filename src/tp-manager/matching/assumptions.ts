@@ -7,7 +7,7 @@ type Family = (typeof families)[number];
 
 /**
  * "on": holds for every terminal of the family. "off": never assumed. "learned": assumed once this
- * terminal has shown it. "none": the assumption has no meaning for the family.
+ * terminal has shown it. "none": has no meaning for the family.
  */
 type Default = "on" | "off" | "learned" | "none";
 
@@ -34,16 +34,14 @@ const table = {
 
 export type Assumption = keyof typeof table;
 /**
- * The assumptions about classes of terminals, without which no verdict could be given, with the
- * default for each family of terminals. Each proof names the assumptions on which it rests. Their
- * texts are in assumptions-en.json; docs/matching.md shows assumptions and texts.
+ * The assumptions about terminals without which no verdict could be given, with the default for
+ * each family. Each proof names those on which it rests (docs/matching.md explains them).
  */
 export const assumptionTable: Readonly<Record<Assumption, Readonly<Record<Family, Default>>>> =
   table;
 export const assumptionNames = Object.keys(table) as Assumption[];
 
 interface AssumptionTexts {
-  /** The assumption as a sentence. */
   readonly says: string;
   /** Which verdict would be wrong if the assumption did not hold for the terminal. */
   readonly breaks: string;
@@ -57,7 +55,7 @@ export const assumptionTexts: Readonly<Record<Assumption, AssumptionTexts>> = ca
 /** The assumptions that hold for the terminal of this installation. */
 export type Assumptions = ReadonlySet<Assumption>;
 
-/** Returns the assumption without which a reported failure does not prove "not charged". */
+/** Returns the assumption by which a reported failure proves "not charged". */
 export const finalOf = (reason: AbortReason | null): Assumption =>
   reason === "declined" ? "decline-final" : "abort-final";
 
@@ -74,10 +72,9 @@ export function assumptionsOf(family: Family, off: readonly Assumption[] = []): 
 const echoed = { of: "echoes-reference", family: "one-way", permits: false } as const;
 
 /**
- * The facts that a terminal shows about itself, each with the assumption that it switches (the
- * register number switches none). `permits`: a verdict may rest on the fact, so one counterexample
- * outweighs every later example. The other facts only forbid verdicts, and hold again with the next
- * example. The facts' texts, predicates about the terminal, are in assumptions-en.json.
+ * The facts that a terminal shows about itself, each with the assumption that it switches.
+ * `permits`: a verdict may rest on the fact, so one counterexample outweighs every later example.
+ * Other facts only forbid verdicts, and hold again with the next example.
  */
 export const factTable = {
   "echoes-approvals": echoed,
@@ -92,14 +89,13 @@ export type Fact = keyof typeof factTable;
 /** What the connected terminal has shown about itself. The members throw if the journal fails. */
 export interface Learned {
   has(fact: Fact): boolean;
-  /** Whether the terminal disproved the fact, and no later example outweighs this. */
+  /** Whether the terminal disproved the fact, and no later example counts more. */
   refuted(fact: Fact): boolean;
   saw(fact: Fact): void;
-  /** Notes that the terminal has shown a counterexample to the fact. */
   contradicted(fact: Fact): void;
 }
 
-/** Identifies the terminal that has shown the facts; without an identity, by its setup alone. */
+/** The terminal that has shown the facts; one without an identity is known by its setup alone. */
 export interface LearnedFrom {
   /** A text that names the protocol and its settings, and changes with them. */
   readonly setup: string;
@@ -121,7 +117,7 @@ export function takenForGranted(
   const family = familyOf(terminal);
   const isNameless = terminal.namesNoPayment === true;
   const isOn = (name: Assumption): boolean => {
-    // If every kind of result had our reference, "one-result-each" need not be assumed.
+    // If every kind of result carries our reference, "one-result-each" is not needed.
     const isSpared =
       name === "one-result-each" && learned && echoes.every((fact) => learned.has(fact));
     return holds.has(name) && !isSpared;

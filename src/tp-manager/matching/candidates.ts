@@ -69,8 +69,8 @@ export function candidacyOfSale(
 }
 
 /**
- * Whether the record can be the reversal of this attempt, if the reversal's outcome was not
- * received. A terminal that does not name the original sale stores a reversal like a sale.
+ * Whether the record can be the reversal of this attempt, whose outcome was not received. A
+ * terminal that does not name the original sale stores a reversal like a sale.
  */
 export function canBeReversal(
   { state }: Attempt,
@@ -109,11 +109,11 @@ function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
   const { startedAtMs, endedAtMs, baseline } = attempt;
   const limitMs = saleLimitMs(attempt.request, found.limitMs);
   const asked = askedOf(attempt, limitMs);
-  // A time in the future counts like one in the past: the wall clock may have been set back.
+  // A time in the future counts as well: the wall clock may have been set back.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
   const byClock = isFromPayment(asked, record);
-  // A new record that is read soon after a payment can be of this payment, whatever its time.
+  // A new record read soon after a payment can be of the payment, whatever time it names.
   const isWrong = byClock === false && isNear && isStoredSince();
   const isTimely = isLate ? true : isWrong ? null : byClock;
   const unfit = unfitFor(asked, record);
@@ -138,8 +138,8 @@ export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
 }
 
 /**
- * Returns the reports in an attempt's state that agree with the request: old versions stored them
- * without an event. A record that was found later and can be of several orders is left out.
+ * Returns the reports in an attempt's state that agree with the request; old versions stored no
+ * event for them. A record that was found later and can be of several orders is left out.
  */
 function reportsIn(state: Attempt["state"]): TransactionReport[] {
   if ("sale" in state || ("told" in state && state.told)) return [];

@@ -9,13 +9,10 @@ import type {
 export type Stored = Pick<Baseline, "identity" | "last">;
 
 /**
- * The outcome of comparing two transactions that a terminal reported (docs/matching.md). Pure.
- *
- * Receipt number, trace number and time together identify a transaction. Terminals write the same
- * record differently from time to time: a number without its leading zeros, a member left out, a
- * trace number cut to six digits. A member that one record lacks says nothing. Therefore the
- * outcome has three values. "unsure" proves neither a charge nor its absence, and suppresses no
- * alarm.
+ * The outcome of comparing two transactions that a terminal reported (docs/matching.md). Receipt
+ * number, trace number and time together identify a transaction, but terminals write the same
+ * record differently from time to time: without zeros, shortened, with a member left out. "unsure"
+ * therefore proves neither a charge nor its absence, and suppresses no alarm.
  */
 export type Comparison = "same" | "different" | "unsure";
 
@@ -37,7 +34,7 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   const moment = compareMoments(a, b);
   const numbers = compareNumbers(a, b);
   const content = sameContent(a, b);
-  // Different trace numbers decide: receipt number and time of a sale and its reversal can agree.
+  // A sale and its reversal can agree in receipt number and time; other trace numbers decide.
   if (numbers !== "agree" && isReversalOfOther(a, b)) return "different";
   switch (moment) {
     case "agree":
@@ -59,7 +56,7 @@ export function isNamed({ receiptNumber, traceNumber, localTime }: NamedRecord):
   return [receiptNumber, traceNumber, localTime].some((one) => one !== null);
 }
 
-/** Whether both records have date and time, without which equal numbers may be of two sales. */
+/** Whether both records have date and time; without these, equal numbers may be of two sales. */
 export function haveMoments(a: NamedRecord, b: NamedRecord): boolean {
   return secondOf(a) !== null && secondOf(b) !== null;
 }
@@ -100,8 +97,8 @@ export function namesTrace(originalTrace: string | null, trace: string | null): 
 }
 
 /**
- * Whether `next` is the receipt number after `before`. null when either text is no number, or when
- * the numbers wrapped, because 0000 may or may not follow the greatest number.
+ * Whether `next` is the receipt number after `before`. null: a text is no number, or 0001 follows
+ * 9999, which may skip 0000.
  */
 export function isNextReceipt(before: string | null, next: string | null): boolean | null {
   if (!isNumber(before) || !isNumber(next)) return null;
@@ -127,12 +124,12 @@ export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean 
 
 /** The greatest receipt number, which has four digits (docs/zvt.md 9.4). */
 export const RECEIPT_MAX = 9_999;
-/** The number of last digits to which a terminal may cut a trace number (docs/zvt.md 7.1). */
+/** A terminal may cut a trace number to this many last digits (docs/zvt.md 7.1). */
 const TRACE_DIGITS = 6;
 /** The largest shift of a record's time by setting a clock or by summer time, in hours. */
 const SHIFT_HOURS_MAX = 3;
 const SHIFT_TOLERANCE_SECONDS = 2;
-/** The time within which no terminal closes its day and then reaches the same number again. */
+/** Within this time no terminal closes its day and then reaches the same number again. */
 const ONE_PERIOD_SECONDS = 3_600;
 
 type Agreement = "agree" | "differ" | "silent";
@@ -146,7 +143,6 @@ function isNumber(text: string | null): text is string {
   return text !== null && /^\d+$/.test(text);
 }
 
-/** Returns a receipt or trace number without leading zeros; any other text as it is. */
 function bare(number: string): string {
   return number.replace(/^0+(?=\d+$)/, "");
 }
@@ -200,7 +196,7 @@ function numbersIn(a: NamedRecord, b: NamedRecord): Record<"receipt" | "trace", 
   };
 }
 
-/** Compares receipt and trace number of two records. "mixed": one agrees, the other differs. */
+/** Compares the numbers of two records. "mixed": receipt or trace agrees, the other differs. */
 function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
   const both = Object.values(numbersIn(a, b));
   if (!both.includes("differ")) return both.includes("agree") ? "agree" : "silent";
@@ -262,14 +258,14 @@ export function isFromPayment(time: PaymentTime, report: TransactionReport): boo
   return shifts(time.sentAtMs).some((ms) => atMs + ms >= earliest && atMs + ms <= latest);
 }
 
-/** Returns by how many ms a change of summer time may have shifted a terminal's clock. */
+/** Returns by how many ms the terminal's clock may be off because of summer time. */
 function shifts(nearMs: number): readonly number[] {
   const zoneOf = (ms: number): number => new Date(ms).getTimezoneOffset();
   const changes = zoneOf(nearMs - DAY_MS) !== zoneOf(nearMs + DAY_MS);
   return changes ? [0, HOUR_MS, -HOUR_MS] : [0];
 }
 
-/** Returns a local MMDD and HHMMSS in epoch milliseconds, in the year nearest to `nearMs`. */
+/** Returns the local date MMDD and time HHMMSS in epoch ms, in the year nearest to `nearMs`. */
 export function nearestLocalTime(date: string, time: string, nearMs: number): number {
   const number = (text: string, at: number): number => Number(text.slice(at, at + 2));
   const year = new Date(nearMs).getFullYear();

@@ -34,8 +34,8 @@ import {
 /** The times of the terminal and of this process that are needed to judge a probe. */
 interface InquiryTimes {
   /**
-   * Since when this process can send no byte of the command any more: its outcome was lost then, or
-   * the process started later. In monotonic milliseconds, because the wall clock can jump.
+   * The monotonic time (ms) since when this process can send no byte of the command any more: its
+   * outcome was lost then, or the process started later.
    */
   readonly lostSinceMs: number;
   /** How long the terminal continues a command by itself when it has lost the line. */
@@ -57,8 +57,8 @@ export interface Inquiry extends InquiryTimes {
   /** The sale that a reversal in doubt reverses; null for any other inquiry. */
   readonly sale: TransactionReport | null;
   /**
-   * Whether probes followed each other so closely ({@link isProbedInTime}) that no transaction can
-   * have been stored and closed since the command. Matters only for an empty storage.
+   * Whether the probes were so close ({@link isProbedInTime}) that no transaction can have been
+   * stored and closed since the command; used for an empty storage.
    */
   readonly isWatched?: boolean;
   /** Whether a probe has shown a transaction in a storage that was empty before the command. */
@@ -77,9 +77,9 @@ interface WireEvidence {
   readonly held: boolean;
   /** Whether our ACK of the result `good` has provably arrived at the terminal. */
   readonly acknowledged: boolean;
-  /** Whether our ACK of an earlier good result arrived; a later report makes its sale unproven. */
+  /** Whether our ACK of an earlier good result arrived; the later result leaves it unproven. */
   readonly earlierAckArrived: boolean;
-  /** Whether our ACK of `good` may have arrived without a record, because the process ended. */
+  /** Whether our ACK of `good` may have arrived unrecorded, because the process ended. */
   readonly ackMayHaveArrived: boolean;
   /** Whether the last report had no clear result, so that the card may have been charged. */
   readonly unclear: boolean;
@@ -98,13 +98,13 @@ export interface Probe extends Stored {
   readonly atMs: number;
 }
 
-/** A probe that was followed by another probe in the same run of probes. */
+/** An earlier probe of the same run of probes. */
 export interface EarlierProbe extends Probe {
   /** The time of the first probe in a row of equal probes, in monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
-/** What the matcher finds out about the transaction that a probe has shown. */
+/** Whose transaction a probe has shown, as far as the matcher can say. */
 export interface WhoseFound {
   /** The id of another order that certainly made the found transaction; null: none is certain. */
   readonly foundIs: string | null;
@@ -114,7 +114,7 @@ export interface WhoseFound {
   readonly isCandidate: boolean;
 }
 
-/** What the journal knows about what is in doubt, and about the transaction that a probe found. */
+/** What the journal knows about the case in doubt and about the probed transaction. */
 export interface Known extends WhoseFound {
   /** The order whose sale the unmatched transaction certainly is; null: no order is certain. */
   readonly unmatchedIs: string | null;
@@ -128,7 +128,6 @@ export interface Known extends WhoseFound {
   readonly closedSince: boolean;
   /** Whether this terminal has shown a completed reversal as its last transaction. */
   readonly storesReversals: boolean;
-  /** The assumptions that hold for this terminal. */
   readonly holds: Assumptions;
 }
 
@@ -156,18 +155,17 @@ export const lostSince: NextFound = {
 export type Facts = ReturnType<typeof factsOf>;
 
 /**
- * The longest pause between two probes for which two empty storages count as the same. In less time
- * no terminal charges a card, stores the sale and closes its day by itself; meanwhile it is busy
- * and answers no probe.
+ * The longest pause between two probes of an empty storage that count as unchanged. In less time no
+ * terminal charges a card, stores the sale and closes its day by itself.
  */
 const EMPTY_GAP_MS = 10_000;
-/** The pause between probes of an empty storage: short, so that even a delayed probe counts. */
+/** The pause between probes of an empty storage, so short that a delayed probe still counts. */
 export const EMPTY_PROBES_MS = 4_000;
 
 /** Whether two probes of an empty storage count as the same; false if the clock was set back. */
 export const isProbedInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
 
-/** Receipt numbers up to this one may be of a few sales since a terminal restarted its numbers. */
+/** Up to this receipt number a terminal may have restarted its numbers a few sales ago. */
 const NEW_NUMBERING_MAX = 20;
 
 /** Returns the facts that one probe of an inquiry shows, for table.ts to judge. */
@@ -237,7 +235,7 @@ function asBefore(
   const { before, heard, wasStored, isWatched } = inquiry;
   if (before.kind === "transaction" && last.kind === "transaction") {
     const is = compareStored(before, last);
-    // Equal numbers without a date and time prove nothing, because terminals restart their numbers.
+    // Equal numbers without date and time prove nothing, because terminals restart their numbers.
     return is === "same" && !haveMoments(before.report, last.report) ? "unsure" : is;
   }
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
@@ -267,7 +265,7 @@ function takesBack(
     return sale && givesBack(sale, found) ? "ours" : "another";
   }
   if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {
-    // For a sale that we refused, any partial reversal counts; other sales must be reversed whole.
+    // Of a sale that we refused, a partial reversal counts too; of any other, only a whole one.
     const whole = heard.refused || about === "unmatched";
     return whole || found.amountMinor === heard.good?.amountMinor ? "ours" : "another";
   }
@@ -308,16 +306,15 @@ function unfit({ asked, identity }: Inquiry, found: TransactionReport): string |
 }
 
 function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean | null {
-  // A report that came during the payment is of this payment, whatever the clocks show.
+  // A report that came within the payment is the payment's, whatever the clocks show.
   if (heard.good && compareReports(found, heard.good) === "same") return true;
   return asked && isFromPayment(asked, found);
 }
 
 /**
- * Whether the receipt number of the next sale shows that the command in doubt used up no number, as
- * a stored sale would have. null: not known, for example when that command itself reported a
- * number. For an empty storage the numbers before and after decide, unless one is near 1, because a
- * terminal that closes its day by itself restarts its numbers.
+ * Whether the receipt number of the next sale shows that the command in doubt stored no sale, which
+ * would have used up a number. null: not known. For an empty storage the numbers before and after
+ * decide, unless one is near 1: a terminal that closes its day restarts its numbers.
  */
 function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
@@ -330,7 +327,7 @@ function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known):
   return areOldNumbers ? isNextReceipt(formerReceipt, number) : null;
 }
 
-/** Returns what a record must agree with: amount (requested, or of issued goods) and time. */
+/** Returns the amounts (requested, or of issued goods) and the time that a record must have. */
 export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limitMs: number) {
   const { amountMinor, currency } = request;
   const decision = "goods" in state ? state.goods?.decision : undefined;
@@ -345,7 +342,7 @@ export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limi
   };
 }
 
-/** Whether a reversal of this amount can have reversed what the payment may have charged. */
+/** Whether a reversal of this amount can be of the sale that the payment may have made. */
 export function canHaveBeenTakenBack(
   attempt: Attempt,
   { amountMinor }: Pick<TransactionReport, "amountMinor">,
@@ -353,7 +350,7 @@ export function canHaveBeenTakenBack(
   return amountMinor === null || askedOf(attempt, 0).amountsMinor.includes(amountMinor);
 }
 
-/** Returns the terminal's time limit (ms), with its wait for the goods (docs/zvt.md 8.2). */
+/** Returns the terminal's time limit in ms, with its wait for the goods (docs/zvt.md 8.2). */
 export function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
 }
@@ -417,7 +414,7 @@ function inquiryOfReversal(
   };
 }
 
-/** Returns the inquiry about an unmatched report, which we had refused. */
+/** Returns the inquiry about an unmatched report, which counts as refused by us. */
 export function inquiryOfUnmatched(row: UnmatchedRow, times: InquiryTimes): Inquiry {
   return {
     ...times,

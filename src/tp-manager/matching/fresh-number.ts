@@ -35,7 +35,7 @@ interface FreshnessParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly matcher: { readonly isShared: boolean };
 }
 
-/** Receipt numbers this close to the maximum, and then to 1, have wrapped and not restarted. */
+/** A number this close to 9999 and then one this close to 1: they wrapped, not restarted. */
 const WRAP_WINDOW = 100;
 
 /**
@@ -62,7 +62,7 @@ export function freshnessOf(
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
-  // After an earlier reversal command the sale may be reversed, even if a failure was reported.
+  // The sale may be reversed by an earlier command, even if a failure was reported.
   const events = attempts.events(sale.transactionId);
   const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
   if (wasTried) return stale("a reversal left before, and the terminal does not show its end");
@@ -71,7 +71,6 @@ export function freshnessOf(
 
 interface Facts {
   readonly sale: ReportedResult;
-  /** Whether an unmatched transaction was stored since the sale. */
   readonly unmatched: boolean;
   readonly isShared: boolean;
   readonly later: readonly Attempt[];
@@ -84,7 +83,7 @@ function stale(because: string): Freshness {
   return { freshness: "stale", because };
 }
 
-/** Returns why the number is not the sale's alone, if a later result of ours has it as well. */
+/** Returns why the receipt number is not the sale's alone; undefined: no later result has it. */
 function nameGivenAgain({ sale, results }: Facts): string | undefined {
   const number = receiptNumberOf(sale.report.receiptNumber);
   if (number === null) return "the sale's receipt number is no number";
@@ -104,11 +103,11 @@ function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
   return { freshness: "fresh" };
 }
 
-/** Judges by the terminal's last transaction; each transaction since the sale must be known. */
+/** Judges by the last stored transaction: the connector must know each one since the sale. */
 function ofChain(facts: Facts, last: LastTransaction): Freshness {
   const { sale, later } = facts;
   if (last.kind === "transaction" && compareReports(sale.report, last.report) === "same") {
-    // Equal numbers prove the same sale only with date and time, because numbers restart.
+    // Numbers restart, so equal numbers prove the same sale only with date and time.
     return haveMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);
   }
   const probes = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
@@ -123,14 +122,14 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
   return ofFollowed(facts);
 }
 
-/** Judges the case that the sale is the last transaction that the terminal has stored. */
+/** Judges the case that this sale is the last one that the terminal has stored. */
 function ofLast({ later }: Facts): Freshness {
   const contradicts = later.some((attempt) => keptNumbers(attempt).length > 0);
   if (contradicts) return stale("the terminal does not show the sale that followed this one");
   return { freshness: "fresh" };
 }
 
-/** Judges the case that the terminal's last transaction is one of ours after the sale. */
+/** Judges the case that another transaction of ours, after this sale, is the last one stored. */
 function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
   const given = touched.filter(({ state }) => "sale" in state);
   if ([...later, ...given].some(({ state }) => "last" in state)) {
@@ -147,13 +146,11 @@ function follows(before: number, number: number): boolean {
   return number > before || (before > RECEIPT_MAX - WRAP_WINDOW && number < WRAP_WINDOW);
 }
 
-/** Returns a list with the receipt number of the attempt's sale; empty without a sale. */
 function keptNumbers({ state }: Attempt): readonly string[] {
   const number = saleOf(state)?.report.receiptNumber;
   return number ? [number] : [];
 }
 
-/** Returns the results in an attempt's state: of its sale, and of the sale's reversal. */
 function resultsOf({ state }: Attempt): readonly TransactionReport[] {
   const results = [saleOf(state)?.report, endReportOf(state)];
   return results.filter((report) => report !== undefined);
@@ -163,7 +160,7 @@ function isKnown({ sale, results, isShared }: Facts, report: TransactionReport):
   return [sale.report, ...results].some(
     (one) =>
       compareReports(one, report) === "same" &&
-      // Another till's sale can have the same numbers as ours, so the times must agree as well.
+      // Another till's sale can have our numbers, so the times must agree as well.
       (!isShared || haveMoments(one, report)),
   );
 }

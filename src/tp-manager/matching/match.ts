@@ -76,7 +76,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   );
   const others = fitting.filter((one) => !isDeclined(one));
   const isShared = !assumptions.has("sole-user");
-  // A declined attempt counts only without other candidates, and if the record is new and ours.
+  // A declined attempt counts only for a new record of ours without other candidates.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
   if (!only) {
@@ -84,8 +84,8 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
     const nearly = declined.map(({ attempt }) => ({ attempt, but }));
     return known ?? { answer: "none", near: [...near, ...nearly] };
   }
-  // A record counts as repeated if it resembles a known record of another attempt, or of this
-  // attempt after this attempt was answered as not charged.
+  // The terminal may repeat a known record of another attempt, or of this attempt after it was
+  // answered as not charged.
   const isRetold =
     known !== undefined &&
     (known.transactionId !== only.attempt.transactionId || isNotCharged(only.attempt.state));
@@ -118,7 +118,7 @@ function whyNotOne(
   if (first?.attempt.transactionId !== newest?.transactionId) return "later";
   if (!first || !isNotCharged(first.attempt.state)) return undefined;
   if (first.attempt.state.settled) return "settled";
-  // If the order was answered as not charged, an end of day since then makes the record uncertain.
+  // After an answer of not charged, an end of day since then makes the record uncertain.
   const { startedAtMs, transactionId } = first.attempt;
   return view.terminalLog.wasClosedSince(startedAtMs, transactionId) ? "closed" : undefined;
 }
@@ -174,8 +174,8 @@ export function knownAs(
   if (!owner) return undefined;
   const { transactionId } = owner;
   const attempt = transactionId === null ? undefined : attempts.read(transactionId);
-  // The match with a known record is uncertain if its attempt requested another amount, or if the
-  // two records are only similar; then the search for candidates decides.
+  // Not certain if the attempt requested another amount or the two records are only similar; then
+  // the search for candidates decides.
   const isCertain = owner.is === "same" && !(attempt && isForeignTo(attempt, found));
   if (attempt && isCertain && isOpenTo(attempt, found)) return ownRecord(attempt);
   const orderId = transactionId === null ? null : (attempts.orderOf(transactionId) ?? null);
@@ -194,7 +194,7 @@ function equalRecords(
 ): Array<KnownRecord & { readonly is: Comparison }> {
   return (
     rows
-      // Outside a payment, a stored record without an attempt still has to be matched: not known.
+      // Outside a payment, a stored record without an attempt still has to be matched.
       .filter(({ transactionId: by }) => (running === undefined ? by !== null : by !== running))
       .map((one) => ({ ...one, is: compareKnown(one, found, view) }))
       .filter(
@@ -221,7 +221,7 @@ function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { a
   return { answer: "known", orderId, transactionId, isCertain: true, proof };
 }
 
-/** Whether the attempt's state has the record, which old versions stored without an event. */
+/** Whether the attempt's state has the record; old versions wrote no event for it. */
 function isOwner({ state }: Attempt, record: TransactionReport): boolean {
   const own = [saleOf(state)?.report, endReportOf(state)];
   return own.some(
@@ -235,9 +235,7 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
   return { answer: "one", candidate: { attempt, as: "sale" }, proof };
 }
 
-/**
- * Whether the attempt's command reported the record with an amount neither requested nor charged.
- */
+/** Whether the record has an amount or currency neither requested nor charged by the attempt. */
 function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boolean {
   const sale = saleOf(attempt.state)?.report;
   const isCharge = sale !== undefined && compareReports(sale, record) === "same";
@@ -262,9 +260,8 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
 type Earlier = Pick<KnownRecord, "atMs" | "transactionId"> & { readonly baselineOf?: string };
 
 /**
- * Compares a known record with a found record. A record without a time counts as the known one only
- * if the terminal has shown no other record since: an old record never returns to the storage, but
- * numbers restart when a terminal closes its day by itself.
+ * Compares a known record with a found one. A record without a time is the known one only if the
+ * terminal has shown no other record since: numbers restart when a terminal closes its day.
  */
 export function compareKnown(
   known: Earlier & Pick<KnownRecord, "record">,
@@ -322,10 +319,8 @@ function storedSince(
 type Fitting = Candidate & { readonly candidacy: Exclude<Candidacy, object> };
 
 interface Candidates {
-  /** The candidates for the record, newest first. */
   readonly fitting: readonly Fitting[];
   readonly near: readonly Near[];
-  /** The newest attempt whose command was sent to the terminal. */
   readonly newest: Attempt | undefined;
   /** Whether the record is new: the terminal had another last transaction before, or none. */
   readonly isNew: boolean;
@@ -333,15 +328,14 @@ interface Candidates {
   readonly owner: Attempt | undefined;
 }
 
-/** How far the clock can have jumped; the second value if the terminal stores sales at once. */
+/** The largest jump of the clock to allow for; the second, if sales are stored at once. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 
 /**
- * Returns all attempts that can have produced the record. The search ends at a command that found
- * another transaction stored when no earlier command was still running, because older attempts
- * cannot have made the record then, or a day and a half before the record's own time. A reversal in
- * doubt is a candidate if its sale was made.
+ * Returns all attempts that can have produced the record. The search ends a day and a half before
+ * the record's time, or at a command that found another transaction stored while no earlier command
+ * could still run: older attempts cannot have made the record then.
  */
 function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean): Candidates {
   const { record, identity, limitMs } = found;
@@ -356,7 +350,7 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
   let wasThereMs = Number.POSITIVE_INFINITY;
   // The record's own time or its arrival counts, the earlier one: a terminal's clock may be ahead.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
-  // Whether a command after the attempt found another record, so the attempt stored no sale.
+  // Whether the terminal had another record stored after the attempt, so it stored no sale.
   const isOver = (attempt: Attempt, events: readonly AttemptStep[]): boolean =>
     isFresh && endOf(attempt, events, limitMs) + limitMs < otherStoredMs;
   for (const attempt of records.sent()) {
@@ -403,13 +397,13 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
   return { fitting, near, newest, isNew, owner: undefined };
 }
 
-/** The longest time between the reading of a baseline and the start of its command. */
+/** The longest time from the reading of a baseline to the start of its command. */
 const BASELINE_AGE_MS = 15_000;
 const losses = ["end-lost", "interrupted"];
 
 /**
- * Returns the latest time at which the newest command of an attempt ended, or at which its outcome
- * was lost, in epoch milliseconds. Later verdicts do not change this time.
+ * Returns the latest time at which the attempt's newest command ended or its outcome was lost, in
+ * epoch milliseconds.
  */
 function endOf(
   { startedAtMs, state }: Attempt,
@@ -421,7 +415,7 @@ function endOf(
   );
   const atMs = end?.atMs ?? startedAtMs;
   if (end === undefined || end.kind === REVERSAL_BEGINS) return atMs + limitMs + BASELINE_AGE_MS;
-  // An outcome that a probe proved as not charged needs no margin for the next baseline's age.
+  // After a probe proved not charged, no margin for the age of the next baseline is needed.
   const wasAsked = losses.includes(end.kind) && isNotCharged(state);
   return wasAsked ? atMs : atMs + BASELINE_AGE_MS;
 }

@@ -48,7 +48,7 @@ interface MatcherParts extends JournalView {
 }
 
 /**
- * Runs {@link match} for the terminal of this installation, and returns for facts.ts what the
+ * Says for this installation to which attempt a record belongs ({@link match}), and what the
  * journal knows about an inquiry. Methods throw when the journal fails.
  */
 export class Matcher {
@@ -81,8 +81,8 @@ export class Matcher {
   }
 
   /**
-   * Returns the other order, or earlier transaction, that a report in the payment of `running` is
-   * about. undefined: none is known, so the report counts as the payment's own (own-report).
+   * Returns whose a report within the payment of `running` is, as a text for people. undefined:
+   * nobody else's, so the report counts as the payment's own (own-report).
    */
   knownInPayment(record: TransactionReport, running: Attempt): string | undefined {
     const { baseline, transactionId } = running;
@@ -111,7 +111,7 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // A record that can be old counts only if a candidate or near candidate is not charged.
+    // A record that can be old counts only if one of its candidates is not charged.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }
@@ -131,7 +131,7 @@ export class Matcher {
     );
   }
 
-  /** Whether the record is known, or can be of an attempt since the journal's last loss of data. */
+  /** Whether the record is known, or can be of an attempt after the journal's last loss of data. */
   explains(record: TransactionReport, identity: TerminalIdentity): boolean {
     const answer = this.whose(record, "baseline", identity);
     const { records } = this.#parts;
@@ -186,7 +186,7 @@ export class Matcher {
     return this.#parts.learned(identity).has("stores-reversals");
   }
 
-  /** Returns for people the assumptions, and what the terminal has shown, if it is known. */
+  /** Returns, for people, the assumptions made and what the terminal has shown. */
   takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">) {
     const { assumptions, learned, terminal } = this.#parts;
     const { capabilities } = terminal;
@@ -264,7 +264,7 @@ export class Matcher {
     return late.length === 1 ? late[0]?.report : undefined;
   }
 
-  /** Returns to whom a probed transaction belongs: this attempt, another order, or unknown. */
+  /** Returns whose a probed transaction is: this attempt's, another order's, or not known. */
   #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): WhoseFound {
     if (probe?.last.kind !== "transaction") return ofItsOwn;
     const answer = this.whose(probe.last.report, "probe", probe.identity);
@@ -299,13 +299,12 @@ export const nothingFound = {
   stoodBefore: false,
 };
 
-/** Whether two stored transactions are the same, and both have a date and time. */
 function isVeryRecord(a: LastTransaction | undefined, b: LastTransaction): boolean {
   if (a?.kind !== "transaction" || b.kind !== "transaction") return false;
   return haveMoments(a.report, b.report) && compareReports(a.report, b.report) === "same";
 }
 
-/** Who else can have made a record, for the reasons with which only one order is a candidate. */
+/** Who else can have made a record, by the reason why it is not certain. */
 const otherCandidates: Partial<Record<WhyNotOne, string>> = {
   outsider: "another seller at this terminal",
   "lost order": "an order that was lost with the journal",
@@ -321,6 +320,6 @@ export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
 function saysSomething(answer: Answer): boolean {
   if (answer.answer === "none") return concernsNotCharged(answer);
   if (answer.answer === "many" && answer.why === "untimed") return false;
-  // A charged candidate does not count: its result may lack numbers, and nothing would change.
+  // A charged candidate does not count: its result may lack numbers, and nothing changes.
   return candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
 }

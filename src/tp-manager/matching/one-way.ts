@@ -22,7 +22,7 @@ import {
 
 /** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Only reads. */
 
-/** The parts of the journal that the rules read, and the clock. All throw if the journal fails. */
+/** The parts of the journal that the rules read. All throw if the journal fails. */
 interface OneWayJournal extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly clock: { now(): number };
 }
@@ -35,7 +35,7 @@ export interface OneWayLine {
   readonly learned: Pick<Learned, "has">;
 }
 
-/** The kind of the event for a result that confirms what an operator had settled. */
+/** The event of a result that confirms what an operator had settled. */
 export const SETTLED_RESULT = "told-settled";
 const settledResults = [SETTLED_RESULT, "told-after-charge"];
 
@@ -57,7 +57,7 @@ export function resultInPayment(
     const isIts = report.reference === referenceOf(running.transactionId);
     return isIts ? sure(running, carriesIts) : lateResult(result, journal, line);
   }
-  // A result from before our request ends no payment, nor does a refusal of another amount.
+  // A result from before our request, or a refusal of another amount, ends no payment.
   if (result.isEarly || turnsAwayAnother(report, running)) return lateResult(result, journal, line);
   if (report.resultCode === null) {
     return sure(running, "it came within the payment, and reports no end", "own-report");
@@ -67,10 +67,10 @@ export function resultInPayment(
   const echoes = line.learned.has(echoFact(report));
   const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
   if (owed.length > 0 && mayBeLate) return several([running, ...owed], "in doubt");
-  // A reference of equal characters (zeros, blanks) only fills the field and names no payment.
+  // A reference of equal characters (zeros, blanks) is only a filler and names no payment.
   const isForeign = report.reference != null && !/^(.?)\1*$/.test(report.reference);
   if (echoes && isForeign) return several([running], "foreign reference");
-  // Whether the result repeats the last result: byte for byte, or by members if bytes are missing.
+  // Whether the result repeats the last one: by its bytes or, if they are missing, by its members.
   const isAgain = result.isAgain ?? wasReportedBefore(report, recent, journal);
   if (isAgain && echoes) return several([running], "repeated");
   const cut = recent.isCut ? (["ordered-results"] as const) : [];
@@ -129,7 +129,7 @@ export function ambiguousWith(
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
   if (journal.attempts.unfinished().length === 0) return [];
-  // An order that an operator settled does not count, or a kiosk with one price could not sell.
+  // A settled order does not count, or a kiosk with a single price could not sell.
   const open = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
   if (open.length === 0) return [];
   const isNameless = line.namesNothing || newestNamesNothing(journal);
@@ -139,9 +139,9 @@ export function ambiguousWith(
 }
 
 /**
- * Returns the report with `contradicts`, the members that contradict the request or an earlier
- * result: another action; another register, if this terminal has returned our register before; an
- * approval after a refusal, unless only the approval has the order's reference.
+ * Returns the report with `contradicts`: another action than requested; another register, if this
+ * terminal has returned our register before; an approval after a refusal, unless only the approval
+ * has the order's reference.
  */
 export function contradicting(
   report: TransactionReport,
@@ -160,14 +160,14 @@ export function contradicting(
   return contradicts.length === 0 ? report : { ...report, contradicts };
 }
 
-/** Returns the fact which says that results of this kind carry our reference at this terminal. */
+/** Returns the fact that results of this kind carry our reference at this terminal. */
 export function echoFact({ good, reason }: TransactionReport): Fact {
   if (good) return "echoes-approvals";
   const isCancelled = reason === "cancelled" || reason === "customer-timeout";
   return isCancelled ? "echoes-cancellations" : "echoes-refusals";
 }
 
-/** Returns a function that answers "one" if the assumptions hold on which its proof rests. */
+/** Returns a function that answers "one" if the assumptions of its proof hold. */
 const sureOf =
   ({ good, resultCode, reason }: TransactionReport, holds: Assumptions) =>
   (attempt: Attempt, fact: string, ...named: readonly Assumption[]): Answer => {
@@ -213,7 +213,7 @@ function agrees(
   return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
 }
 
-/** Whether the same result came before, for a recent attempt or as the last unmatched result. */
+/** Whether the same result came before, for a recent attempt or as the last unmatched one. */
 function wasReportedBefore(
   report: TransactionReport,
   { sent }: Recent,
@@ -244,7 +244,6 @@ function repeatedAfterRestart(
     : undefined;
 }
 
-/** Whether the attempt is the newest one of that amount whose command may have been sent. */
 function isNewestOf(
   attempt: Attempt,
   report: TransactionReport,
@@ -255,9 +254,8 @@ function isNewestOf(
 }
 
 /**
- * Returns the orders that were answered as not charged and that an approval without a reference
- * contradicts, because the terminal may have approved what it had refused. Results come in order,
- * so the search ends at the last payment that had its own result.
+ * Returns the orders answered as not charged that an approval without a reference may be about.
+ * Results come in order, so the search ends at the last payment that had its own result.
  */
 function deniedBefore(
   report: TransactionReport,
@@ -324,9 +322,9 @@ export function isSameResult(before: TransactionReport, report: TransactionRepor
 interface Recent {
   /** The last attempt that had its own result, and all attempts after it. */
   readonly sent: readonly Attempt[];
-  /** The attempts whose result can still come: attempts in doubt, or settled by an operator. */
+  /** The attempts in doubt, or settled by an operator, whose result can still come. */
   readonly owed: readonly Attempt[];
-  /** Whether older attempts are left out: results come in order, so none comes for these. */
+  /** Whether older attempts are left out, because results come in order. */
   readonly isCut: boolean;
 }
 
@@ -370,7 +368,7 @@ function hadItsResult({ state }: Attempt): boolean {
   return terminalCode !== null && errorsOfResults.has(error);
 }
 
-/** Whether an attempt in doubt had a result of its own, of another amount, or a second result. */
+/** Whether a result with our reference has come, or the answer was "not charged" before. */
 function hadInDoubt(state: AttemptState): boolean {
   const own = "last" in state ? state.last?.report : undefined;
   const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
@@ -383,7 +381,7 @@ function isWaitedFor({ state }: Attempt): boolean {
   return open !== undefined && isInDoubt(open) && !hadInDoubt(open);
 }
 
-/** Returns the last result that came for the attempt, and when, in epoch milliseconds. */
+/** Returns the last result for the attempt, and when it came, in epoch milliseconds. */
 function lastResult({ transactionId }: Attempt, { attempts }: OneWayJournal) {
   for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };
@@ -392,7 +390,6 @@ function lastResult({ transactionId }: Attempt, { attempts }: OneWayJournal) {
   return undefined;
 }
 
-/** Whether an operator has settled the attempt, and its result has come as well. */
 function hasSettledResult({ state, transactionId }: Attempt, { attempts }: OneWayJournal): boolean {
   if (!("settled" in state)) return false;
   return attempts.events(transactionId).some(({ kind }) => settledResults.includes(kind));

@@ -54,7 +54,7 @@ type SaleVerdict =
   | "unsettled"
   | Waiting;
 type ReversalVerdict = "reversed" | "not-reversed" | "unsettled" | Waiting;
-/** A verdict about an unmatched transaction; "taken-back" stands for the finding "reversed". */
+/** A verdict about an unmatched transaction; "taken-back": the terminal has reversed it. */
 type UnmatchedVerdict = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
 /** When to probe again: soon, after the command's time limit, or at the right terminal. */
 type Waiting = "confirm" | "silence" | "no-answer";
@@ -84,7 +84,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
-    // A sale that the terminal had stored, of this or another order, stands unless it was reversed.
+    // A stored sale, of this or another order, stands unless it was reversed.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
     sale: "unsettled",
@@ -103,7 +103,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "unclear",
   },
   {
-    // Without a baseline, a found transaction is known as new only if it was reported to us.
+    // Without a baseline, only a record that was reported to us is known to be new.
     holds: ({ noBaseline, asReported }) => noBaseline && asReported !== "same",
     because: "what the terminal had stored before the payment is not known",
     sale: "unsettled",
@@ -331,7 +331,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
 ];
 
-/** Judges one probe. If the probe proves nothing, judges by what the next command found stored. */
+/** Judges one probe or, if the probe proves nothing, what the next command found stored. */
 export function judge(
   inquiry: Inquiry,
   probe: Probe,
@@ -345,13 +345,13 @@ export function judge(
 }
 
 /**
- * Returns the verdict by the transaction that the next command found stored: as good as a probe if
- * the terminal finished that command. undefined: this transaction proves nothing.
+ * Returns the verdict by what the next command found stored, which is as good as a probe if the
+ * terminal finished that command. undefined: it proves nothing.
  */
 export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefined {
   const { next } = known;
   if (!next?.served || inquiry.about === "unmatched") return undefined;
-  // Without "abort-final", an earlier command may have gone on after it was reported as failed.
+  // Without "abort-final", a command may go on after the terminal reported its failure.
   if (!known.holds.has("abort-final")) return undefined;
   const probe = {
     identity: next.identity,
@@ -434,7 +434,7 @@ function isMoreThanReported({ asReported, found, good }: Facts): boolean {
   return good.amountMinor !== null && found.amountMinor > good.amountMinor;
 }
 
-/** Whether the terminal has stored what it reported, our ACK arrived, and nothing contradicts. */
+/** Whether the terminal has stored what it reported and got our ACK, and reported no failure. */
 function isProven({ acknowledged, asReported, end }: Facts): boolean {
   return acknowledged && asReported === "same" && end === "unheard";
 }

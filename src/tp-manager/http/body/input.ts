@@ -16,9 +16,8 @@ export interface Fault {
 
 declare module "zod" {
   interface GlobalMeta {
-    /** What openapi.json shows in place of a schema that JSON Schema cannot express. */
+    /** What openapi.json shows for a schema that JSON Schema cannot express. */
     documented?: unknown;
-    /** The two members of which an object must have exactly one. */
     exactlyOne?: readonly [string, string];
   }
 }
@@ -29,8 +28,8 @@ export function acceptsNothing(schema: z.ZodType): boolean {
 }
 
 /**
- * Returns a body or parameters as their schema reads them. `notKnown`: the message about a member
- * that the schema lacks. Throws the first fault.
+ * Returns a body or parameters as their schema reads them. Throws the first fault. `notKnown` is
+ * the message for a member that the schema does not have.
  */
 export function checked<T>(
   schema: z.ZodType<T>,
@@ -64,7 +63,6 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
     const { message } = issue;
     return [{ field: String(field ?? issue.path.join(".")), message, holdsCardData }];
   });
-  // A field that breaks two rules with the same message is listed once.
   const listed = new Set<string>();
   return [...unknown, ...wrong]
     .map((one): Fault & { readonly holdsCardData: boolean } => ({ holdsCardData: false, ...one }))
@@ -76,8 +74,8 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
 }
 
 /**
- * Returns the minor units of a body's `amount`, read from the text that was sent; undefined: no
- * amount was sent. Throws a fault of `amount`.
+ * Returns the `amount` of a body in minor units, read from its text and not from a float.
+ * undefined: the body has no amount. Throws if the amount is not valid.
  */
 export function readAmount(body: unknown, currency: Currency): number | undefined {
   const text = numberText(body, "amount");
@@ -94,7 +92,7 @@ export function taken(documented: z.ZodType): z.ZodType {
   return z.unknown().meta({ documented });
 }
 
-/** Returns a schema like `schema` that has the same message for every fault. */
+/** Returns a schema that accepts what `schema` accepts, with one message for every fault. */
 export function judged<T>(schema: z.ZodType<T>, message: string): z.ZodType<T> {
   return z
     .custom<T>((value) => schema.safeParse(value).success, { error: message })
@@ -112,7 +110,6 @@ export function exactlyOne<T extends z.ZodObject>(schema: T, first: string, seco
 
 type MessageOf = (issue: { readonly input?: unknown }) => string;
 
-/** Returns the message of a fault; a missing member has a message of its own. */
 const missingOr =
   (wrong: string): MessageOf =>
   ({ input }) =>
@@ -137,12 +134,12 @@ const orderIdForm = /^[^\p{Cc}\p{Cs}]*$/u;
 const orderIdRules = <T extends z.ZodString>(schema: T): T =>
   schema.max(ORDER_ID_CHARACTERS_MAX, orderIdMessage).regex(orderIdForm, orderIdMessage);
 
-/** The schema of a new payment's order id. The whole body was searched for card numbers before. */
+/** The order id of a new payment; a search of the whole body finds card numbers in it. */
 export const newOrderId = orderIdRules(z.string(orderIdMessage).min(1, orderIdMessage));
-/** The schema of an order id in requests about a payment; it must hold no card number. */
+/** The order id in a request about a payment; it must hold no card number. */
 export const orderId = orderIdRules(text());
 
-/** Returns the schema of a person's note. */
+/** Returns the schema of a person's note, which must hold no card number. */
 export function note(charactersMax: number): z.ZodString {
   return text().max(charactersMax, `must be at most ${charactersMax} characters`);
 }
@@ -181,7 +178,7 @@ export const instant = judged(
 
 const wholeForm = /^[1-9]\d{0,15}$/;
 
-/** Returns the schema of a whole number in a query, whose members are all texts. */
+/** Returns the schema of a whole number in a query, where every value is a text. */
 export function wholeNumber(max: number, documented: z.ZodType = z.int().min(1).max(max)) {
   const isWhole = (value: unknown): boolean =>
     typeof value === "string" && wholeForm.test(value) && Number(value) <= max;
@@ -191,7 +188,6 @@ export function wholeNumber(max: number, documented: z.ZodType = z.int().min(1).
     .meta({ documented });
 }
 
-/** How many entries a listing has at most if its query has no `limit`. */
 const PAGE_DEFAULT = 50;
 
 export function pageLimit(max: number) {

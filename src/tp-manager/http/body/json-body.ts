@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../../shared/catalog/errors.ts";
 
-/** The most levels of a body: the body is the first, its members are the second. */
+/** The most levels of nesting in a body; the body itself is the first level. */
 const NESTING_MAX = 32;
 
-/** The texts of the numbers in parsed bodies, by the object or list that holds each number. */
+/** The numbers of parsed bodies as they were spelt, by the object or list that holds each one. */
 const numberTexts = new WeakMap<object, Map<string, string>>();
 
 /**
- * Returns the text of a number that a parsed body, or a part of it, has under a name, so that no
- * amount passes through a float. Undefined: there is no number of this name.
+ * Returns how a number was spelt in a parsed body, so that no amount passes through a float.
+ * undefined: `holder` has no number of this name.
  */
 export function numberText(holder: unknown, name: string): string | undefined {
   return numberTexts.get(holder as object)?.get(name);
@@ -66,8 +66,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * Keeps the text of a number for {@link numberText}. Refuses keys that reach into prototypes, and
- * integers that a float would change, so that the answer echoes exactly what came.
+ * Called by JSON.parse for each value: keeps the spelling of numbers for {@link numberText}. Throws
+ * for the key `__proto__`, and for integers that a float would change.
  */
 function keepNumber(this: object, key: string, value: unknown, context?: { source?: string }) {
   if (key === "__proto__") throw new SyntaxError("the key __proto__ is not allowed");
@@ -94,16 +94,15 @@ export function* leaves(holder: object, path = ""): Generator<{ path: string; te
 }
 
 /**
- * Returns how many levels a JSON text has, and the first member that one object names twice;
- * undefined: no name comes twice. `JSON.parse` silently keeps the last value, other readers keep
- * the first, and no payment may depend on this difference. Pure; the text must be valid JSON.
+ * Returns how many levels a JSON text has, and the first name that an object has twice.
+ * `JSON.parse` keeps the last value of such a name and other programs the first, so such a body is
+ * refused. The text must be valid JSON.
  */
 function structureOf(json: string): { levels: number; twice: string | undefined } {
-  /** The names used so far in each object that is open; null for a list that is open. */
   const open: Array<Set<string> | null> = [];
   let levels = 1;
   let twice: string | undefined;
-  // Finds strings and brackets, which alone matter; a string before a colon is a name.
+  // Matches only strings and brackets; a string before a colon is a name.
   const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{[]\s*[}\]]|[{}[\]]/gs;
   for (const [token, colon] of json.matchAll(tokens)) {
     if (token === "{" || token === "[") {

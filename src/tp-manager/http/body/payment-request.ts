@@ -9,7 +9,7 @@ import { cartOf } from "../../orders/basket-check.ts";
 import { amount, type Fault, faultsOf, judged, newOrderId, taken } from "./input.ts";
 import { leaves, numberText } from "./json-body.ts";
 
-/** The most seconds until POST /delivery must come; a terminal waits longer (docs/zvt.md 8.2). */
+/** The most seconds until POST /delivery; the terminal waits longer (docs/zvt.md 8.2). */
 const DELIVERY_SECONDS_MAX = 180;
 const EMAIL_CHARACTERS_MAX = 254;
 
@@ -57,7 +57,7 @@ const currencyMessage = "must be an ISO 4217 code like EUR";
 const wantedAmount = ({ input }: { readonly input?: unknown }): string =>
   `${input === undefined ? "is missing" : "must be a number"}, for example 9.99`;
 
-/** The body of a payment (docs/design.md 5.6, 12.3). */
+/** The body of POST /payment (docs/design.md 5.6, 12.3). */
 export const paymentRequest = z.strictObject({
   amount: amount(wantedAmount),
   orderId: newOrderId.nullish().describe("Names the sale for ever; made if missing."),
@@ -108,7 +108,7 @@ export function readPaymentRequest(given: unknown, defaultCurrency: string): Pay
   };
 }
 
-/** The request's members in the order in which faults are listed; unknown members come first. */
+/** The members of a request in the order in which an error lists their faults. */
 const listedOrder = ["currency", "amount", "orderId", "customer", "customData", "delivery"];
 
 function invalid(faults: readonly Fault[]): AppError {
@@ -120,7 +120,6 @@ function invalid(faults: readonly Fault[]): AppError {
   return new AppError("REQUEST_INVALID", message, { details: { faults: listed } });
 }
 
-/** Returns the amount in minor units, read from the text that was sent; adds faults to `faults`. */
 function readAmount(body: unknown, currency: Currency, faults: Fault[]): number | undefined {
   const text = numberText(body, "amount");
   try {
@@ -136,7 +135,7 @@ const articlePath = /^basket.*\.european_article_numbering$/;
 /** The form of an article number, from GTIN-8 to GTIN-14, without separators. */
 const articleNumber = /^\d{8,14}$/;
 
-/** Throws if a request holds a card number, which would get to logs, disk and gateway. */
+/** Throws if a request holds a card number, which would reach logs, disk and gateway. */
 function refuseCardData(body: Readonly<Record<string, unknown>>): void {
   for (const { path, text } of leaves(body)) {
     // One article number in ten has a card number's check digit, so article numbers are skipped.

@@ -25,7 +25,7 @@ export function acknowledgedAtOf(
   return id === null ? null : isoTime(acknowledged.acknowledgedAtMs(kind, String(id)));
 }
 
-/** The call that lists comparisons with the journal's totals (docs/rules/18-totals.md). */
+/** The call that lists how the terminal and the journal compared (docs/rules/18-totals.md). */
 export const reconciliationCalls: readonly AnyCall[] = [
   call({
     path: "/reconciliation",
@@ -94,7 +94,7 @@ function statusOf(now: ComparedDay["now"], transactionId: string): PaymentStatus
 
 /** How many attempts are read at once; a payment that begins meanwhile waits for the reading. */
 const PAGE = 200;
-/** The most attempts of a day that are added up: a day with one payment every four seconds. */
+/** The most attempts of a day that are added up: about one payment every four seconds. */
 const ATTEMPTS_MAX = 20_000;
 
 const date = judged(z.iso.date(), "must be a date like 2026-01-31");
@@ -146,7 +146,7 @@ function dateOf(ms: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** Adds attempts to the figures page by page. Returns false if it stops at {@link ATTEMPTS_MAX}. */
+/** Adds attempts to the figures, page by page. Returns false if {@link ATTEMPTS_MAX} ends it. */
 async function addAll(
   figures: DayFigures,
   listings: Listings,

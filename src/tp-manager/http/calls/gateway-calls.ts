@@ -32,7 +32,6 @@ const target = {
   orderId: orderId.optional(),
   transactionPublicId: z.string(publicIdMessage).regex(publicIdForm, publicIdMessage).optional(),
 };
-/** Returns the schema of a body that names either an order or a transaction of the gateway. */
 const bodyWith = <T extends z.core.$ZodLooseShape>(members: T) =>
   exactlyOne(z.strictObject({ ...target, ...members }), "orderId", "transactionPublicId");
 const gatewayId = { in: "body", name: "transactionPublicId" } as const;
@@ -56,7 +55,7 @@ const keyed = {
     .describe("A key of the caller's choice: with the same key and body nothing is sent again."),
 };
 
-/** The calls about the gateway (docs/design.md 5.14), which need OPERATOR_LOGIN if that is set. */
+/** The calls about the gateway, for operators if OPERATOR_LOGIN is set (docs/design.md 5.14). */
 export const gatewayCalls: readonly AnyCall[] = [
   ...gatewayOperationKindSchema.options.map(operation),
 

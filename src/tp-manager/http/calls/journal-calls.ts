@@ -21,11 +21,10 @@ import { acknowledgedAtOf, onlyWaiting } from "./day-calls.ts";
 const PAGE_MAX = 500;
 const UNMATCHED_LISTED_MAX = 100;
 
-/** The beginning of a cursor that continues in the archive. */
 const ARCHIVE = "archive-";
 
 const cursorMessage = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
-/** The schema of a cursor in the list of attempts, or in the archive, which continues the list. */
+/** The schema of the position where a page of a list of payments begins, maybe in the archive. */
 export const cursor = z
   .string(cursorMessage)
   .regex(new RegExp(`^(${ARCHIVE})?[1-9]\\d{0,15}$`), cursorMessage)
@@ -118,7 +117,6 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): Answer<
   };
 }
 
-/** Returns an unmatched transaction in the form of the answers (docs/rules/04-approval.md). */
 function viewOf({ id, atMs, report, identity, finding, because, endedAtMs }: SettledUnmatched) {
   const { receiptNumber, traceNumber, amountMinor, maskedPan, cardName } = report;
   const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;
@@ -144,10 +142,10 @@ function viewOf({ id, atMs, report, identity, finding, because, endedAtMs }: Set
 }
 
 const ITEMS_MAX = 100;
-/** The former name of the kind `unmatched`. */
+/** The former name of the kind `unmatched`, which a caller may still send. */
 const FORMER_KIND = "stray";
 
-/** The call by which a person says that something has been dealt with (docs/design.md 8.8). */
+/** The call by which an operator acknowledges alarms and other items (docs/design.md 8.8). */
 export const acknowledgeCalls: readonly AnyCall[] = [
   call({
     path: "/seen",
@@ -182,7 +180,7 @@ function ordersIn(body: unknown): string[] {
   return items.filter((item) => typeof item === "string");
 }
 
-/** Acknowledges one item; a charge also counts as answered. False: the item was not waiting. */
+/** Acknowledges one item; a charge then counts as known to the kiosk. false: nothing waited. */
 function mark(
   kind: AcknowledgedKind,
   item: string,

@@ -22,7 +22,7 @@ export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment",
     alias: "/",
-    // A known order is answered at any time; the lease refuses a new order during probation.
+    // A known order is always answered; a new order is refused while a new version is on trial.
     whileUpdating: true,
     body: paymentRequest,
     readsBody: true,
@@ -55,8 +55,8 @@ export const paymentCalls: readonly AnyCall[] = [
         followCharge(request, reply, at, result);
         return sendResult(reply, result);
       } catch (error) {
-        // The payment may be stored, and only this refusal has its generated order id: so the
-        // refusal is recorded as read once it is written (docs/rules/11-unread.md).
+        // Only this refusal has the generated order id of a payment that may be stored, so the
+        // journal notes when it was written to the kiosk (docs/rules/11-unread.md).
         if (generatedId && error instanceof AppError && error.code === "STORAGE_FAILED") {
           request.about = { orderId, echo: named };
           whenWritten(request, reply, at, orderId);
@@ -86,7 +86,7 @@ export const paymentCalls: readonly AnyCall[] = [
       const { found, http, body } = await lookedUp(at, orderId);
       if (found.attempt.request.generatedId) whenWritten(request, reply, at, orderId);
       followCharge(request, reply, at, found);
-      // The lookup succeeded even if the order was declined; 504 says that the outcome is open.
+      // The lookup of a declined order succeeds with 200; 504 says that the outcome is not known.
       return send(reply, http === 504 ? 504 : 200, body);
     },
   }),
@@ -223,7 +223,7 @@ function followCharge(
 ): void {
   if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
   const { orderId } = attempt.request;
-  // The connection's end counts as an error if the answer was not written completely before it.
+  // `error` is set if the connection ended before the whole answer was written.
   finished(raw, (error) => {
     const arrived = !error;
     if (replayed && !arrived) return;

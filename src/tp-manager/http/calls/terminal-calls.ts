@@ -48,7 +48,7 @@ export const terminalCalls: readonly AnyCall[] = [
         ticket: z.string(),
         reconciliation: reconciliation.nullable(),
       }),
-      // An end of day also works on a terminal that accepts no cards until the end of day is done.
+      // A terminal that accepts no cards until its end of day still carries out the end of day.
       errors: [
         ...errors.terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
         "TELECOLLECTION_FAILED",
@@ -101,7 +101,7 @@ export const terminalCalls: readonly AnyCall[] = [
     },
   }),
 
-  // `/config` also has the fields of `/version`, so the terminal's version has another name.
+  // The answer also has `version`, the connector's, so the terminal's is `terminalVersion`.
   call({
     path: "/config",
     reads: true,
@@ -135,7 +135,7 @@ function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): Term
   return { ...status, cr: "2", detail: reason.says };
 }
 
-/** Returns the terminal's status; without a link or during a payment the terminal is not asked. */
+/** Returns the terminal's status. A terminal without a link, or during a payment, is not asked. */
 async function check(
   { arbiter, clock }: CallContext,
   isFresh: boolean,

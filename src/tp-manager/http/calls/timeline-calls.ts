@@ -32,7 +32,7 @@ const orderPart = judged(
 
 const acting = [...paymentCalls, ...gatewayCalls];
 
-/** The operator's search and timeline, which record no answer as read (docs/design.md 5.17). */
+/** The operator's search and timeline: neither marks an answer as read (docs/design.md 5.17). */
 export const timelineCalls: readonly AnyCall[] = [
   call({
     path: "/payments/search",

@@ -29,7 +29,6 @@ export interface AccessOptions {
   readonly kiosk: Pair;
   readonly operator: Pair | undefined;
   readonly allowedOrigins: readonly string[];
-  /** The delay after a wrong login, which the API and the pages share. */
   readonly failures: FailureDelay;
 }
 
@@ -66,7 +65,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
   });
 }
 
-/** Refuses a login after a growing delay; if many wait already, at once, ending the connection. */
+/** Throws UNAUTHORIZED after a growing delay, or TOO_MANY_FAILURES at once if too many wait. */
 export async function refuseLogin(
   delay: FailureDelay,
   login: string,
@@ -129,7 +128,6 @@ function isAmbiguous(rawHeaders: readonly string[]): boolean {
   return false;
 }
 
-/** Whether a request is a preflight; preflights of origins not listed were refused before. */
 function isPreflight({ method, headers }: FastifyRequest): boolean {
   return (
     method === "OPTIONS" &&
@@ -149,19 +147,16 @@ export function isOurHost(host: string | undefined, port: number): boolean {
 
 /**
  * Whether a browser may make this request. Programs send none of these headers. A page must be
- * same-origin or of a listed origin; other ports of localhost are foreign too.
- *
- * `Sec-Fetch-Site: none` stands for the address bar, and is only good for reading: any page of this
- * machine can cause such a request, with the browser's remembered credentials, by a speculation
- * rule, and any page at all by being opened from the address bar and redirecting here (both seen in
- * Chromium).
+ * same-origin or of a listed origin; other ports of localhost are foreign too. `Sec-Fetch-Site:
+ * none` stands for the address bar and allows only reading: in Chromium a page can cause such a
+ * request, with stored credentials, by a speculation rule or a redirect.
  */
 function isAllowedOrigin(
   { host, origin, "sec-fetch-site": site, "sec-purpose": purpose }: IncomingHttpHeaders,
   allowed: readonly string[],
   acting: boolean,
 ): boolean {
-  // A browser sends `Sec-Purpose` if it fetches a page before anybody asks for the page.
+  // A browser sends `Sec-Purpose` when it loads a page before the user has asked for the page.
   if (purpose !== undefined) return false;
   if (origin !== undefined) {
     return origin === `http://${host}` || allowed.includes(origin);
@@ -171,9 +166,8 @@ function isAllowedOrigin(
 }
 
 /**
- * Whether a page of this very port sent the request: not a program, nor a page of another port or a
- * listed origin. A browser sends `Origin` with a form or login; with a request that reads, it sends
- * `Origin` or `Sec-Fetch-Site: same-origin`.
+ * Whether a page of this very port sent the request, not a program or another page. `needsOrigin`:
+ * the request is a login, with which a browser always sends `Origin`.
  */
 export function isOwnPage(
   { host, origin, "sec-fetch-site": site, "sec-purpose": purpose }: IncomingHttpHeaders,
@@ -201,8 +195,8 @@ export class Credentials {
   }
 
   /**
-   * Returns the role whose right `Authorization` header in its usual form equals this header byte
-   * by byte. Undefined: the header has to be decoded, and may still be right.
+   * Returns the role whose usual `Authorization` header is this one. undefined: the header may
+   * still be right, but must be decoded.
    */
   roleOfHeader(header = ""): Role | undefined {
     return this.#roleOf("header", header);
@@ -222,7 +216,7 @@ export class Credentials {
   }
 }
 
-/** Stands for the digest of a header that must always be decoded; no header has this digest. */
+/** The digest for a login whose header must always be decoded; no header has this digest. */
 const noDigest = Buffer.alloc(32);
 
 function knownOf(role: Role, { login, password }: Pair): Known {

@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../../../shared/time.ts";
 
 const DELAY_MIN_MS = 100;
 const DELAY_MAX_MS = 5_000;
-/** After how long without a failure the failures of a login are forgotten. */
+/** After this time without a failure the failures of a login are forgotten. */
 const FORGOTTEN_AFTER_MS = 60_000;
 /** The most refusals that are delayed at the same time; others are answered at once. */
 const WAITING_MAX = 64;
@@ -26,7 +26,7 @@ export class FailureDelay {
     this.#clock = clock;
   }
 
-  /** Waits for a login's delay, or until the client is gone. Returns false if too many wait. */
+  /** Waits for a login's delay or until the client is gone. Returns false if too many wait. */
   async wait(login: string, gone: AbortSignal): Promise<boolean> {
     const delayMs = Math.min(DELAY_MIN_MS * 2 ** (this.#failed(login) - 1), DELAY_MAX_MS);
     if (this.#waiting >= WAITING_MAX) return false;
@@ -41,12 +41,11 @@ export class FailureDelay {
     return true;
   }
 
-  /** Counts a failure and returns how often this login has failed. */
   #failed(login: string): number {
     const nowMs = this.#clock.monotonicMs();
     this.#forget(nowMs);
     const own = hash("sha256", login, "base64");
-    // A new login replaces no counted login, or a flood of logins would erase all failures.
+    // A new login never replaces a counted one: a flood of logins would erase all failures.
     const isRoom = this.#failures.has(own) || this.#failures.size < LOGINS_MAX;
     const key = isRoom ? own : OTHERS;
     const count = (this.#failures.get(key)?.count ?? 0) + 1;

@@ -36,7 +36,7 @@ export async function listenOnLoopback(
   return {
     async close() {
       connections.end();
-      // Both addresses' servers close at once: closing the app ends the event streams of both.
+      // The servers of both addresses close at once, because only `app.close` ends event streams.
       await Promise.all([hasSix ? six[Symbol.asyncDispose]() : undefined, app.close()]);
     },
   };
@@ -58,7 +58,6 @@ async function listen(what: string, open: () => Promise<unknown>): Promise<void>
   }
 }
 
-/** Whether the error says that this machine has no ::1. */
 function isMissing(error: unknown): boolean {
   return ["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"].includes(
     (error as NodeJS.ErrnoException).code ?? "",

@@ -23,7 +23,6 @@ const HEADERS_MAX = 100;
 export const BACKLOG = 2_048;
 
 export interface ServerLimits {
-  /** The options that node:http must get when a server is created. */
   readonly http: ServerOptions;
   /** The most connections on both loopback addresses together. */
   readonly connections: number;
@@ -39,13 +38,12 @@ const apiOptions: ServerOptions = {
 
 export const apiLimits: ServerLimits = { http: apiOptions, connections: CONNECTIONS_MAX };
 
-/** The limits of a port that serves pages to a browser. */
 export const pageLimits: ServerLimits = {
   http: { ...apiOptions, maxHeaderSize: PAGE_HEADER_BYTES_MAX },
   connections: PAGE_CONNECTIONS_MAX,
 };
 
-/** Gives a server its limits and refusals, which are the same on 127.0.0.1 and ::1. */
+/** Sets the limits of a server; the servers of 127.0.0.1 and ::1 get the same limits. */
 export function harden(server: Server, connections: Connections): void {
   server.requestTimeout = REQUEST_ARRIVAL_MAX_MS;
   server.headersTimeout = HEADERS_ARRIVAL_MAX_MS;

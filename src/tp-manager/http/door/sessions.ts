@@ -5,7 +5,7 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import { checkHost, isOwnPage, type Role, securityHeaders } from "./access.ts";
 
-/** How long a session lasts without a touch of key or pointer. */
+/** After this time without a key press or pointer movement a session ends. */
 export const SESSION_IDLE_MS = 15 * 60_000;
 /** The most sessions; a new session ends the session that was idle longest. */
 const SESSIONS_MAX = 32;
@@ -38,7 +38,7 @@ export class Sessions {
     this.#idleMs = idleMs;
   }
 
-  /** Opens a session and returns its secret token, which is answered only once. */
+  /** Opens a session and returns its secret token, which cannot be read again later. */
   open(login: string, role: Role): string {
     const [oldest] = [...this.#byDigest].sort(([, a], [, b]) => a.lastActiveMs - b.lastActiveMs);
     if (oldest && this.#byDigest.size >= SESSIONS_MAX) this.#end(oldest[0]);
@@ -74,7 +74,6 @@ export class Sessions {
     for (const digest of [...this.#byDigest.keys()]) this.#end(digest);
   }
 
-  /** Returns the present time as time of last activity, and a timer that ends an idle session. */
   #active(digest: string): Pick<Kept, "lastActiveMs" | "timer"> {
     return {
       lastActiveMs: this.#clock.monotonicMs(),
@@ -103,7 +102,7 @@ declare module "fastify" {
     open?: "file" | "log-in";
   }
   interface FastifyRequest {
-    /** The session of the request; null: the request has none, or is not checked yet. */
+    /** The session of the request; null: none, or not checked yet. */
     session: Session | null;
   }
 }

@@ -26,7 +26,7 @@ export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger)
       raw.writeHead(200, {
         ...(reply.getHeaders() as Record<string, string>),
         "content-type": "text/event-stream; charset=utf-8",
-        // The connection ends with the stream, because nothing may follow it.
+        // The connection is closed with the stream, because nothing can follow the stream on it.
         connection: "close",
       });
       const reader = new EventReader(raw, hub, clock, from, log);
@@ -57,7 +57,7 @@ function startOf(
 const HEARTBEAT_MS = 15_000;
 /** After this time a reader that accepts no data is disconnected; the reader can reconnect. */
 const BLOCKED_MAX_MS = 30_000;
-/** The most passing events, such as prompts, that wait for a slow reader; the rest is dropped. */
+/** The most events that are not stored, such as prompts, that wait for a slow reader. */
 const WAITING_MAX = 64;
 const PAGE = 50;
 

@@ -16,7 +16,6 @@ export class TerminalWatch {
   readonly #clock: Clock;
   readonly #announce: Announce;
   readonly close: () => void;
-  /** How often the link was lost, and how often the terminal broke its protocol. */
   readonly faults = { linksLost: 0, protocolFaults: 0 };
   #condition: TerminalSituation;
   #sinceMs: number;

@@ -15,14 +15,13 @@ import { isDelivery, programFile } from "../../../shared/version-files.ts";
 import { oneOf, pageLimit } from "../body/input.ts";
 import type { doctor, logLine, setting } from "../openapi/installation.ts";
 
-/** The longest run of the doctor, which waits for terminal, gateway and scheduler. */
+/** The time limit of the doctor, which waits for terminal, gateway and scheduler. */
 const DOCTOR_LIMIT_MS = 120_000;
 const CHECK_LIMIT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
 interface MaintenanceParts {
   readonly installation: Installation;
-  /** All settings of the setup file, by name. */
   readonly fields: ConfigFields;
   /** Runs the launcher with these arguments; missing: this installation's launcher. */
   readonly launcher?: typeof runLauncher;
@@ -87,8 +86,8 @@ export class Maintenance {
   }
 
   /**
-   * Runs `launch.sh update` with options that end no program, because the launcher that runs here
-   * would end with it. `message`: the launcher's output. Throws NOT_SUPPORTED in a checkout.
+   * Runs `launch.sh update` with options that stop no program, or this launcher would stop too.
+   * `message`: the launcher's output. Throws NOT_SUPPORTED in a source checkout.
    */
   async update(...options: string[]): Promise<{ done: boolean; message: string }> {
     if (!(this.#parts.isUpdated ?? isDelivery)) {
@@ -107,7 +106,6 @@ export class Maintenance {
     return result;
   }
 
-  /** Runs a launcher command after the earlier commands have ended, so that one runs at a time. */
   #launcher(args: readonly string[], timeout: number): Promise<Ended> {
     const { installation, launcher = runLauncher } = this.#parts;
     const all = [...args, "--data", installation.dataDirectory];
@@ -123,7 +121,6 @@ interface Ended {
   readonly code: number;
 }
 
-/** Runs this installation's launcher and returns its output, however the process ends. */
 async function runLauncher(args: readonly string[], timeout: number): Promise<Ended> {
   const options = { timeout, windowsHide: true, maxBuffer: OUTPUT_BYTES_MAX };
   const command = [programFile("launcher"), ...args];
@@ -165,12 +162,10 @@ async function readSettings(file: string, fields: ConfigFields): Promise<Setting
   ];
 }
 
-/** The most lines that one call lists. */
 const LINES_MAX = 1_000;
 
 export const logQuery = z.strictObject({
   program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
-  /** The least severe level of the log lines that are listed. */
   level: oneOf(logLevels).default("info"),
   /** The text that a listed line must contain, in upper or lower case. */
   contains: z.string().max(200, "is too long").default(""),

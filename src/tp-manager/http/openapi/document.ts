@@ -23,7 +23,7 @@ import { paymentRefusal } from "./payments.ts";
 import { type Json, SchemaBook, type Texts } from "./schema-book.ts";
 import { apiErrors, oneOfErrors, time } from "./schemas.ts";
 
-/** The API's version, in which members, calls and codes are added, never removed or changed. */
+/** The version of the API: members, calls and codes may be added to it, never removed. */
 const API_VERSION = "1";
 const PORT_DEFAULT = "8765";
 
@@ -46,9 +46,8 @@ const withBody: readonly ErrorCode[] = ["BODY_NOT_JSON", "BODY_TOO_LARGE", "CONT
 interface CallTexts {
   readonly summary: string;
   readonly description?: string;
-  /** The texts of parameters, by the names of the query's members and of the headers. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** The texts of the answer's members, if its schema has no name in the document. */
+  /** The texts of the answer's members; missing if the schema has a name and texts of its own. */
   readonly answer?: Texts;
 }
 
@@ -133,7 +132,7 @@ export function openApiDocument(): Json {
   return document;
 }
 
-/** Returns the responses that several calls have, and replaces them in the paths by references. */
+/** Returns the responses that several calls share, and replaces each by a reference to it. */
 function shareResponses(paths: Json): Json {
   const operations = Object.values(paths).flatMap((path) => Object.values(path as Json)) as Array<{
     readonly responses: Json;
@@ -257,7 +256,6 @@ function goodResponse(
   };
 }
 
-/** Returns one response for each HTTP status, with the error codes that it may have. */
 function refusals(
   record: AnyCall,
   method: Method,

@@ -74,7 +74,7 @@ export const operationDone = z.object({
   currency,
 });
 
-/** The v3 transaction object; the gateway has more members and may add others. */
+/** The transaction object of the gateway's API v3; the gateway also sends other members. */
 export const gatewayTransaction = z
   .object({
     id: z.int(),

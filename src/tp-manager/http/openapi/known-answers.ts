@@ -85,7 +85,6 @@ export const known = {
   check,
   day,
   search: payments.search,
-  /** The document that `GET /openapi.json` answers. */
   openApi: z
     .object({ openapi: z.string(), info: z.object({ title: z.string() }).catchall(jsonValue) })
     .catchall(jsonValue),

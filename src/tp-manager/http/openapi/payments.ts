@@ -129,7 +129,6 @@ const payment = {
   chargedAmount,
   currency: z.string().length(3),
   orderId: z.string(),
-  // Basket, customer and customData are repeated as the kiosk sent them, if it sent them.
   basket: z.unknown().optional().describe("The basket as the kiosk sent it."),
   customer: customer.nullish(),
   customData: customData.nullish(),
@@ -143,7 +142,7 @@ const replay = {
 };
 export const paymentAnswer = z.object({ ...payment, ...replay });
 
-/** The members of every refusal of a payment; members of the request only if it was understood. */
+/** The members of every refusal of a payment; those of the request only if it could be read. */
 export const paymentRefusal = z
   .object({ ...payment, ...replay })
   .omit({ status: true, error: true })

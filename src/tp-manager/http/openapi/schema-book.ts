@@ -2,7 +2,7 @@ import { z } from "zod";
 
 export type Json = Record<string, unknown>;
 
-/** Texts by the names of members. "" has the text of the schema, "[]" that of a list's elements. */
+/** The texts of a schema's members by name; "" is the schema itself, "[]" a list's elements. */
 export interface Texts {
   readonly [member: string]: string | Texts;
 }
@@ -18,7 +18,6 @@ export class SchemaBook {
   readonly #registry = z.registry<{ id: string }>();
   readonly #texts: Array<readonly [schema: Json, texts: Texts]> = [];
 
-  /** `texts`: the texts of the named schemas. */
   constructor(named: Readonly<Record<string, z.ZodType>>, texts: Readonly<Record<string, Texts>>) {
     for (const [id, schema] of Object.entries(named)) {
       this.components[id] = this.#write(id, schema, texts[id]);
@@ -32,7 +31,7 @@ export class SchemaBook {
     return this.#write(name ?? `inline-${this.#written.size}`, schema, texts);
   }
 
-  /** Returns the JSON Schema with this id, which {@link fill} writes. */
+  /** Returns the JSON Schema with this id, still without members: {@link fill} writes them. */
   #write(id: string, schema: z.core.$ZodType, texts: Texts = {}): Json {
     const json = this.#written.get(id) ?? {};
     this.#written.set(id, json);
@@ -73,7 +72,7 @@ export class SchemaBook {
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-/** Replaces the schema of an object with exactly one of two members by a choice of two objects. */
+/** Replaces the schema by two: an object has the first or the second of the two names. */
 function splitInTwo(json: z.core.JSONSchema.BaseSchema, names: readonly [string, string]): void {
   const { type, properties, required = [], additionalProperties } = json;
   const oneOf = names.map((name) => {
@@ -99,7 +98,7 @@ function addTexts(schema: Json, texts: Texts): void {
   }
 }
 
-/** Returns a member of an object, which may be an element of a list or one of several values. */
+/** Returns the schema of a member; `schema` may be a list of objects or a choice of several. */
 function memberOf(schema: Json, name: string): Json | undefined {
   const { properties = {}, items, anyOf, oneOf } = schema as Record<string, Json | undefined>;
   const member = name === "[]" ? items : (properties[name] as Json | undefined);

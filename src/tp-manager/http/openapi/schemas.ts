@@ -152,7 +152,6 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
 /** The details of error codes that have no details yet; a later version may add any member. */
 const noDetails = z.object({}).describe("No details yet.");
 
-/** The schema of the member `error` for each code. */
 export const apiErrors = Object.fromEntries(
   Object.entries(errorTable).map(([code, { meaning, action, retry }]) => [
     code,

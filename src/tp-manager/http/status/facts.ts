@@ -10,9 +10,9 @@ import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
 
-/** The most orders that one condition counts and names. */
+/** The most orders that one condition names. */
 const STANDING_MAX = 100;
-/** How long a reversed order waits for a gateway's notification (docs/rules/07-returns.md). */
+/** For how long a reversed order is listed whose sale is still at the gateway. */
 const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = SupervisorAnswer<"status">;

@@ -193,8 +193,8 @@ function alarmsOf(
 }
 
 /**
- * Alarms about transactions or differences, which the operator acknowledges one by one. Such an
- * alarm is over when nothing waits and the last acknowledgement came after the alarm.
+ * Alarms about items that an operator acknowledges one by one. Such an alarm is over when no item
+ * waits and the last acknowledgement came after the alarm.
  */
 const kindOfAlarm: Readonly<Record<string, "unmatched" | "difference">> = {
   "unmatched-transaction": "unmatched",
@@ -217,7 +217,7 @@ function isAcknowledged(
   return (marks.newestMs(kind) ?? 0) >= atMs;
 }
 
-/** Returns the state of the order of an alarm `payment-unknown`; null for any other alarm. */
+/** Whether the order of an alarm `payment-unknown` is still in doubt; null for another alarm. */
 function openOrderOf(
   { alarm, transactionId }: EventData<"alarm">,
   { attempts }: Watched["journal"],

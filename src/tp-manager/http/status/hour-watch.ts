@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 
-/** How often it is checked whether a payment would be accepted. */
+/** How often the connector checks whether it would accept a payment. */
 const CHECK_MS = 15_000;
 /** How often the hour's row is written; a process that is killed loses the counts since then. */
 const WRITE_MS = 300_000;
@@ -15,7 +15,7 @@ interface HourWatchParts {
   readonly days: Pick<DayRows, "addHour" | "hours">;
   /** Returns how many transactions wait for the gateway. Rejects if the supervisor is silent. */
   readonly waiting: () => Promise<number>;
-  /** How many days the rows of hours are kept: JOURNAL_DAYS. */
+  /** For how many days the hours are stored (setting JOURNAL_DAYS). */
   readonly keptDays: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -52,7 +52,6 @@ export class HourWatch {
     this.#checks.nudgeIn(CHECK_MS);
   }
 
-  /** Stops and writes what was counted. */
   async close(): Promise<void> {
     await this.#checks.close();
     await this.#asked;
@@ -61,7 +60,7 @@ export class HourWatch {
     this.#write();
   }
 
-  /** Returns the journal's hours with the counts not written yet. Throws if it cannot be read. */
+  /** Returns the hours with the counts not written yet. Throws if the journal is unreadable. */
   hours(fromMs: number, untilMs: number): HourRow[] {
     const written = this.#parts.days.hours(fromMs, untilMs);
     const { atMs } = this.#counted;
@@ -72,7 +71,7 @@ export class HourWatch {
     return [...others, sumOf(written.find(isRunning), this.#counted)];
   }
 
-  /** Counts, and writes the hour's row if it is due. Returns the pause until the next check. */
+  /** Counts, writes the hour's row if it is due, and returns the pause to the next check (ms). */
   #check(): number {
     const { clock, arbiter } = this.#parts;
     this.#count();
@@ -85,7 +84,7 @@ export class HourWatch {
     return CHECK_MS;
   }
 
-  /** Counts the time since the last check, at most two intervals, as ready or not, as found now. */
+  /** Counts the time since the last check, at most two intervals, for the state found now. */
   #count(): void {
     const { clock, arbiter } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -126,7 +125,6 @@ export class HourWatch {
   }
 }
 
-/** Returns the sum of two rows of the same hour, added as in DayRows.addHour. */
 function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
   if (!written) return counted;
   const counts = [written.waitingMax, counted.waitingMax].filter((count) => count !== null);
@@ -139,7 +137,6 @@ function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
   };
 }
 
-/** Returns the begin of the hour on the kiosk's clock. */
 function hourOf(ms: number): number {
   return new Date(ms).setMinutes(0, 0, 0);
 }

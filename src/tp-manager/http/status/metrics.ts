@@ -15,7 +15,7 @@ import helps from "./metrics-en.json" with { type: "json" };
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
 /** The most attempts whose phases are timed at once; one runs, the others are in doubt. */
 const TIMED_MAX = 100;
-/** The most events that wait to be counted; they wait so that counting delays no payment. */
+/** The most observations that wait to be counted, so that counting delays no payment. */
 const WAITING_MAX = 200;
 
 type FigureName = keyof typeof helps;
@@ -55,13 +55,11 @@ const updateGauges: typeof gauges = {
   },
 };
 
-/** Counters whose values TerminalWatch keeps. */
 const terminalCounters: typeof gauges = {
   terminal_links_lost_total: ({ faults }) => faults.linksLost,
   terminal_protocol_faults_total: ({ faults }) => faults.protocolFaults,
 };
 
-/** Returns a metric for each figure of a table, with the function that reads its value. */
 const all = <T>(table: typeof gauges, make: (name: FigureName) => T) =>
   Object.entries(table).map(([name, read]) => [make(name as FigureName), read] as const);
 
@@ -111,7 +109,7 @@ export class Metrics {
   /** Adds the figures of memory, processor, event loop and open files; once per process. */
   addProcessFigures(): void {
     collectDefaultMetrics({ register: this.registry });
-    // These gauges have names of counters, which Prometheus' linter refuses; others add up to them.
+    // These gauges are named like counters, which a linter of Prometheus refuses.
     for (const what of ["handles", "requests", "resources"]) {
       this.registry.removeSingleMetric(`nodejs_active_${what}_total`);
     }

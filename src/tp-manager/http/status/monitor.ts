@@ -27,7 +27,7 @@ export class Monitor {
     this.metrics = new Metrics(watched, this.watch);
     hub.subscribe(({ name, data }) => {
       if (name === "prompt") this.#prompt = data;
-      // The kept prompt is old: its order has begun a new attempt, or its sale is over.
+      // The stored prompt is over: its order has a new attempt, or its sale has ended.
       else if (name === "payment" && data.orderId === this.#prompt?.orderId) {
         this.#prompt = undefined;
       }

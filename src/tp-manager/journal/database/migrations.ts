@@ -1,7 +1,7 @@
 import type { Migration } from "../../../shared/store/sqlite.ts";
 import { proofMigration, storeMigration } from "../../../shared/store/store.ts";
 
-/** The kinds of attempt events that hold a record of the terminal, joined by OR for speed. */
+/** The kinds of attempt events that hold a record of the terminal. */
 const recordSteps = `report approved second-sale reversal-report told-late charged-late
   found-reversed recovery-charged recovery-reversed taken-over`.split(/\s+/);
 const isRecordStep = (kind: string): string =>
@@ -379,7 +379,7 @@ export const migrations: readonly Migration[] = [
   },
   // Adds the error code of a change at the console that was refused or has no known outcome.
   { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
-  // Adds the facts that a terminal has shown (0: disproved); in a new `era` they count no more.
+  // Adds the facts that a terminal has shown (0: disproved); a new `era` voids older facts.
   {
     goesOn: `
   CREATE TABLE learned (

@@ -5,7 +5,7 @@ import { prepared, transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 
-/** Matches SQL on `hand_off`: the table's delayed writes are written before such a statement. */
+/** Matches SQL on the table `hand_off`, before which its delayed writes are written. */
 const mayWait = /\bhand_off\b/;
 
 export type Row = Record<string, SQLInputValue>;
@@ -25,7 +25,7 @@ export class Statement {
   #kept: { stamp: number; values: readonly SQLInputValue[]; row: Row | undefined } | undefined;
 
   constructor(name: string, text: string, home: Statements) {
-    // An expression after LIMIT keeps SQLite from planning the statement anew at each use.
+    // Without an expression after LIMIT, SQLite would plan the statement anew at each use.
     const sql = text.replaceAll(/\bLIMIT (\?\d*)/g, "LIMIT $1 + 0");
     const written = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+(\w+)/.exec(sql)?.[1];
     this.name = name;
@@ -49,7 +49,7 @@ export class Statement {
     return this.#use("run", values) as StatementResultingChanges;
   }
 
-  /** Runs the statement, counts its write, and reports a success or failure to the write proof. */
+  /** Runs the statement, counts a write, and reports its success or failure to the write proof. */
   #use(how: "get" | "all" | "run", values: readonly SQLInputValue[]): unknown {
     const { database, proof } = this.#home;
     if (this.#mayWait && how === "run") this.#home.settle();
@@ -70,8 +70,8 @@ export class Statement {
   }
 
   /**
-   * Like {@link get}, but returns the row of the previous call if no table of the statement was
-   * written since: only this process writes the journal, and no caller changes a row.
+   * Like {@link get}, but returns the previous row if none of the tables was written since: only
+   * this process writes the journal, and no caller changes a row.
    */
   kept(...values: SQLInputValue[]): Row | undefined {
     const { stamp } = this;
@@ -99,10 +99,7 @@ export class Statement {
   }
 }
 
-/**
- * All statements of the journal in one list, so that the speed test can run each of them. The
- * schema (migrations.ts) and the few rows about the database itself are not in the list.
- */
+/** All statements of the journal in one list, so that the speed test can run each of them. */
 export class Statements {
   readonly database: DatabaseSync;
   readonly proof: WriteProof;
@@ -164,8 +161,8 @@ export class Statements {
 }
 
 /**
- * Returns the base class for one part of the journal, which has the part's statements by name. `P`
- * is the type of the other parts of the journal that the class uses.
+ * Returns the base class for one part of the journal, with the SQL `texts` as statements. `P`: the
+ * other parts of the journal that the class uses.
  */
 export function rows<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
   return class<P = unknown> {
@@ -198,7 +195,6 @@ class WaitingWrites {
   /** Called when the timer's commit failed. The next commit contains the delayed writes again. */
   onFault: (error: unknown) => void = () => {};
 
-  /** `settle` commits the delayed writes to the database. */
   constructor(clock: Clock | undefined, settle: () => void) {
     this.#clock = clock;
     this.#settle = settle;
@@ -214,7 +210,6 @@ class WaitingWrites {
    */
   add(write: () => void, written: () => void): void {
     this.#waiting.push({ write, written });
-    // Without a clock there is no timer, so the delayed writes are committed at once.
     if (this.#clock) this.#startTimer(this.#clock);
     else this.#settle();
   }
