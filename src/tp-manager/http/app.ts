@@ -54,7 +54,7 @@ export function createInstance(
     forceCloseConnections: "idle",
     http: limits.http,
     clientErrorHandler: (error, socket) => refuseUnparsed(connections, error, socket),
-    // Fastify refuses an undecodable path before any hook runs, so the headers are set here.
+    // Fastify refuses an undecodable path before any hook runs, so no header is set yet.
     frameworkErrors: (_error, _request, reply) => {
       void reply.headers(securityHeaders);
       sendError(reply, new AppError("REQUEST_INVALID", "The path is not one of this API."));

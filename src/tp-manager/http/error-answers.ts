@@ -118,7 +118,7 @@ function namedOrder(request: FastifyRequest, orders: Orders): string | undefined
     : id;
 }
 
-/** Returns a text member of a request that may be unchecked; undefined: there is no such member. */
+/** Returns a member of an unchecked part of a request; undefined: it is missing or no text. */
 function member(of: unknown, name: string): string | undefined {
   const value = (of as Record<string, unknown> | null | undefined)?.[name];
   return typeof value === "string" ? value : undefined;

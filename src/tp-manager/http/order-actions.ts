@@ -2,11 +2,10 @@ import type { GatewayState } from "../../shared/ipc/contract.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 
-/** The actions that may follow a payment, in the order of the console's buttons. */
+/** The actions that an operator may take on a payment, in the order of the console's buttons. */
 export const orderActions = ["reverse", "capture", "cancel", "refund", "settle"] as const;
 type OrderAction = (typeof orderActions)[number];
 
-/** The path of the call that carries out each action. */
 export const pathOfAction: Readonly<Record<OrderAction, string>> = {
   reverse: "/reversal",
   capture: "/gateway/confirm",

@@ -21,7 +21,7 @@ export const contentPolicy = (media: readonly string[], more: readonly string[] 
     ...more,
   ].join("; ");
 
-/** Directives by which no text can become a script. */
+/** Directives of Trusted Types: no text can become a script. */
 const trusted = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
 const pagePolicy = contentPolicy(["img-src 'self'"], trusted);
 

@@ -40,7 +40,7 @@ const DAY_MS = 24 * 3_600_000;
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
-/** The SQL condition that the supervisor knows enough of an attempt to archive its order. */
+/** For each value of `archive` in the phase table: when an attempt may be archived, as SQL. */
 const isKnownThere = {
   nothing: "hand_off.id IS NULL OR withdrawn = 2",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
@@ -110,9 +110,9 @@ export class Archive extends rows("archive", {
   readonly #listed = this.statements.add("archived listed", listed);
 
   /**
-   * Archives, in one transaction, what may be archived of the next `limit` old attempts after the
-   * position `after`. Returns the number of archived orders and the position `next` for the next
-   * call; it is undefined when every old order was checked.
+   * Archives, in one transaction, the orders of the next `limit` old attempts, if they may be
+   * archived. Returns how many, and in `next` where the next call begins; undefined: all were
+   * checked.
    */
   putAway(beforeMs: number, limit: number, after = oldest) {
     return this.statements.transaction(() => {

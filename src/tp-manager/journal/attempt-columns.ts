@@ -41,7 +41,6 @@ export function returnedOf(row: Row): number {
   return Math.max(Number(row["returned_minor"]), Number(row["notified_return_minor"]));
 }
 
-/** The amount paid back of {@link returnedOf}, as SQL. */
 export const returnedSql = "max(returned_minor, notified_return_minor)";
 
 /** The SQL for the number of an order's next attempt; `order` is the SQL for the order id. */
@@ -54,14 +53,12 @@ export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
 
-/** How many parsed JSON texts the cache holds: enough for the newest attempts. */
 const TEXTS_KEPT = 32;
-/** The cached texts with their values, newest first. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**
- * Like {@link readJson}, but cached, because a payment reads some values several times. Readers of
- * the same text get the same object, which nobody changes.
+ * Like {@link readJson}, with a cache, because a payment reads some values several times. Readers
+ * of the same text get the same object, which nobody changes.
  */
 function readKept<T>(value: SQLInputValue | undefined): T {
   const text = String(value);
@@ -81,7 +78,7 @@ export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase")
 /** The only phase in which an attempt has certainly never been a sale. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 export const neverSold = `phase = '${unsold}'`;
-/** The SQL condition that an attempt may be a sale. Two indexes have the same text. */
+/** The SQL condition that an attempt may be a sale; two indexes are made with the same text. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
 const openStatuses = paymentStatuses.filter(
@@ -150,7 +147,7 @@ export function listedOf(row: Row, attempt = readAttempt(row)): ListedAttempt {
   return { attempt, delivery, position: Number(row["position"]) };
 }
 
-/** Returns the SQL for the positions of rows with one of the statuses. */
+/** Returns the SQL for the row ids of a table's rows with one of the statuses. */
 export function merged(
   statuses: readonly PaymentStatus[],
   table: string,

@@ -152,7 +152,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
   }
 }
 
-/** Returns the name of the kind in the database, where a former name stays. */
+/** The database still has the former name of the kind "unmatched". */
 function storedKind(kind: AcknowledgedKind): string {
   return kind === "unmatched" ? "stray" : kind;
 }

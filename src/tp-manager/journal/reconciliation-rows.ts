@@ -173,7 +173,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     return this.sql.refuted.get() !== undefined;
   }
 
-  /** Stores a comparison with its event, and `says` as the suspicion about each suspect. */
+  /** Stores a comparison and its event, and notes `says` on each attempt under suspicion. */
   keep(
     { atMs, closingId, result, body }: Omit<Reconciliation, "id"> & { closingId: number | null },
     says: Suspicion["says"],

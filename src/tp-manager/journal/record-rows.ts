@@ -203,7 +203,6 @@ function lastDigits(trace: string): number {
   return (Number.parseInt(trace, 10) || 0) % 1_000_000;
 }
 
-/** How a record was found, by the value of the column `seen_as`. */
 const sources: Readonly<Record<string, KnownRecord["source"]>> = {
   step: "step",
   stray: "unmatched",

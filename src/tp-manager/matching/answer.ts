@@ -91,10 +91,7 @@ export function textOfProof({ facts, assumes }: Proof): string {
   return `${facts.join("; ")}${granted}`;
 }
 
-/**
- * How a stored record of the terminal changes an attempt that was answered as not charged
- * (docs/matching.md): recovery decides about attempts in doubt, and charged ones stay charged.
- */
+/** How a stored record changes an attempt that was answered as not charged (docs/matching.md). */
 type Effect =
   | { readonly effect: "charge"; readonly attempt: Attempt; readonly proof: Proof }
   /** The order becomes unknown until an operator settles it. */
@@ -130,7 +127,7 @@ export function namedIn(answer: Answer): Attempt[] {
   return [...candidatesIn(answer), ...nearIn(answer)].map(({ attempt }) => attempt);
 }
 
-/** Whether an order answered as not charged has the same data as the record, but for one fact. */
+/** Whether an order answered as not charged agrees with the record in all facts or all but one. */
 export function concernsNotCharged(answer: Answer): boolean {
   return namedIn(answer).some(({ state }) => isNotCharged(state));
 }

@@ -31,13 +31,13 @@ export interface ObservedRecord {
 
 /** Whether an attempt can have produced a record of the terminal. */
 export type Candidacy =
-  /** The attempt's own command reported this record, so it certainly can. */
+  /** The attempt's own command reported this record. */
   | "own"
   /** Amount, currency and time of the record can be those of the attempt's payment. */
   | "timely"
   /** The record has no time, and no other fact shows that the attempt cannot have made it. */
   | "untimed"
-  /** It cannot. `but`: the only fact that disagrees, which an alarm names; null: none to name. */
+  /** It did not make the record. `but`: the only fact that disagrees, for an alarm; null: none. */
   | { readonly but: string | null };
 
 const no = { but: null };

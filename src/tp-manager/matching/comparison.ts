@@ -10,9 +10,9 @@ export type Stored = Pick<Baseline, "identity" | "last">;
 
 /**
  * The outcome of comparing two transactions that a terminal reported (docs/matching.md). Receipt
- * number, trace number and time together identify a transaction, but terminals write the same
- * record differently from time to time: without zeros, shortened, with a member left out. "unsure"
- * therefore proves neither a charge nor its absence, and suppresses no alarm.
+ * number, trace number and time together identify a transaction, but a terminal may write the same
+ * record differently: without leading zeros, shortened, with a member left out. "unsure" therefore
+ * proves neither a charge nor its absence, and suppresses no alarm.
  */
 export type Comparison = "same" | "different" | "unsure";
 

@@ -77,7 +77,7 @@ interface WireEvidence {
   readonly held: boolean;
   /** Whether our ACK of the result `good` has provably arrived at the terminal. */
   readonly acknowledged: boolean;
-  /** Whether our ACK of an earlier good result arrived; the later result leaves it unproven. */
+  /** Whether our ACK of an earlier good result arrived; a later report leaves its sale unproven. */
   readonly earlierAckArrived: boolean;
   /** Whether our ACK of `good` may have arrived unrecorded, because the process ended. */
   readonly ackMayHaveArrived: boolean;
@@ -162,7 +162,7 @@ const EMPTY_GAP_MS = 10_000;
 /** The pause between probes of an empty storage, so short that a delayed probe still counts. */
 export const EMPTY_PROBES_MS = 4_000;
 
-/** Whether two probes of an empty storage count as the same; false if the clock was set back. */
+/** Whether two probes of an empty storage are close enough; false if the clock was set back. */
 export const isProbedInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
 
 /** Up to this receipt number a terminal may have restarted its numbers a few sales ago. */
@@ -222,9 +222,9 @@ export function factsOf(
 
 /**
  * Compares the storage with that before the command. An empty storage counts as unchanged only if
- * the watched storage or the next receipt number shows that no transaction was stored and closed
- * meanwhile; after an accepted good result without an outcome, it never counts. Until the lost
- * command's time limit is over, the table only waits for an empty storage.
+ * close probes or the next receipt number show that no sale was stored and closed meanwhile, and
+ * never after an accepted good result without an outcome. While the command can still run, it
+ * counts as unchanged, because the table then only waits.
  */
 function asBefore(
   inquiry: Inquiry,

@@ -328,7 +328,7 @@ interface Candidates {
   readonly owner: Attempt | undefined;
 }
 
-/** The largest jump of the clock to allow for; the second, if sales are stored at once. */
+/** How much the clock can have jumped; the shorter value if the terminal stores sales at once. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 

@@ -181,7 +181,6 @@ export class Matcher {
     }
   }
 
-  /** Whether this terminal has shown a completed reversal as its last transaction. */
   storesReversals(identity: TerminalIdentity): boolean {
     return this.#parts.learned(identity).has("stores-reversals");
   }
@@ -237,7 +236,6 @@ export class Matcher {
     return { ...nothingFound, unmatchedIs, soldSince, closedSince, stoodBefore, holds };
   }
 
-  /** Whether the storage was empty before the command and a probe has shown a transaction since. */
   #wasProbedStored({ transactionId }: Attempt, { before }: Inquiry): boolean {
     if (before.kind !== "none") return false;
     return this.#parts.attempts.events(transactionId).some(({ detail }) => {
@@ -264,7 +262,6 @@ export class Matcher {
     return late.length === 1 ? late[0]?.report : undefined;
   }
 
-  /** Returns whose a probed transaction is: this attempt's, another order's, or not known. */
   #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): WhoseFound {
     if (probe?.last.kind !== "transaction") return ofItsOwn;
     const answer = this.whose(probe.last.report, "probe", probe.identity);

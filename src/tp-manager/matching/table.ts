@@ -428,7 +428,6 @@ function mayHoldOurs(facts: Facts): boolean {
   return foundIs === null && !mayBeLater && unfit === null && timely !== false;
 }
 
-/** Whether the found sale can be the reported sale, but with a greater amount. */
 function isMoreThanReported({ asReported, found, good }: Facts): boolean {
   if (asReported === "different" || found?.amountMinor == null || !good) return false;
   return good.amountMinor !== null && found.amountMinor > good.amountMinor;

@@ -4,7 +4,6 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 /** The most levels of nesting in a body; the body itself is the first level. */
 const NESTING_MAX = 32;
 
-/** The numbers of parsed bodies as they were spelt, by the object or list that holds each one. */
 const numberTexts = new WeakMap<object, Map<string, string>>();
 
 /**

@@ -172,7 +172,6 @@ export const acknowledgeCalls: readonly AnyCall[] = [
   }),
 ];
 
-/** The bodies of POST /seen whose items are order ids. */
 const aboutOrders = z.object({ kind: z.enum(["charge", "return"]), items: z.array(z.unknown()) });
 
 function ordersIn(body: unknown): string[] {
@@ -180,7 +179,7 @@ function ordersIn(body: unknown): string[] {
   return items.filter((item) => typeof item === "string");
 }
 
-/** Acknowledges one item; a charge then counts as known to the kiosk. false: nothing waited. */
+/** Acknowledges one item; a charge then also counts as read by the kiosk. false: nothing waited. */
 function mark(
   kind: AcknowledgedKind,
   item: string,

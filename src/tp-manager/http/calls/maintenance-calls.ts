@@ -56,7 +56,6 @@ export const maintenanceCalls: readonly AnyCall[] = [
   update("unhold", z.strictObject({}).optional()),
 ];
 
-/** Returns the call for `launch.sh update --OPTION`. */
 function update(
   option: "check" | "hold" | "unhold",
   body: z.ZodType<{ until?: string | undefined; by?: string | undefined } | undefined>,

@@ -19,7 +19,7 @@ import { success } from "../envelope.ts";
 /** The largest cursor; the supervisor numbers no item so high. */
 const CURSOR_MAX = 1e15;
 
-/** The state that is listed for a transaction which the supervisor refused to store. */
+/** The state in which a transaction is listed that the supervisor refused to store. */
 const REFUSED = "refused" as const;
 
 const aboutItem: readonly ErrorCode[] = [

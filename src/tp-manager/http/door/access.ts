@@ -107,14 +107,14 @@ function checkSource(
   }
 }
 
-/** Throws unless Host names this machine and port and each header of {@link singles} comes once. */
+/** Throws unless Host names this machine and port, and no header of {@link singles} comes twice. */
 export function checkHost({ raw, headers }: FastifyRequest, port: number): void {
   if (isAmbiguous(raw.rawHeaders) || !isOurHost(headers.host, port)) {
     throw new AppError("HOST_REFUSED");
   }
 }
 
-/** Headers that decide who may call. Each must come once: two copies could be read differently. */
+/** Headers that decide who may call. Two copies could be read differently and are refused. */
 const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
 
 function isAmbiguous(rawHeaders: readonly string[]): boolean {
@@ -179,7 +179,6 @@ export function isOwnPage(
   return !needsOrigin && site === "same-origin";
 }
 
-/** The digests of one role's login and password, and of the Authorization header with both. */
 interface Known {
   readonly role: Role;
   readonly pair: Buffer;

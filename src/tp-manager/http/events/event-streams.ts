@@ -62,8 +62,8 @@ const WAITING_MAX = 64;
 const PAGE = 50;
 
 /**
- * One reader of `GET /events`. Kept events are read from the journal after the last one written,
- * so a slow reader costs no memory; passing events wait in a short queue.
+ * One reader of `GET /events`. Stored events are read from the journal after the last one sent, so
+ * a slow reader costs no memory; other events, such as prompts, wait in a short queue.
  *
  *   journal ──(page)──┐
  *                     ├── socket, until it is full; then on "drain"

@@ -30,7 +30,6 @@ interface MaintenanceParts {
 }
 
 type Setting = z.output<typeof setting>;
-/** The output of `launch.sh doctor --json`. */
 type DoctorReport = z.input<typeof doctor>;
 
 /**

@@ -74,7 +74,7 @@ export const observation = z.object({
   identity: terminalIdentity,
   last: lastTransaction,
   atMs: z.number(),
-  // Members that only events stored by older versions have.
+  // Only events that older versions stored have these members.
   knownAs: text.optional(),
   foundByNext: lastTransaction.nullable().optional(),
 });

@@ -31,7 +31,6 @@ export class SchemaBook {
     return this.#write(name ?? `inline-${this.#written.size}`, schema, texts);
   }
 
-  /** Returns the JSON Schema with this id, still without members: {@link fill} writes them. */
   #write(id: string, schema: z.core.$ZodType, texts: Texts = {}): Json {
     const json = this.#written.get(id) ?? {};
     this.#written.set(id, json);
@@ -54,7 +53,7 @@ export class SchemaBook {
     for (const [schema, texts] of this.#texts) addTexts(schema, texts);
   }
 
-  /** Replaces zod's JSON Schema by the one that the schema names in `documented`. */
+  /** Replaces the JSON Schema that zod makes by that of `documented`, if the schema has this. */
   #asDocumented(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
     const meta = z.globalRegistry.get(schema) ?? {};
     const replacing = meta.documented as z.ZodType | undefined;
@@ -72,7 +71,6 @@ export class SchemaBook {
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-/** Replaces the schema by two: an object has the first or the second of the two names. */
 function splitInTwo(json: z.core.JSONSchema.BaseSchema, names: readonly [string, string]): void {
   const { type, properties, required = [], additionalProperties } = json;
   const oneOf = names.map((name) => {

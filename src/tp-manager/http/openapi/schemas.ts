@@ -48,7 +48,7 @@ const terminal: readonly ErrorCode[] = [
   "TERMINAL_CHANGED",
   "STOPPING",
 ];
-/** The error codes with which a payment that was not charged can end. */
+/** The error codes of payments that were not charged. */
 const notCharged: readonly ErrorCode[] = [
   ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
   "TERMINAL_REFUSED",
@@ -76,7 +76,6 @@ const outcome = z
   .object({ terminalCode: z.string(), ...declineAdvice.shape })
   .partial()
   .describe("If the terminal ended the payment: its code, and what the customer can do.");
-/** An order other than the requested one, and whether it is charged. */
 const otherOrder = z.object({ orderId: z.string(), charged });
 const aboutOrder = otherOrder.partial();
 const operation = z
@@ -149,7 +148,6 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   SUPERVISOR_UNAVAILABLE: z.object({ failure: z.string() }),
 };
 
-/** The details of error codes that have no details yet; a later version may add any member. */
 const noDetails = z.object({}).describe("No details yet.");
 
 export const apiErrors = Object.fromEntries(
@@ -183,7 +181,7 @@ export const outcomeError = oneOfErrors([...money, ...notCharged, "GOODS_NOT_DEL
 
 export const seenAt = time.nullable().describe("When a person acknowledged it; null: nobody did.");
 
-/** A condition that is present, as an alarm names it. */
+/** A condition, something that lasts and hinders the kiosk, in the form of an alarm. */
 export const condition = z.object({
   trouble: z.enum(conditionNames),
   since: time.nullable().describe("Since when it lasts; null: not known."),

@@ -12,7 +12,7 @@ import type { EventHub } from "../events/event-hub.ts";
 
 /** The most orders that one condition names. */
 const STANDING_MAX = 100;
-/** For how long a reversed order is listed whose sale is still at the gateway. */
+/** A reversed order whose sale is still at the gateway is listed for this time. */
 const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = SupervisorAnswer<"status">;

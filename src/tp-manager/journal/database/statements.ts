@@ -49,7 +49,6 @@ export class Statement {
     return this.#use("run", values) as StatementResultingChanges;
   }
 
-  /** Runs the statement, counts a write, and reports its success or failure to the write proof. */
   #use(how: "get" | "all" | "run", values: readonly SQLInputValue[]): unknown {
     const { database, proof } = this.#home;
     if (this.#mayWait && how === "run") this.#home.settle();
@@ -60,7 +59,7 @@ export class Statement {
     return database.isTransaction ? use() : proof.watch(use);
   }
 
-  /** The number of writes so far to the tables that this statement reads from. */
+  /** How many writes the tables that this statement reads have had. */
   get stamp(): number {
     const { tables } = this.#home;
     this.#read ??= [...new Set(this.sql.match(/\w+/g))].flatMap((name) => tables.get(name) ?? []);
@@ -103,7 +102,6 @@ export class Statement {
 export class Statements {
   readonly database: DatabaseSync;
   readonly proof: WriteProof;
-  /** The tables of the journal by name, each with the number of writes to it. */
   readonly tables: ReadonlyMap<string, Table>;
   readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
