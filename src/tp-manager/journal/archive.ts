@@ -202,7 +202,7 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/** Returns the daily task that archives orders older than `days`, once the gateway has them. */
+/** Returns the daily task that archives the orders older than `days` that may be archived. */
 export function archiveChore(
   archive: Archive,
   days: number,

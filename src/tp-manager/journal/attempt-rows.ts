@@ -231,7 +231,7 @@ export class AttemptRows extends rows("attempts", {
     return attempt;
   }
 
-  /** Returns 1; 0 if the phase was not `change.from`, or a return prevents a reversal. */
+  /** Returns 1; 0 if the phase was not `change.from`, or a refund prevents the reversal. */
   #updateRow({ transactionId, state: before }: Attempt, change: Change, atMs: number) {
     const { state, ticket = null, from } = change;
     const sale = saleOf(state);

@@ -203,7 +203,7 @@ export class GapRows extends rows("gaps", {
     return isAmong(report, this.sql.all.all().flatMap(ofNoOrderIn));
   }
 
-  /** Imports an order. Returns its attempt, or undefined if the attempt did not change. */
+  /** Imports an order. Returns its attempt, or undefined if the attempt's state did not change. */
   #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;
@@ -238,7 +238,7 @@ function isAmong(report: TransactionReport, known: readonly TransactionReport[])
   return known.some((one) => compareReports(one, report) === "same");
 }
 
-/** Returns the report of a charge or reversal that came from the terminal, not from a person. */
+/** Returns the report of a charge within its payment, or of a reversal; otherwise undefined. */
 function ownReportOf(state: Attempt["state"]): TransactionReport | undefined {
   if (isCharged(state)) return state.by === "payment" ? state.report : undefined;
   return isReversed(state) ? state.report : undefined;

@@ -12,7 +12,7 @@ const EVENTS_READ = 100;
 
 /** Stores how much the gateway has paid back, and the cancel or refund that is under way. */
 export class ReturnRows extends rows("returns", {
-  // Raises our sum to the notified sum, which cannot include the refund that is reserved now.
+  // Our sum becomes at least the notified sum, which cannot include the refund reserved now.
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
     WHERE transaction_id = ? AND ${phaseIn(({ gateway }) => gateway === "begin")}
       AND open_return IS NULL AND ${returnedSql} + ? <= ?`,

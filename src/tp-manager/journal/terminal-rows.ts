@@ -20,7 +20,7 @@ export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
-/** The SQL for the newest end of day before the newest payment: it is over, even if unanswered. */
+/** The newest end of day before the newest payment, as SQL: a payment followed, so it is over. */
 const begunAfter =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 

@@ -34,7 +34,7 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   const moment = compareMoments(a, b);
   const numbers = compareNumbers(a, b);
   const content = sameContent(a, b);
-  // A sale and its reversal can agree in receipt number and time; other trace numbers decide.
+  // A sale and its reversal can agree in receipt number and time; their trace numbers differ.
   if (numbers !== "agree" && isReversalOfOther(a, b)) return "different";
   switch (moment) {
     case "agree":

@@ -62,7 +62,7 @@ export function freshnessOf(
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
-  // The sale may be reversed by an earlier command, even if a failure was reported.
+  // An earlier reversal command may have worked, even if the terminal reported a failure.
   const events = attempts.events(sale.transactionId);
   const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
   if (wasTried) return stale("a reversal left before, and the terminal does not show its end");

@@ -152,9 +152,9 @@ const PERIOD_MS = 12 * 3_600_000;
 /**
  * Returns the answer for a record that the journal already has, else undefined. If the attempt
  * whose command reported the record is unfinished or was answered as not charged, the record is
- * certainly its sale. `running` is the attempt in whose payment the record arrives: then every
- * record that cannot be distinguished from a known record counts as known, because two such sales
- * within an hour do not happen, and refusing a report charges nobody.
+ * certainly its sale. `running` is the attempt in whose payment the record arrives: then a record
+ * that cannot be distinguished from a known one counts as known, as refusing a report charges
+ * nobody.
  */
 export function knownAs(
   found: ObservedRecord,
@@ -370,7 +370,7 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
         ? compare(last.report, { transactionId: null, baselineOf: transactionId })
         : compareStored(last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
-    // A reported sale was stored last when it ended; a charge that an operator settled need not be.
+    // A reported sale was stored as the last one; a charge that an operator settled need not be.
     const sale = saleOf(attempt.state);
     isNew ||= asStored === "different" || (sale !== undefined && sale.by !== "operator");
     // This command found the record stored, so neither it nor a later command made the record.

@@ -317,6 +317,6 @@ export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
 function saysSomething(answer: Answer): boolean {
   if (answer.answer === "none") return concernsNotCharged(answer);
   if (answer.answer === "many" && answer.why === "untimed") return false;
-  // A charged candidate does not count: its result may lack numbers, and nothing changes.
+  // A charged candidate does not count, because the record would change nothing for its order.
   return candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
 }

@@ -48,7 +48,7 @@ export const terminalCalls: readonly AnyCall[] = [
         ticket: z.string(),
         reconciliation: reconciliation.nullable(),
       }),
-      // A terminal that accepts no cards until its end of day still carries out the end of day.
+      // No TERMINAL_OUT_OF_ORDER: a terminal that accepts no cards still carries out an end of day.
       errors: [
         ...errors.terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
         "TELECOLLECTION_FAILED",

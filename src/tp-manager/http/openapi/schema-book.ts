@@ -53,7 +53,7 @@ export class SchemaBook {
     for (const [schema, texts] of this.#texts) addTexts(schema, texts);
   }
 
-  /** Replaces the JSON Schema that zod makes by that of `documented`, if the schema has this. */
+  /** Replaces the JSON Schema that zod makes by that of the schema in `documented`, if any. */
   #asDocumented(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
     const meta = z.globalRegistry.get(schema) ?? {};
     const replacing = meta.documented as z.ZodType | undefined;

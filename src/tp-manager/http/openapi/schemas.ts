@@ -169,7 +169,7 @@ export const apiErrors = Object.fromEntries(
 
 type ApiError = NonNullable<PaymentAnswer["error"]>;
 
-/** Returns the schema of one of several errors, which their codes distinguish. */
+/** Returns the schema of an error with one of these codes. */
 export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType<ApiError, ApiError> {
   const [first, ...others] = [...new Set(codes)].map((code) => apiErrors[code]);
   if (!first) throw new Error("a schema of errors needs at least one error code");

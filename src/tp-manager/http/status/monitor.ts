@@ -7,10 +7,8 @@ import { type Health, healthOf } from "./health.ts";
 import { Metrics } from "./metrics.ts";
 
 /**
- * Answers `/health`, `/metrics` and the events of tp-manager from its facts; raises no alarm
- * itself. {@link TerminalWatch} follows the terminal's state, HourWatch counts the hours for the
- * table of days, ConditionWatch raises the alarms of conditions, and StoreGuard prevents a lost
- * journal from charging an order again.
+ * Answers `/health`, `/metrics` and the events of tp-manager from its facts. Raises no alarm
+ * itself; ConditionWatch raises the alarms of conditions.
  */
 export class Monitor {
   readonly hub: EventHub;
