@@ -58,7 +58,6 @@ function eventOf({ atMs, kind, detail }: FoundOrder["attempts"][number]["events"
   return { at: isoTime(atMs), kind, ...own, ...others } as Answer<"attemptEvent">;
 }
 
-/** States of an order whose money the gateway has given back, in part or as a whole. */
 const returnedStates: readonly GatewayHistory["state"][] = [
   "partly-refunded",
   "refunded",

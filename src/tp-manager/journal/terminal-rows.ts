@@ -142,7 +142,6 @@ export class TerminalRows extends rows("terminalLog", {
     return this.sql.unmatchedSince.all(transactionId).map(unmatchedOf);
   }
 
-  /** Whether an unmatched transaction was stored since the attempt began. */
   wasUnmatchedSince(transactionId: string): boolean {
     return this.sql.wasUnmatchedSince.get(transactionId)?.["seen"] === 1;
   }

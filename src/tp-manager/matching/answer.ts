@@ -11,7 +11,6 @@ export type Source = "payment" | "late" | "probe" | "baseline";
 
 /** The facts and assumptions on which a verdict rests; stored with it, never computed again. */
 export interface Proof {
-  /** The facts as sentences for people. */
   readonly facts: readonly string[];
   readonly assumes: readonly Assumption[];
 }

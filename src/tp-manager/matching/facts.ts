@@ -31,7 +31,6 @@ import {
  * docs/zvt.md 9.2). Pure. Only table.ts decides what the facts prove.
  */
 
-/** The times of the terminal and of this process that are needed to judge a probe. */
 interface InquiryTimes {
   /**
    * The monotonic time (ms) since when this process can send no byte of the command any more: its
@@ -199,7 +198,6 @@ export function factsOf(
     ackMayHaveArrived: heard.ackMayHaveArrived && !inquiry.printsCount,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
-    /** How the transaction that the probe found compares with the last one before the command. */
     asBefore: asBefore(inquiry, last, known, silenceLeftMs),
     asReported: found && good ? compareReports(found, good) : ("nothing-reported" as const),
     takesBack: found && takesBack(inquiry, found),
@@ -215,7 +213,6 @@ export function factsOf(
     probedBefore: earlier !== null,
     /** How long the lost command may still run at the terminal, in ms; not positive: it is over. */
     silenceLeftMs,
-    /** Whether the next sale got the number that this sale would have used up; null: not known. */
     numberUnused: numberUnused(inquiry, known),
   };
 }

@@ -136,7 +136,6 @@ async function runLauncher(args: readonly string[], timeout: number): Promise<En
   }
 }
 
-/** Returns every setting with its help, and the unknown names in the setup file. */
 async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {
   const { entries } = readEntries(await readFile(file, "utf8").catch(() => ""));
   const known = Object.entries(fields).map(([name, field]): Setting => {
@@ -166,7 +165,6 @@ const LINES_MAX = 1_000;
 export const logQuery = z.strictObject({
   program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
   level: oneOf(logLevels).default("info"),
-  /** The text that a listed line must contain, in upper or lower case. */
   contains: z.string().max(200, "is too long").default(""),
   limit: pageLimit(LINES_MAX),
 });

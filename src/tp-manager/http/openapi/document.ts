@@ -132,7 +132,6 @@ export function openApiDocument(): Json {
   return document;
 }
 
-/** Returns the responses that several calls share, and replaces each by a reference to it. */
 function shareResponses(paths: Json): Json {
   const operations = Object.values(paths).flatMap((path) => Object.values(path as Json)) as Array<{
     readonly responses: Json;

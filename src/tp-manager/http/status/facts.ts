@@ -12,7 +12,7 @@ import type { EventHub } from "../events/event-hub.ts";
 
 /** The most orders that one condition names. */
 const STANDING_MAX = 100;
-/** A reversed order whose sale is still at the gateway is listed for this time. */
+/** How long a reversed order is listed that is still at the gateway (docs/rules/07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = SupervisorAnswer<"status">;
@@ -32,7 +32,6 @@ export interface Watched {
   readonly clock: Clock;
 }
 
-/** The facts that tp-manager and the supervisor report about themselves at one time. */
 export interface Facts {
   /** The supervisor's status; null: it does not answer. */
   readonly supervisor: SupervisorStatus | null;
