@@ -156,7 +156,9 @@ export class ReconciliationRows extends rows("reconciliation", {
     };
   }
 
-  /** Returns the last receipt number before this attempt; null: none in the 500 before. */
+  /**
+   * Returns the last receipt number before this attempt; null: the 500 attempts before have none.
+   */
   formerReceipt(transactionId: string): string | null {
     const row = this.sql.formerReceipt.get(transactionId);
     return row ? String(row["receipt_number"]) : null;

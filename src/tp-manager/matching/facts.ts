@@ -51,7 +51,7 @@ export interface Inquiry extends InquiryTimes {
   /** The terminal's last transaction before the command; not known for an unmatched transaction. */
   readonly before: LastTransaction;
   readonly heard: WireEvidence;
-  /** What a sale must agree with (amount and time); null for anything but a sale in doubt. */
+  /** The amount and time that a sale must have; null for anything but a sale in doubt. */
   readonly asked: Asked | null;
   /** The sale that a reversal in doubt reverses; null for any other inquiry. */
   readonly sale: TransactionReport | null;
@@ -262,7 +262,7 @@ function takesBack(
     return sale && givesBack(sale, found) ? "ours" : "another";
   }
   if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {
-    // Of a sale that we refused, a partial reversal counts too; of any other, only a whole one.
+    // Of a sale that we refused, a partial reversal counts too; another must be reversed whole.
     const whole = heard.refused || about === "unmatched";
     return whole || found.amountMinor === heard.good?.amountMinor ? "ours" : "another";
   }

@@ -350,7 +350,7 @@ function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt)
   return { sent, owed, isCut: false };
 }
 
-/** The errors that only a terminal's result causes, and neither our cancel nor a proof. */
+/** The errors that come only from a terminal's result, not from our cancel or a proof. */
 const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "PAYMENT_DECLINED",
   "PAYMENT_CANCELLED",
@@ -368,7 +368,7 @@ function hadItsResult({ state }: Attempt): boolean {
   return terminalCode !== null && errorsOfResults.has(error);
 }
 
-/** Whether a result with our reference has come, or the answer was "not charged" before. */
+/** Whether an attempt in doubt already had its result, so that none is awaited any more. */
 function hadInDoubt(state: AttemptState): boolean {
   const own = "last" in state ? state.last?.report : undefined;
   const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);

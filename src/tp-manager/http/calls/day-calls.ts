@@ -25,7 +25,7 @@ export function acknowledgedAtOf(
   return id === null ? null : isoTime(acknowledged.acknowledgedAtMs(kind, String(id)));
 }
 
-/** The call that lists how the terminal and the journal compared (docs/rules/18-totals.md). */
+/** The call that lists comparisons of the terminal's and our totals (docs/rules/18-totals.md). */
 export const reconciliationCalls: readonly AnyCall[] = [
   call({
     path: "/reconciliation",
