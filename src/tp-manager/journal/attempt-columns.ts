@@ -113,8 +113,8 @@ export interface ListedAttempt {
 type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
- * Returns the SQL that lists the rows of a table since the time `?3`, newest first, from start time
- * `?1` and row id `?2` back; with several statuses one search per status is merged.
+ * Returns the SQL for a page of a table: the rows since the time `?3`, newest first, that come
+ * after the row with the start time `?1` and row id `?2`. One search per status is merged.
  */
 export function listings(
   table: string,

@@ -156,9 +156,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     };
   }
 
-  /**
-   * Returns the last receipt number before this attempt; null: the 500 attempts before have none.
-   */
+  /** Returns the last receipt number before this attempt; null: none in 500 attempts. */
   formerReceipt(transactionId: string): string | null {
     const row = this.sql.formerReceipt.get(transactionId);
     return row ? String(row["receipt_number"]) : null;

@@ -145,7 +145,7 @@ function proofOf(only: Fitting): Proof {
 
 /**
  * The longest time between two records that are compared by number although their times are not
- * equal: numbers repeat after an end of day, and some terminals close by themselves each night.
+ * equal: numbers repeat after an end of day, which some terminals run by themselves each night.
  */
 const PERIOD_MS = 12 * 3_600_000;
 

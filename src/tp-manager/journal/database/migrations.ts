@@ -184,7 +184,7 @@ export const migrations: readonly Migration[] = [
     ended_at_ms INTEGER
   ) STRICT;
   `,
-  // Adds to each attempt the last end of day before it, as times can jump. NULL: not known.
+  // Adds to each attempt the last end of day before it, because clocks can jump. NULL: not known.
   `
   ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
   `,

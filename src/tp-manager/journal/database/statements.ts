@@ -59,7 +59,7 @@ export class Statement {
     return database.isTransaction ? use() : proof.watch(use);
   }
 
-  /** How many writes the tables that this statement reads have had. */
+  /** The number of writes so far to the tables that this statement reads. */
   get stamp(): number {
     const { tables } = this.#home;
     this.#read ??= [...new Set(this.sql.match(/\w+/g))].flatMap((name) => tables.get(name) ?? []);
