@@ -35,7 +35,6 @@ const optionTypes = {
 } as const;
 
 interface CommandRow {
-  /** The options that this command accepts; any other option is refused. */
   readonly options?: ReadonlyArray<keyof typeof optionTypes>;
   /** Words of which one may follow the command, such as `journal` in `restore journal`. */
   readonly subjects?: readonly string[];
@@ -85,7 +84,6 @@ export function readArguments(args: readonly string[]) {
   return complete(values, command as Command, { subject });
 }
 
-/** Reads the arguments after `simulate`; all but `--data` belong to the simulator. */
 function readSimulate(args: readonly string[]) {
   const simulate = [...args];
   const at = args.indexOf("--data");
@@ -115,7 +113,7 @@ function complete(
     command,
     schedule: exclusive(values, namesOf(schedules)),
     update: exclusive(values, [...namesOf(updateFlags), "delivery"] as const) ?? ("show" as const),
-    /** The end of a hold of updates; null: the hold lasts until an operator ends it. */
+    /** When a hold of updates (`--hold`) ends; null: it lasts until an operator ends it. */
     untilMs: until === undefined ? null : dayMs(until),
     answerWithinMs: seconds * 1_000,
   };

@@ -9,7 +9,6 @@ export type Mood = Exclude<keyof typeof codes, "bold">;
 const ROW = { name: 19, state: 15 };
 const FINDING: typeof ROW = { name: 11, state: 4 };
 
-/** The launcher's output: one line per program, readable with and without colours. */
 export type Output = Readonly<ReturnType<typeof createOutput>>;
 
 export function createOutput() {
@@ -20,7 +19,6 @@ export function createOutput() {
     /** Prints a line of the form `name  state  details`. */
     row: (name: string, mood: Mood, state: string, details = ""): void =>
       out.row(ROW, name, mood, state, details),
-    /** Prints a line of the doctor, with narrower columns. */
     finding: (name: string, mood: Mood, verdict: string, says: string): void =>
       out.row(FINDING, name, mood, verdict, says),
     /** Prints a text unchanged, for a person to copy or a program to read. */
@@ -55,7 +53,6 @@ class Writer {
     this.text(`${head}${rest}`.trimEnd());
   }
 
-  /** Prints lines; the rest of a line that is too long stands below the text that it continues. */
   lines(text: string, mood: Mood): void {
     const columns = this.#columns;
     const lines = columns > 0 ? fitted(forThisSystem(text), columns) : text.split("\n");
@@ -173,6 +170,6 @@ export function duration(ms: number): string {
 export interface CommandContext extends Installation {
   readonly clock: Clock;
   readonly output: Output;
-  /** Whether all programs run and nothing stops them; only if this launcher is their parent. */
+  /** Whether all programs run and none is being stopped; missing: they have another parent. */
   readonly ownProgramsRun?: () => boolean;
 }

@@ -47,7 +47,6 @@ export async function runDemo(context: CommandContext, name: string | undefined)
   return exitCodes.ok;
 }
 
-/** Starts the demo unless all of its parts run; returns the exit code. */
 async function setUp(context: CommandContext, protocol: string | undefined): Promise<number> {
   const { dataDirectory, clock, output } = context;
   const files = demoFiles(dataDirectory);
@@ -74,10 +73,7 @@ async function setUp(context: CommandContext, protocol: string | undefined): Pro
   return await startOnFreePorts(context, earlier, protocol);
 }
 
-/**
- * Starts the demo and returns the exit code. If another program takes a port before the demo uses
- * the port, the demo starts once more, on other ports.
- */
+/** Starts the demo; starts it again, on other ports, if another program took one of its ports. */
 async function startOnFreePorts(
   context: CommandContext,
   earlier: DemoSetup | undefined,
@@ -114,7 +110,6 @@ async function startOnFreePorts(
   }
 }
 
-/** Prints which programs of the demo had stopped; prints nothing if all of them had stopped. */
 function reportIncomplete({ programs, simulators }: InstallationStatus, output: Output): void {
   const stopped = [
     ...programs.filter(({ state }) => state === "stopped").map(({ program }) => program),

@@ -64,14 +64,14 @@ export async function runForeground(context: CommandContext): Promise<number> {
   // Both programs often have the same fault, so the program that still runs gets time to print it.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
-  // On a slow machine a program needs longer to fail, so it gets as long as the other one ran.
+  // On a slow machine a start takes longer to fail, so the limit is at least the time it has run.
   const isFailedStart = first === exitCodes.configuration || ranMs < STARTING_MS;
   const limitMs = isFailedStart ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
   if (!asked) await within(context.clock, "last output", limitMs, all);
   stopAll();
   await stopping;
   const codes = await all;
-  // A program that ends without a stop has failed, with any exit code: the service is restarted.
+  // Without a stop even exit code 0 is a failure: the service manager starts the launcher again.
   if (!asked) return first === exitCodes.ok ? exitCodes.unavailable : first;
   return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
 }
@@ -100,7 +100,7 @@ async function untilOneEnds(
 }
 
 /**
- * Installs each version that is ready while the programs run; returns whether that has ended them.
+ * Installs each new version that is ready; returns true when an installation ended the programs.
  * Calls `onWork` with true when an update begins, with false when it left the programs running.
  */
 async function takeVersions(
@@ -172,7 +172,7 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
 }
 
 const BEAT_WITHIN_MS = 5_000;
-/** The longest start of a program, which migrates its database before it answers. */
+/** The longest time that a program needs to start: it migrates its database before it answers. */
 const MIGRATION_MS = 300_000;
 /** The number of reports in one watchdog interval; sd_watchdog_enabled(3) recommends two. */
 const BEATS = 4;

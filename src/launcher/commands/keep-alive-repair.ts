@@ -60,7 +60,6 @@ export async function repair(dataDirectory: string, answerWithinMs: number): Pro
   }
 }
 
-/** Repairs the programs; then replaces a version that crashes, or installs one that is ready. */
 async function repairAndUpdate(context: CommandContext, answerWithinMs: number): Promise<number> {
   const repair = new Repair(context, answerWithinMs);
   const exitCode = await repair.run();
@@ -152,7 +151,7 @@ class Repair {
     return await this.#launch(spec, record, `was hung (${missed} checks without an answer)`);
   }
 
-  /** Returns the record with one more failure, of a process whose exit code is not known. */
+  /** Counts one more failure of a process whose exit code is not known. */
   #failed(before: FailureRecord, kind: "died" | "hung" | "silent", nowMs: number): FailureRecord {
     const { dataDirectory } = this.#context;
     return failed(before, kindWithoutCode(kind, isFull(dataDirectory)), nowMs);

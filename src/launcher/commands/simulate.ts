@@ -33,7 +33,7 @@ export async function simulate(
   return exitCodes.ok;
 }
 
-/** Gives a simulated terminal a command. Throws {@link ProgramExit} if none runs or it refuses. */
+/** Gives the simulated terminal a command. Throws {@link ProgramExit} if that is not possible. */
 export async function sayToTerminal(
   dataDirectory: string,
   command: string,

@@ -90,7 +90,6 @@ function printProgram(one: InstallationStatus["programs"][number], output: Outpu
   }
 }
 
-/** Returns the given facts in one line, without those that are false, null or empty. */
 const listed = (...facts: ReadonlyArray<string | false | null>): string =>
   facts.filter(Boolean).join(", ");
 
@@ -132,7 +131,6 @@ function printQueue({ outbox }: StatusOf<"supervisor">, output: Output): void {
   output.row("queue", paused !== null || parked > 0 ? "warn" : "good", state, facts);
 }
 
-/** Prints the state of updates; prints nothing if the installation does not check for updates. */
 function printUpdates({ updates }: StatusOf<"supervisor">, output: Output): void {
   if (!updates?.asks) return;
   const { channel, checkedMs, fault, ready, heldBy, heldUntilMs = null } = updates;

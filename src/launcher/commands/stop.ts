@@ -19,7 +19,6 @@ export function stop(context: CommandContext): Promise<number> {
   });
 }
 
-/** The text for each outcome of a stop. */
 export const stopTexts = {
   stopped: { mood: "good", state: "stopped", details: "" },
   killed: { mood: "warn", state: "killed", details: "the program did not end by itself in time" },

@@ -51,7 +51,6 @@ export async function update(context: CommandContext, given: LauncherArguments):
   }
 }
 
-/** Prints the last update, the last check, the version that is ready, and a hold of updates. */
 function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
   const record = readSwitch(dataDirectory) ?? readLastSwitch(dataDirectory);
   output.row("version", "plain", versionNumber, record === undefined ? "no update yet" : "");

@@ -118,7 +118,6 @@ async function call(clock: Clock, url: string, request: Parameters<typeof httpCa
   }
 }
 
-/** What a person can do about a refused sample payment, by the code of the refusal. */
 const hints: Readonly<Record<string, string>> = texts.demoHints;
 
 function refusalText({ code, message }: Record<"code" | "message", string>, ports: DemoPorts) {

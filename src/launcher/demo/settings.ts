@@ -98,7 +98,7 @@ function keptPasswords(configFile: string) {
   };
 }
 
-/** Returns the netrc file: curl uses a host's first line, or the line with the login of the URL. */
+/** Returns the netrc file's text. For a URL without a login, curl uses the first line of a host. */
 function netrcText({ api, operator }: Passwords): string {
   const logins = { [API_LOGIN]: api, [OPERATOR_LOGIN]: operator };
   const lines = Object.entries(logins).filter(([, password]) => password !== "");
@@ -112,7 +112,6 @@ function netrcText({ api, operator }: Passwords): string {
 /** Returns a new password of 24 characters; the gateway accepts at most 32. */
 const newPassword = (): string => randomBytes(18).toString("base64url");
 
-/** Returns the text of the setup file, made from config.txt; `kept` passwords stay the same. */
 function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string {
   const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
   const made = Object.entries(kept).map(([name, value]) => [name, value || newPassword()]);
@@ -124,7 +123,7 @@ function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string 
   return filled(template, (name) => String(values[name as keyof typeof values]));
 }
 
-/** A port in use is replaced by a random one from here; no system assigns these by itself. */
+/** A port in use is replaced by a random one of this range, which no system assigns by itself. */
 const FIRST_PORT = 20_100;
 const END_OF_PORTS = 32_000;
 
@@ -199,7 +198,7 @@ export function terminalControl(dataDirectory: string): string | undefined {
   return ready.parse(JSON.parse(readFileSync(terminal.readyFile, "utf8"))).control;
 }
 
-/** Starts one simulator, waits until it can be used, and returns its pid. */
+/** Starts a simulator, waits until it is ready, and returns its pid. Throws {@link ProgramExit}. */
 export async function startSimulator(
   { readyFile, ...spec }: SimulatorSpec,
   { logDirectory, clock }: CommandContext,

@@ -63,7 +63,6 @@ function bundledEntry(entry: Entry): string {
   return `${entry.name}=${value}\n`;
 }
 
-/** Returns the last part of each log file, newest log first. */
 async function logTexts(folder: string) {
   const logs = entriesOf(folder).flatMap((name) => {
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });

@@ -15,7 +15,7 @@ export interface ReadConfigs {
   readonly findings: readonly Finding[];
 }
 
-/** Returns one finding for each fault and each warning; both programs read the same file. */
+/** Returns a finding for each fault and warning of the setup file, which both programs read. */
 export function checkConfig({ configFile: file }: Installation): ReadConfigs {
   let unreadable: string | undefined;
   const faults = new Set<string>();

@@ -15,9 +15,9 @@ const NO_TRANSACTION = "0";
 type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
 
 /**
- * Checks the gateway's address and login by looking up a transaction that cannot exist, because no
- * other call with a login changes nothing (docs/gateway.md 4.5). `nowMs`: the gateway's clock, read
- * from its answer.
+ * Checks the gateway's address and login by looking up a transaction that cannot exist, because
+ * every other call with a login changes something (docs/gateway.md 4.5). `nowMs`: the gateway's
+ * time, read from its answer.
  */
 export async function checkGateway(
   { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password }: Settings,

@@ -14,7 +14,6 @@ import {
   type TpManagerStatus,
 } from "../processes/programs.ts";
 
-/** Returns findings about both programs, the terminal, the queue and the reported conditions. */
 export function checkPrograms(states: ProgramStates, dataDirectory: string): Finding[] {
   const stopped = deliberateStop(dataDirectory);
   const status = reportOf(states.tpManager);
@@ -40,7 +39,7 @@ function checkProgram(program: string, is: ProgramState, since: string | undefin
   return finding("program-stopped", { program });
 }
 
-/** Returns a failure for each reason to refuse a payment; without one, the terminal's state. */
+/** Returns a failure for each reason to refuse payments; if there is none, the terminal's state. */
 function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   if (!status) return [finding("terminal-not-asked", {})];
   const reasons = notReadyReasonsOf(status).map((one) =>
@@ -51,7 +50,7 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
 
-/** Returns findings about assumptions of verdicts; an older tp-manager reports no assumptions. */
+/** Returns findings about the assumptions of verdicts; an older tp-manager reports none. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
   const { assumptions = [], shown = [] } = status?.terminal ?? {};
   return [

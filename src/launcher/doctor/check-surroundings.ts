@@ -30,7 +30,7 @@ export function checkDataFolder(dataDirectory: string): Finding[] {
   return [finding("data-folder-right", { folder: dataDirectory }), checkDisk(dataDirectory)];
 }
 
-/** Checks on Windows who may use the data folder; elsewhere the check of the setup file does. */
+/** Checks on Windows who may use the data folder; elsewhere the setup file's mode is checked. */
 export async function checkDataAccess(dataDirectory: string): Promise<Finding[]> {
   if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];
   try {

@@ -39,7 +39,7 @@ function held({ who, sinceMs, untilMs }: Hold): Finding {
   return finding("updates-held", { ...values, until: isoTime(untilMs) });
 }
 
-/** Checks by the unverified dates in timestamp.json whether the publisher renews the metadata. */
+/** Checks by the unverified date in timestamp.json whether the publisher renews the metadata. */
 export async function checkServer(
   url: string,
   caFile: string | undefined,

@@ -47,7 +47,6 @@ export async function readDataAccess(dataDirectory: string) {
     const file = join(folder, "rights");
     await runSystemTool("icacls", dataDirectory, "/save", file, "/q");
     const args = closingArguments(dataDirectory, own).map((arg) => `"${arg}"`);
-    /** The command that closes the data folder to other users again, for a person to run. */
     const close = `icacls ${args.join(" ")}`;
     return { close, ...accessOf(readFileSync(file, "utf16le"), own) };
   } finally {
@@ -75,7 +74,6 @@ function accessOf(saved: string, own: string) {
   };
 }
 
-/** Returns the icacls arguments that give only user, system and administrators full rights. */
 function closingArguments(folder: string, own: string): string[] {
   const full = [...new Set([own, SYSTEM, ADMINISTRATORS])].map((sid) => `*${sid}:(OI)(CI)F`);
   return [folder, "/inheritance:r", "/grant:r", ...full, "/q"];

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { installationRoot } from "../../shared/version-files.ts";
 import type { Launch } from "./process-table.ts";
 
-/** Half of V8's young generation, in megabytes: small, because there is little garbage at once. */
+/** The size in megabytes of each of V8's two halves for new objects; a small size saves memory. */
 const YOUNG_GENERATION_HALF_MB = 2;
 /** The number of the C library's memory pools; a pool for each thread would keep more memory. */
 const ALLOCATION_POOLS = 2;
@@ -24,7 +24,7 @@ export function smallMemoryOf(name: string) {
   return { switches: [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`], environment };
 }
 
-/** Runs a process with {@link smallMemoryOf}. */
+/** Starts a process with the settings of {@link smallMemoryOf}. */
 export function spawnProcess(
   { name, script, args, runtime = process.execPath }: Launch,
   options: Pick<SpawnOptions, "detached" | "stdio" | "env">,
@@ -59,7 +59,6 @@ export async function launchDetached(launch: Launch, logDirectory: string) {
         const { exitCode, signalCode } = child;
         return exitCode === null && signalCode === null ? undefined : { exitCode, signalCode };
       },
-      /** Returns the process's standard output and error so far. */
       output: () => readFileSync(file, "utf8").trim(),
     };
   } finally {

@@ -50,7 +50,7 @@ export async function withLaunchLock<T>(
   }
 }
 
-/** Runs `work` while no program uses the databases. Throws {@link ProgramExit} 75 if one does. */
+/** Runs `work` while no program can start. Throws {@link ProgramExit} 75 if a program runs. */
 export async function withProgramLocks<T>(
   dataDirectory: string,
   work: () => T | Promise<T>,

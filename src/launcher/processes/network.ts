@@ -15,7 +15,6 @@ interface HttpCall {
 /** The name of the error with which a call rejects when the time limit is over. */
 export const NO_ANSWER = "NoAnswerError";
 
-/** Returns the value of an Authorization header. */
 export function basicAuthorization(login: string, password: string): string {
   return `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
 }

@@ -64,7 +64,6 @@ export function isRunning(pid: number): boolean {
 
 export type ProcessName = Program | "terminal-simulator" | "gateway-sandbox";
 
-/** How a process is started. */
 export interface Launch {
   readonly name: string;
   readonly script: string;

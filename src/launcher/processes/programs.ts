@@ -28,11 +28,9 @@ import {
 } from "./process-table.ts";
 
 const messages = { "tp-manager": tpManagerMessages, supervisor: supervisorMessages } as const;
-/** The answer of a program to the message `status`. */
 export type StatusOf<P extends Program> = ResponseOf<(typeof messages)[P], "status">;
 export type TpManagerStatus = StatusOf<"tp-manager">;
 
-/** The state of a program of this installation, as another process finds it out. */
 export type ProgramState<P extends Program = Program> =
   | { readonly state: "running"; readonly pid: number; readonly status: StatusOf<P> }
   /** A process runs and does not answer as it should: it starts, hangs, or is another program. */
@@ -46,7 +44,7 @@ export type ProgramState<P extends Program = Program> =
 
 export type ProgramStates = Awaited<ReturnType<typeof programStates>>;
 
-/** Returns the states of both programs, as {@link programState} does. */
+/** Returns the states of both programs. Throws as {@link programState} does. */
 export async function programStates(dataDirectory: string, clock: Clock, answerWithinMs: number) {
   const ask = <P extends Program>(name: P) =>
     programState(programSpec(name, dataDirectory), clock, answerWithinMs);
@@ -87,7 +85,7 @@ export function reportOf<P extends Program>(state: ProgramState<P>): StatusOf<P>
   return state.state === "running" ? state.status : undefined;
 }
 
-/** Returns the reported conditions, without those of {@link notReadyReasonsOf}. */
+/** Returns the conditions that the programs report, without those that prevent payments. */
 export function conditionsReported({ tpManager, supervisor }: ProgramStates): Condition[] {
   const reports = { supervisor: reportOf(supervisor), tpManager: reportOf(tpManager) };
   return conditionsOf(reports).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
@@ -105,7 +103,7 @@ export function notReadyReasonsOf({
   return [{ code: "TERMINAL_DISCONNECTED", says, todo }];
 }
 
-/** Asks a program for its status. Rejects with {@link IpcError}. */
+/** Asks a program for its status. Rejects with {@link IpcError} if it does not answer. */
 export async function askStatus<P extends Program>(
   { name, runDirectory }: ProgramSpec<P>,
   clock: Clock,
@@ -132,7 +130,6 @@ const READY_WITHIN_MS = 60_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/** The outcome of one program's start. */
 export interface Started {
   readonly program: Program;
   /** "ended": the process has ended. "silent": the process has not answered in time. */
@@ -146,7 +143,7 @@ export interface Started {
   readonly reason: string;
 }
 
-/** Starts the programs under the launch lock, and waits until each one answers or has ended. */
+/** Starts the programs, and waits until each answers or has ended. Needs the launch lock. */
 export function startPrograms(
   context: CommandContext,
   specs = programSpecs(context.dataDirectory),
@@ -154,7 +151,7 @@ export function startPrograms(
   return Promise.all(specs.map((spec) => startProgram(spec, context)));
 }
 
-/** Starts one program, as {@link startPrograms} does. */
+/** Starts one program, and waits as {@link startPrograms} does. */
 export async function startProgram(
   spec: ProgramSpec,
   { dataDirectory, logDirectory, clock }: CommandContext,
@@ -197,7 +194,6 @@ async function waitForOther(spec: ProgramSpec, clock: Clock) {
   return last?.state === "running" ? { isRunning: true, pid: last.pid } : { isRunning: false, pid };
 }
 
-/** Returns undefined for the error of a program that does not answer; throws any other error. */
 function whenSilent(error: unknown): undefined {
   if (!(error instanceof IpcError)) throw error;
 }

@@ -6,7 +6,6 @@ import { defaultDataDirectory, installationRoot } from "../../shared/version-fil
 /** The command for the machine's scheduler: always-up with the data folder that it watches. */
 export type KeepAliveEntry = Readonly<ReturnType<typeof keepAliveEntry>>;
 
-/** The outcome of a change, for people. */
 type Change = "installed" | "was installed already" | "removed" | "was not installed";
 
 /** A scheduler of the system, which runs a command again and again: cron or the Task Scheduler. */
@@ -53,7 +52,7 @@ export function refuseControlCharacters(args: readonly string[]): void {
   );
 }
 
-/** Throws if another user owns the data folder, who could not change the files written here. */
+/** Throws if another user owns the data folder: the owner could not change files written here. */
 export function refuseOtherUser(dataDirectory: string): void {
   const owner = statSync(dataDirectory, { throwIfNoEntry: false })?.uid;
   const user = process.getuid?.();

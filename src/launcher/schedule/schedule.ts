@@ -20,7 +20,6 @@ import {
   scriptPath,
 } from "./entry.ts";
 
-/** Returns the scheduler of this machine. */
 export function machineSchedule(): Schedule {
   return process.platform === "win32" ? taskScheduler : crontab;
 }
@@ -153,7 +152,6 @@ function notToBeRun(code: "ENOENT" | "EACCES"): ProgramExit {
   return new ProgramExit(exitCodes.unavailable, why.join("\n"));
 }
 
-/** The Task Scheduler of Windows. */
 export const taskScheduler: Schedule = {
   name: "Task Scheduler",
   async install(entry) {
@@ -259,7 +257,7 @@ function path(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
 }
 
-/** systemd.service(5), "Command lines": %, $ and, within quotes, the backslash are special. */
+/** Quotes an argument: %, $ and the backslash are special (systemd.service(5), "Command lines"). */
 function unitText(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
 }

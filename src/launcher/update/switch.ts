@@ -72,7 +72,7 @@ function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   return ["testing", "stopping", "restarting"].includes(step);
 }
 
-/** Returns the next record, which leads back to the previous programs and cannot be written. */
+/** Returns the next record, which leads to the previous programs and could not be written. */
 function unwritten(
   { output }: SwitchSite,
   record: SwitchRecord,
@@ -114,7 +114,6 @@ export function recordNext(
   return next;
 }
 
-/** Writes the record of a step; after the last step, also writes the result of the update. */
 function writeRecord(dataDirectory: string, next: SwitchRecord): void {
   const write = (): void => {
     // The result is written first: a power cut before the last record makes a launcher write both.
@@ -238,7 +237,6 @@ async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void>
   writeRecord(dataDirectory, { ...record, step: "undone", why, bars: false, atMs: clock.now() });
 }
 
-/** Removes the files of an update step that was cut off; prints an error when that fails. */
 async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Promise<void> {
   const { dataDirectory, output } = site;
   try {

@@ -262,7 +262,7 @@ async function runningStatus(context: CommandContext): Promise<TpManagerStatus> 
   return await askTpManager(context);
 }
 
-/** Throws when the programs are stopped on purpose, or when a service manager runs them. */
+/** Throws when the programs are stopped or being stopped, or when a service manager runs them. */
 function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
   if (deliberateStop(dataDirectory) !== undefined) {
     throw refused("an operator stopped the programs; start them first: ./launch.sh");

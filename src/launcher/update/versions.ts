@@ -130,7 +130,7 @@ const STEADY_MS = 2_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/** The installation on which a switch works. In tests its programs only write to the disk. */
+/** The installation in which an update switches between versions. */
 export interface SwitchSite extends CommandContext {
   /** The folder with the files that name the version. */
   readonly root: string;
@@ -141,7 +141,6 @@ export interface SwitchSite extends CommandContext {
   prove(record: SwitchRecord): Promise<SwitchEvent>;
 }
 
-/** Returns what a switch works on, for the installation that this launcher is part of. */
 export function switchSiteOf(context: CommandContext): SwitchSite {
   return {
     ...context,
@@ -195,7 +194,7 @@ async function prove(
   return { event: "failed", why: "the terminal was not reached again", bars: false };
 }
 
-/** Returns the state of the link to the terminal; undefined: a program does not answer. */
+/** Returns the terminal's link state; undefined: a program of `version` does not answer. */
 async function linkOf(
   { dataDirectory, clock }: CommandContext,
   version: string,

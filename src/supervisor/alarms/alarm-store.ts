@@ -51,7 +51,7 @@ export class AlarmStore extends Tables {
     return { origin: this.#origin, alarms: this.all(sql, from, limit) };
   }
 
-  /** Forgets the other lasting alarms, so that a condition that returns stores its alarm again. */
+  /** Forgets all lasting alarms but `alarms`, so that a condition that returns is stored again. */
   keepLasting(alarms: readonly string[]): void {
     const sql = "DELETE FROM lasting_alarms WHERE alarm NOT IN (SELECT value FROM json_each(?))";
     this.run(sql, JSON.stringify(alarms));

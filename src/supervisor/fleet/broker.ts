@@ -5,7 +5,6 @@
  */
 export type LostBecause = "failed" | "closed" | "twin";
 
-/** The address of the broker, and the credentials of the kiosk. */
 export interface BrokerSettings {
   readonly url: string;
   readonly kiosk: string;
@@ -38,7 +37,6 @@ export interface Incoming {
 /** The outcome of sending a message. "refused": the broker will never accept the message. */
 export type Sent = "taken" | "refused" | "lost";
 
-/** A connection that the broker has accepted. */
 export interface BrokerConnection {
   /** How many messages may wait for the broker's acknowledgement at the same time. */
   readonly window: number;

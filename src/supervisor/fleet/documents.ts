@@ -97,7 +97,6 @@ const outcome = z.enum([
 const ask = z.enum(["state", "support-bundle", "check-update", "hold-updates"]);
 
 interface FleetDocument {
-  /** Who publishes the document. */
   readonly from: "kiosk" | "fleet";
   readonly retained: boolean;
   /** After how many seconds the broker deletes an unread message; null: never. */
@@ -230,7 +229,6 @@ export const fleetDocuments = {
       request: uuid,
       ask,
       outcome: z.enum(["done", "refused", "failed", "not-available"]),
-      /** Why the kiosk did not carry out the request. */
       because: z
         .enum([
           "no-upload-address",
@@ -253,7 +251,6 @@ export type Outcome = z.infer<typeof outcome>;
 export const outcomes = outcome.options;
 export type StateNow = z.infer<typeof stateNow>;
 
-/** Returns the topic `connector/1/KIOSK/NAME`. */
 export function topicOf(kiosk: string, name: FleetName): string {
   return `connector/${FLEET_VERSION}/${kiosk}/${name}`;
 }
