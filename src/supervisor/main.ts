@@ -147,7 +147,6 @@ function checkStore({ dataDirectory }: Installation): void {
   database.close();
 }
 
-/** Listens for the gateway's notifications, if NOTIFICATION_PORT is set. */
 async function startListening(
   { config, clock, onStop }: ProgramContext,
   log: AlarmLog,

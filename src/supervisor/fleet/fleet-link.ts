@@ -28,7 +28,7 @@ export interface LinkParts {
   readonly random: () => number;
 }
 
-/** Of so many consecutive failures to connect to the broker, only the first is logged. */
+/** The number of consecutive failures to connect of which only the first is logged. */
 const LOGGED_EVERY = 20;
 /** How long a connection has to last so that the wait before the next try is short again. */
 const STEADY_MS = 60_000;
@@ -39,7 +39,7 @@ const FAREWELL_MS = 1_000;
 /** How many replies are stored without a connection: the replies of an hour. */
 const REPLIES_MAX = 30;
 
-/** Publishes the state and the queue, oldest first, over one connection (docs/fleet.md 3.1). */
+/** Publishes the kiosk's state and queued documents over one connection (docs/fleet.md 3.1). */
 export class FleetLink {
   readonly #parts: LinkParts;
   readonly #received: (message: Incoming) => void;
@@ -59,7 +59,6 @@ export class FleetLink {
   #sentUpTo = 0;
   #flying = 0;
   readonly #done: number[] = [];
-  /** The replies that wait for a connection, oldest first. */
   readonly #replies: Outgoing[] = [];
   #stopped = false;
 
@@ -160,7 +159,6 @@ export class FleetLink {
     if (this.#replies.length > REPLIES_MAX) this.#replies.shift();
   }
 
-  /** Publishes the state again, on a request of the fleet. */
   repeatState(): void {
     this.#published = "";
     this.#publishState();
@@ -278,15 +276,15 @@ export class FleetLink {
 }
 
 const FIRST_MS = 1_000;
-/** The time over which all kiosks of a broker spread their first tries after its restart. */
+/** The time over which kiosks spread their first tries to connect after the broker's restart. */
 const SPREAD_MS = 30_000;
 const LONGEST_MS = 15 * 60_000;
 /** The longest wait before the first tries to connect again while another client uses our name. */
 const TWIN_MS = 10 * 60_000;
 
 /**
- * Returns the wait before the next try to connect, at random between a shortest wait, which doubles
- * with each failure up to half of the longest, and a longest wait. So a thousand kiosks return over
+ * Returns how long to wait before the next try to connect: a random time between a shortest wait,
+ * which doubles with each failure, and a longest wait. A thousand kiosks thus return over
  * {@link SPREAD_MS} after a short outage, and evenly over LONGEST_MS after a long one.
  */
 export function reconnectDelayMs(because: LostBecause, failures: number, random: number): number {

@@ -33,7 +33,7 @@ export class FleetNews {
     return this.#store.figure("event") ?? null;
   }
 
-  /** Queues the events that tp-manager answered; of a new fleet or journal only later events. */
+  /** Queues the events of an answer; with a new journal or fleet.db, only events from now on. */
   take({ events, lastId }: FleetNewsAnswer): void {
     const { after } = this;
     if (after === null || lastId < after) {
@@ -169,7 +169,7 @@ export class FleetNews {
     this.#queue(name, content, atMs, `event ${id} ${atMs}`);
   }
 
-  /** Queues a document. It is dropped if its schema refuses it, as it may hold a person's text. */
+  /** Queues a document; drops one that its schema refuses, because it may hold a person's text. */
   #queue(name: Queued, content: object, atMs: number, about: string): void {
     const id = idOf(`${this.#kiosk} ${about}`);
     const head = { version: FLEET_VERSION, id, kiosk: this.#kiosk, at: isoTime(atMs) };

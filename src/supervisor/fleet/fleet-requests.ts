@@ -6,7 +6,6 @@ import { type ContentOf, type DocumentOf, fleetDocuments } from "./documents.ts"
 import type { FleetLink } from "./fleet-link.ts";
 import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
-/** The actions on updates that the fleet may request. */
 export interface FleetUpdates {
   /** The version that waits to be installed; null: none. */
   readonly offered: string | null;

@@ -102,7 +102,6 @@ export class FleetStore extends Tables {
     this.count("dropped", over);
   }
 
-  /** Returns the documents after `sequence`, oldest first. */
   after(sequence: number, limit: number): QueuedDocument[] {
     type Row = { sequence: number; name: FleetName; atMs: number; text: string };
     const sql = `SELECT sequence, name, at_ms AS atMs, content AS text FROM document
@@ -114,7 +113,7 @@ export class FleetStore extends Tables {
     });
   }
 
-  /** Deletes documents that the broker has or refuses for good. */
+  /** Deletes documents that are not sent again: accepted, refused for good or expired. */
   forget(sequences: readonly number[]): void {
     this.together(() => {
       for (const one of sequences) this.run("DELETE FROM document WHERE sequence = ?", one);
@@ -225,7 +224,7 @@ export function ended({ usedMs, fromMs, untilMs }: Hold, nowMs: number): Hold {
   return { usedMs: usedMs + lasted, fromMs: null, untilMs: null };
 }
 
-/** Returns a hold of an update for `days` days, or for those left; undefined: no day is left. */
+/** Returns a hold for `days` days, or for the days that are left; undefined: no day is left. */
 export function held(before: Hold, days: number, nowMs: number): Hold | undefined {
   const { usedMs } = ended(before, nowMs);
   const leftMs = HOLDS_MS - usedMs;

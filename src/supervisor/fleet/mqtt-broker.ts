@@ -23,7 +23,7 @@ const CONNECT_LIMIT_MS = 30_000;
 const ACKNOWLEDGE_LIMIT_MS = 60_000;
 const CLOSE_LIMIT_MS = 1_000;
 const WINDOW_MAX = 16;
-/** The largest packet that is accepted of the broker, far above any request of the fleet. */
+/** The largest packet that is accepted from the broker, far above any request of the fleet. */
 const PACKET_BYTES_MAX = 16_384;
 /** How many bytes a broker may send within {@link FLOOD_MS}; more ends the connection. */
 const FLOOD_BYTES = 65_536;
@@ -34,7 +34,7 @@ const SESSION_OF_ANOTHER = 0x8e;
 /** The MQTT reason codes of a message that the broker will never accept. */
 const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
 
-/** Connects with MQTT 5 (docs/fleet.md 3.1). */
+/** Returns a function that connects to a broker with MQTT 5 (docs/fleet.md 3.1). */
 export function mqttConnector(clock: Clock): ConnectToBroker {
   return (settings, will, listener) =>
     new Promise((resolve, reject) => {

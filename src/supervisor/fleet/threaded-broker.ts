@@ -42,7 +42,6 @@ class BrokerThread implements BrokerConnection {
   window = 1;
   #lastId = 0;
   #timer: Timer | undefined;
-  /** Settles when the thread has connected or failed. */
   readonly connected = Promise.withResolvers<BrokerConnection>();
   #closed: (() => void) | undefined;
   #isOver = false;

@@ -49,7 +49,7 @@ const [queue, item, both, nobody] = [retry("queue"), retry("item"), retry("both"
 /** The marks of rows for answers after which the gateway may have carried out the request. */
 const processed = ["ambiguous", "parkAfterADay"] as const;
 
-/** What each class of a try to reach the gateway means for what was sent (docs/design.md 8.3). */
+/** The classes of outcomes of a request to the gateway, and what follows (docs/design.md 8.3). */
 export const faultTable = {
   sent: row("sent", "nobody", "HTTP 2xx and code 0"),
 

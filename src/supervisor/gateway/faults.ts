@@ -14,7 +14,7 @@ export type Exchange =
     }
   | HttpFailure;
 
-/** The result of one request to the gateway. */
+/** What the outcome of one request to the gateway means: its class in `faultTable`, and details. */
 export interface Verdict {
   readonly class: TryClass;
   readonly httpStatus: number | null;

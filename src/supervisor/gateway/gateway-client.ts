@@ -32,9 +32,7 @@ export interface GatewayReply {
 }
 
 type GatewayClient = ReturnType<typeof createGatewayClient>;
-/** The functions of the client that send orders and look orders up. */
 export type Gateway = Pick<GatewayClient, "generate" | "findOrder" | "close">;
-/** The functions of the client for transactions that the gateway has. */
 export type OperationGateway = Pick<GatewayClient, "operate" | "lookUp">;
 
 /**

@@ -26,7 +26,6 @@ type HttpEnd =
 
 interface Limits {
   readonly clock: Clock;
-  /** The name of the timer of the time limit. */
   readonly name: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -211,7 +210,6 @@ class Connection {
     });
   }
 
-  /** Whether the connection is idle and leads to this origin. */
   isFree(origin: string): boolean {
     const isKept = this.#settings.clock.monotonicMs() <= this.#idleEndMs;
     return origin === this.#origin && isKept && !this.#socket.destroyed;

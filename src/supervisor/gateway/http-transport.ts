@@ -13,7 +13,6 @@ import { HttpConnections, HttpExchange, type HttpRequest, IDLE_MS } from "./http
 /** The largest answer that is read; a result has 2 KB, a web server's error page up to 100 KB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
 
-/** One HTTP request: a POST with a body, or a GET without one. */
 interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
   readonly url: string;
 }

@@ -103,7 +103,6 @@ const orderSchema = z.looseObject({
   custom_data: z.looseObject({ transactionId: z.string().optional() }).nullish(),
 });
 
-/** The result of looking up the order of one transaction at the gateway. */
 export type OrderFinding =
   /** The gateway has the order, with our transaction id, amount and currency. */
   | { readonly kind: "ours" }

@@ -20,7 +20,6 @@ export const operationAddresses = {
   refund: { service: "refund-v2", operation: "card" },
 } as const satisfies Record<OperationKind, { service: string; operation: string }>;
 
-/** The fields that a successful answer to each kind of operation has to name. */
 const neededFields: Readonly<Record<OperationKind, readonly AnswerField[]>> = {
   confirm: ["transactionPublicId"],
   cancel: ["transactionPublicId"],

@@ -42,9 +42,9 @@ type OrderFieldName = keyof typeof orderFields;
 type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
 /**
- * Checks each value by the table, and cuts or leaves out what may be changed. Returns the fields to
- * send in order (null: a value must not be changed and is refused), notes of the changes, and why
- * nothing is sent. Notes and problems repeat no value, because one value is the password.
+ * Checks each value by the table, and cuts or leaves out a wrong value that may be changed. Returns
+ * the fields to send (null: a wrong value must not be changed, so nothing is sent), notes of the
+ * changes, and the problems. Notes and problems repeat no value, because one is the password.
  */
 export function checkedOrderFields(given: OrderValues) {
   const values: Record<string, string> = {};

@@ -7,7 +7,6 @@ export type SoapAnswer =
       readonly kind: "result";
       readonly code: number;
       readonly description: string;
-      /** All text elements of the result, by name. */
       readonly fields: ReadonlyMap<string, string>;
     }
   | { readonly kind: "fault"; readonly faultCode: string; readonly description: string }

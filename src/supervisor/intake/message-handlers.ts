@@ -68,7 +68,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
   };
 }
 
-/** Waits at most `waitMs` for the end of a transaction's first try; null: the end is not known. */
+/** Waits at most `waitMs` for the end of a transaction's first try; null: it is not stored. */
 async function deliveryOf(
   { store, watch, forwarder }: HandlerParts,
   transactionId: string,

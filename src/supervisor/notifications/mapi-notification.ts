@@ -16,7 +16,6 @@ export interface MapiNotification {
 
 /** A secret that the gateway may sign with; logs contain only the name of its setting. */
 export interface DigestSecret {
-  /** The name of the setting that holds the secret. */
   readonly setting: string;
   readonly value: string;
 }

@@ -16,7 +16,6 @@ export interface NotificationHandlerParts {
   readonly losses: StoreLosses;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** The secrets that the gateway may sign notifications with. */
   readonly secrets: readonly DigestSecret[];
   /** The secret that signs fraud events; undefined: every fraud event is refused. */
   readonly fraudSecret: string | undefined;

@@ -53,8 +53,8 @@ type Refused = NonNullable<Figures["refused"]> & {
 };
 
 /**
- * Counts notifications by verdict, and knows whether refused notifications are a condition. Anyone
- * may send to the port, so a message writes nothing to the disk; {@link save} writes the changes.
+ * Counts notifications by verdict, and decides whether refused ones are a condition. Any sender can
+ * reach the port, so a message writes nothing to the disk; {@link save} writes the changes.
  */
 export class NotificationTally extends Tables {
   readonly #clock: Clock;

@@ -66,11 +66,9 @@ function publicIdOf(of: { readonly transactionPublicId: string | null }): string
 }
 
 /**
- * Returns the outcome that notifications prove for the unknown operation of a transaction: a
- * capture, a cancellation, or notified refunds of at least the known refunds and `open` together. A
- * notified refusal counts only if the transaction has no other operation of the kind. A refund or
- * refusal that was notified before our request belongs to another operation, perhaps of the gateway
- * itself.
+ * Returns the outcome that notifications prove for the unknown operation of a transaction. A refund
+ * is proved when the notified refunds are at least all known refunds and this one together. A
+ * refusal counts only if no other operation of its kind exists, and if it came after our request.
  */
 export function notifiedEnd(
   publicId: string,

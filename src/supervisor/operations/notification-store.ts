@@ -58,7 +58,6 @@ export class NotificationStore extends Tables {
     return this.all(sql, after, limit);
   }
 
-  /** Returns the accepted documents about these transactions, oldest first. */
   acceptedOf(transactions: readonly Pick<Transaction, "transactionId">[]): StoredNotification[] {
     const sql = `SELECT id, kind, transaction_public_id AS transactionPublicId, operation, status,
         amount_minor AS amountMinor, received_at_ms AS receivedAtMs, copies, parsed

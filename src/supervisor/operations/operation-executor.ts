@@ -336,7 +336,6 @@ export class OperationExecutor {
     this.#alarm("gateway-order-twice", publicId, { ids }, what);
   }
 
-  /** Raises an alarm for each operation that was answered as done and then notified as failed. */
   #alarmFailed(publicId: string): void {
     for (const { operationId, kind } of failedOperations(publicId, this.#store)) {
       const what = `the ${kind} was answered as done and then notified as failed: look it up`;

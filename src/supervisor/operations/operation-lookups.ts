@@ -29,7 +29,6 @@ export function operationLookups(clock: Clock, lookUp: (publicId: string) => Pro
     timers.set(id, timer);
   };
   return {
-    /** Begins the lookups of a transaction whose operation has become unknown. */
     begin: (id: string) => begin(id),
     /** Begins no more lookups; the caller aborts the lookup that runs. */
     async stop(): Promise<void> {

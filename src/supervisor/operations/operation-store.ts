@@ -174,7 +174,6 @@ export class OperationStore extends Tables {
     return this.all(sql, transactionPublicId, amountMinor);
   }
 
-  /** Stores how an operation's request to the gateway, which is sent only once, ended. */
   finish(operationId: string, state: OperationState, verdict: Verdict, nowMs: number): void {
     const { class: tryClass, httpStatus, code, description } = verdict;
     const by = state === "unknown" ? null : "answer";
@@ -186,7 +185,6 @@ export class OperationStore extends Tables {
     invariant(changes === 1, `the operation ${operationId} was being sent`);
   }
 
-  /** Stores the outcome of an operation that was unknown. `why`: the reason for people. */
   settle(operationId: string, state: "done" | "refused", by: SettledBy, why: string): void {
     const sql = `UPDATE gateway_operations SET state = ?, settled_by = ?,
         description = trim(description || '; ' || ?, '; ')
@@ -269,7 +267,6 @@ export class OperationStore extends Tables {
     return this.#ids(sql);
   }
 
-  /** Returns all operations of these transactions, oldest first. */
   operationsOf(transactionPublicIds: readonly string[]): GatewayOperation[] {
     const sql = `SELECT ${columns} FROM gateway_operations WHERE transaction_public_id = ?`;
     return transactionPublicIds

@@ -27,7 +27,6 @@ export class DeliveryWatch {
     }
   }
 
-  /** Reports a change of one transaction to the callers that wait for it. */
   notify(transactionId: string): void {
     for (const check of this.#waiting.get(transactionId) ?? []) check();
   }
