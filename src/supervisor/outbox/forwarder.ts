@@ -10,7 +10,7 @@ import { type Decision, decide, parseRetryAfter } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 import { pauseMs, takeOut, WorkLoop } from "./work-loop.ts";
 
-/** The largest number of simultaneous tries outside the queue; more new items join the queue. */
+/** The largest number of simultaneous tries outside the queue; other new items join the queue. */
 const IMMEDIATE_TRIES_MAX = 4;
 /** How often sockets are read for more answers before one commit records all answers. */
 const SOCKET_WAITS_MAX = 30;
@@ -19,7 +19,6 @@ interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
   /** The number of the try among the queue's tries; null: the try was made outside the queue. */
   readonly queueNumber: number | null;
-  /** The number that `QueueWindow.begin` gave the try. */
   readonly tryNumber: number;
 }
 type Decided = Ended & EndedTry & { readonly decision: Decision };
@@ -50,7 +49,7 @@ export class Forwarder {
   readonly #slot: number;
   #immediateTries = 0;
   #queueBegun = 0;
-  /** The `queueNumber` of each unrecorded try; a Set would slow V8's garbage collection. */
+  /** The `queueNumber` of each try that is not recorded yet; an array is faster than a Set here. */
   readonly #queueTries: number[] = [];
   #ended: Ended[] = [];
   #recording: Promise<void> | undefined;

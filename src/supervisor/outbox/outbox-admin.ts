@@ -12,7 +12,6 @@ import { copiesOpen, settleItem } from "./item-rows.ts";
 type Refusal = Exclude<SupervisorAnswer<"outbox-requeue">["outcome"], "queued">;
 type Given = Omit<SupervisorRequest<"outbox-requeue">, "transactionId">;
 
-/** Returns the SQL condition for one page of items; the index of their state finds them. */
 const pageOf = (found: string): string =>
   `sequence IN (${found} AND sequence > :cursor ORDER BY sequence LIMIT :limit)`;
 const claimed = (lookUpNext: 0 | 1): string =>

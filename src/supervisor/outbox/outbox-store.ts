@@ -25,7 +25,6 @@ interface Attempt extends Omit<Verdict, "retryAfter" | "fields"> {
   readonly notes: readonly string[];
 }
 
-/** A finished try with the item's new state. */
 export interface EndedTry {
   readonly item: ClaimedItem;
   readonly attempt: Attempt;
@@ -207,7 +206,6 @@ export class OutboxStore extends Tables {
     return this.#moment(nextDue(step)) ?? undefined;
   }
 
-  /** Ends a lookup: writes the item's new state and ends its claim. */
   endLookup(
     item: ClaimedItem,
     update: Pick<ItemUpdate, "state" | "nextTryAtMs" | "uncertain" | "reason">,
@@ -257,7 +255,6 @@ export class OutboxStore extends Tables {
     });
   }
 
-  /** Returns the stored tries of one transaction, oldest first. */
   attempts(transactionId: string): Attempt[] {
     const sql = `SELECT number, started_at_ms AS startedAtMs, ended_at_ms AS endedAtMs, class,
         http_status AS httpStatus, code, description, ambiguous, notes

@@ -54,7 +54,6 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
   const run = (sql: string, ...values: (string | number)[]): number =>
     Number(prepared(database, sql).run(...values).changes);
   const before = (ofDays: number): number => clock.now() - ofDays * DAY_MS;
-  /** The functions that each erase one batch and return how many rows they changed. */
   const erasers = [
     () => run(erasePages, before(PAYMENT_PAGE_DAYS), BATCH),
     () => run(eraseDocuments, before(days), BATCH),

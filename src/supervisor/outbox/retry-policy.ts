@@ -21,7 +21,7 @@ const PARK_AFTER_MS = 24 * 60 * 60_000;
 const PARK_TRIES_MIN = 20;
 /** The pause between tries that find out whether the gateway accepts refused credentials again. */
 export const PROBE_INTERVAL_MS = 60 * 60_000;
-/** The pause after a try with refused credentials that the gateway did not answer. */
+/** The shortest pause after a try without a result while refused credentials pause the queue. */
 export const PROBE_RETRY_MS = 60_000;
 
 export interface ItemHistory {
