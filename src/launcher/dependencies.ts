@@ -17,7 +17,6 @@ interface Package {
 
 const root = join(import.meta.dirname, "../..");
 const wanted = packagesOf("package-lock.json");
-// The list in which npm records the packages that it has installed.
 const installed = packagesOf("node_modules/.package-lock.json");
 
 const areInstalled = Object.entries(wanted).every(([path, entry]) => {

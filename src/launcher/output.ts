@@ -166,7 +166,6 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** The installation that a command works on, with its clock and its output. */
 export interface CommandContext extends Installation {
   readonly clock: Clock;
   readonly output: Output;

@@ -13,7 +13,6 @@ const UPLOAD_LIMIT_MS = 60_000;
 interface BundleParts {
   /** FLEET_UPLOAD_URL, with a / at its end. */
   readonly address: string;
-  /** The kiosk's id (FLEET_ID). */
   readonly kiosk: string;
   readonly logFiles: readonly string[];
   readonly config: Config;

@@ -64,7 +64,7 @@ export async function runForeground(context: CommandContext): Promise<number> {
   // Both programs often have the same fault, so the program that still runs gets time to print it.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
-  // On a slow machine a start takes longer to fail, so the limit is at least the time it has run.
+  // On a slow machine a start takes longer to fail, so the limit is at least the run time so far.
   const isFailedStart = first === exitCodes.configuration || ranMs < STARTING_MS;
   const limitMs = isFailedStart ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
   if (!asked) await within(context.clock, "last output", limitMs, all);

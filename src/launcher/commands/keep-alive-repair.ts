@@ -151,7 +151,6 @@ class Repair {
     return await this.#launch(spec, record, `was hung (${missed} checks without an answer)`);
   }
 
-  /** Counts one more failure of a process whose exit code is not known. */
   #failed(before: FailureRecord, kind: "died" | "hung" | "silent", nowMs: number): FailureRecord {
     const { dataDirectory } = this.#context;
     return failed(before, kindWithoutCode(kind, isFull(dataDirectory)), nowMs);

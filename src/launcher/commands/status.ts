@@ -17,7 +17,6 @@ const ANSWER_WITHIN_MS = 2_000;
 /** The state of an installation, as `launch.sh status --json` prints it. */
 export type InstallationStatus = Awaited<ReturnType<typeof readStatus>>;
 
-/** Returns the state of the programs and simulators of a data folder, as these report it. */
 export async function readStatus(dataDirectory: string, clock: Clock) {
   const states = await programStates(dataDirectory, clock, ANSWER_WITHIN_MS);
   const { tpManager, supervisor } = states;
@@ -55,7 +54,6 @@ export async function showStatus(context: CommandContext, json: boolean): Promis
   return status.well ? exitCodes.ok : exitCodes.unavailable;
 }
 
-/** Prints the status for people; returns the exit code. */
 export function printStatus(status: InstallationStatus, output: Output): number {
   for (const program of status.programs) printProgram(program, output);
   for (const { about, words } of status.troubles) output.row(about, "warn", "trouble", words);

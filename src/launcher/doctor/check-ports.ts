@@ -119,7 +119,6 @@ export function notAllowed(port: string, gid: number, who = membership()): Findi
   return finding("serial-not-allowed", { user: who.user, port, group });
 }
 
-/** Returns the text of /etc/group, and the groups that this process got at login. */
 function membership() {
   return {
     user: userName(),

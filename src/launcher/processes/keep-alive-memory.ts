@@ -4,7 +4,6 @@ import { z } from "zod";
 import { exitCodes, isOwnFault } from "../../shared/process/exit-codes.ts";
 import { readJsonIfWhole } from "../../shared/store/store-file.ts";
 
-/** The failures of one program, as the keep-alive stores them for its next run. */
 const failureSchema = z.object({
   /** The number of checks in a row that the running process did not answer. */
   missed: z.int(),
@@ -35,9 +34,9 @@ export const STABLE_MS = 10 * MINUTE_MS;
 const BOOT_TOLERANCE_MS = MINUTE_MS;
 
 /**
- * Returns the pause in milliseconds after `failures` failures of one kind in a row: no pause at
- * first, then each pause is twice the last. After a wrong configuration the pause grows longest,
- * because only a change of the setup file helps, and that change ends the pause.
+ * Returns the pause in milliseconds after `failures` failures of one kind in a row: none at first,
+ * then each pause is twice the last, up to 10 minutes. After a wrong configuration it is up to 30
+ * minutes, because only a change of the setup file helps, and that change ends the pause.
  */
 export function pauseMs(kind: string, failures: number): number {
   const configuration = kind === `exit ${exitCodes.configuration}`;

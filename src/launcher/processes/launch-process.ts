@@ -10,9 +10,9 @@ const YOUNG_GENERATION_HALF_MB = 2;
 /** The number of the C library's memory pools; a pool for each thread would keep more memory. */
 const ALLOCATION_POOLS = 2;
 /**
- * Freed memory blocks of at least this many bytes go back to the system at once: the blocks that
- * compiling needs, but not the smaller ones that SQLite needs for each statement. Set only for
- * tp-manager, because the supervisor's buffers for answers have this size too.
+ * The C library gives freed memory blocks of at least this many bytes back to the system at once.
+ * SQLite's blocks are smaller, and stay for its next statement. Only tp-manager has this setting,
+ * because the supervisor's buffers for answers have this size.
  */
 const GIVEN_BACK_FROM = 32_768;
 
@@ -24,7 +24,6 @@ export function smallMemoryOf(name: string) {
   return { switches: [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`], environment };
 }
 
-/** Starts a process with the settings of {@link smallMemoryOf}. */
 export function spawnProcess(
   { name, script, args, runtime = process.execPath }: Launch,
   options: Pick<SpawnOptions, "detached" | "stdio" | "env">,

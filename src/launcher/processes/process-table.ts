@@ -72,7 +72,6 @@ export interface Launch {
   readonly runtime?: string;
 }
 
-/** How one process of an installation is started, and how it is recognised. */
 export interface ProcessSpec extends Launch {
   readonly name: ProcessName;
   /** The argument, a path in the data folder, that only processes of this installation have. */

@@ -10,7 +10,6 @@ type Change = "installed" | "was installed already" | "removed" | "was not insta
 
 /** A scheduler of the system, which runs a command again and again: cron or the Task Scheduler. */
 export interface Schedule {
-  /** The scheduler's name for people: `crontab of kiosk`. */
   readonly name: string;
   install(entry: KeepAliveEntry): Promise<Change>;
   uninstall(entry: KeepAliveEntry): Promise<Change>;

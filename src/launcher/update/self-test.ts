@@ -17,7 +17,7 @@ import { isWhole, runtimeOf } from "./versions.ts";
 
 /** The time limit of one step of the test, in ms; a slow kiosk with a large journal needs less. */
 const TEST_WITHIN_MS = 10 * 60_000;
-/** How many characters of a failed program's output, counted from its end, the reason contains. */
+/** How many of the last characters of a failed program's output the reason quotes. */
 const OUTPUT_CHARACTERS = 400;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const { PRIORITY_BELOW_NORMAL } = constants.priority;
@@ -79,7 +79,6 @@ export async function clearSelfTest(version: string, dataDirectory: string): Pro
   removeWhole(folderOf(dataDirectory));
 }
 
-/** Runs a process at a low priority and returns how it ended. */
 async function run(runtime: string, args: readonly string[]) {
   const running = promisify(execFile)(runtime, args, {
     timeout: TEST_WITHIN_MS,

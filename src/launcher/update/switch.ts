@@ -64,8 +64,8 @@ export async function carrySwitchOut(
 }
 
 /**
- * Returns whether a launcher that continues from this record starts the previous programs on the
- * present databases. If so, they can accept payments even if the next record is not written.
+ * Returns whether this record leads back to the previous programs with the present databases. Those
+ * programs can accept payments even if the next record cannot be written.
  */
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   if (step === "going-back") return !withStores;

@@ -80,7 +80,6 @@ const stateNow = z.strictObject({
       failed: z.boolean(),
     })
     .nullable(),
-  /** How many documents this kiosk has dropped so far. */
   dropped: count,
 });
 

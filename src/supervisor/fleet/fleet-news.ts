@@ -33,7 +33,7 @@ export class FleetNews {
     return this.#store.figure("event") ?? null;
   }
 
-  /** Queues the events of an answer; with a new journal or fleet.db, only events from now on. */
+  /** Queues tp-manager's events; with a new journal or fleet.db, only the events from now on. */
   take({ events, lastId }: FleetNewsAnswer): void {
     const { after } = this;
     if (after === null || lastId < after) {

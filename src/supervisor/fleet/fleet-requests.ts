@@ -167,7 +167,7 @@ export class FleetRequests {
     if (!hold) return refused("hold-used-up");
     const isOurs = updates.holdUntil(hold.untilMs);
     if (!isOurs && days > 0) return refused("held-on-the-spot");
-    // The fleet's hold ends even while an operator holds updates: its expiry must raise no alarm.
+    // The fleet's hold ends even if an operator holds updates, so that it raises no alarm later.
     store.together(() => {
       // Holds of other versions end, because only the version that is offered now may be held.
       for (const other of store.runningHolds) {

@@ -212,7 +212,7 @@ interface Hold {
 
 export const noHold: Hold = { usedMs: 0, fromMs: null, untilMs: null };
 
-/** Whether an update is held now; a clock that was set back ends the hold: its end is unclear. */
+/** Whether an update is held now. A hold that began later (the clock was set back) is over. */
 export function isHeld({ fromMs, untilMs }: Hold, nowMs: number): boolean {
   return fromMs !== null && untilMs !== null && fromMs <= nowMs && nowMs < untilMs;
 }

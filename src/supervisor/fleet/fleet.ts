@@ -42,7 +42,6 @@ export class Fleet {
     this.#requests = new FleetRequests(parts, this.#link);
   }
 
-  /** Reads the state of both programs and connects to the broker for the first time, at once. */
   start(): void {
     const { clock, random } = this.#parts;
     // The first figures are sent at a random time, because many kiosks may start at once.

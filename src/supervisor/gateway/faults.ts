@@ -84,7 +84,7 @@ export function unsendable(why: string): Verdict {
   return verdict("unsendable", { description: why });
 }
 
-/** The class of a failed try: without a written byte of the request, and with written bytes. */
+/** The two classes of a failed try: if no byte of the request was written, and otherwise. */
 const classesOfFailure: Readonly<Record<FailureCause, readonly [TryClass, TryClass]>> = {
   certificate: ["certificate", "lost-answer"],
   socket: ["unreachable", "lost-answer"],

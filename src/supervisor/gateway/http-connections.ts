@@ -96,7 +96,6 @@ function textOf(error: Error): string {
 
 /** A request: POST if it has a body, else GET. */
 export interface HttpRequest {
-  /** Where the connection leads: the origin of a web address. */
   readonly origin: string;
   readonly host: string;
   readonly path: string;

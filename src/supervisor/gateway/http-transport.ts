@@ -159,7 +159,6 @@ function isReady(socket: Socket): boolean {
   return !socket.connecting && !handshaking;
 }
 
-/** Ends the exchange with the answer as Node's HTTP client reads it, or with its failure. */
 function endBy(request: ClientRequest, exchange: HttpExchange): void {
   request.on("error", (error) => exchange.failWith(error));
   request.on("upgrade", () =>

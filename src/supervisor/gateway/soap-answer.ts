@@ -33,7 +33,6 @@ export function readSoapAnswer(operation: string, text: string): SoapAnswer {
   return plain ? resultOf(plain) : readStrictly(operation, text);
 }
 
-/** Reads an answer of any form by parsing its XML. */
 function readStrictly(operation: string, text: string): SoapAnswer {
   if (text.trim() === "") return unreadable("empty");
   if (/<!DOCTYPE/i.test(text)) return unreadable("has a document type");

@@ -8,7 +8,6 @@ import { type Refusal, refusal } from "./notification-tally.ts";
 export interface MapiNotification {
   /** The texts of the elements inside `result` that have no child elements, by name. */
   readonly fields: Readonly<Record<string, string>>;
-  /** The free data of the order, by key. */
   readonly freeData: Readonly<Record<string, string>>;
   /** The SHA-256 of the verified bytes, in hex. */
   readonly fingerprint: string;

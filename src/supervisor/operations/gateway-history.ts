@@ -47,7 +47,6 @@ export function gatewayHistoryOf(orderId: string, store: OperationStore): Gatewa
   };
 }
 
-/** Returns the accepted notifications about one gateway transaction of our `owners`. */
 function notifiedOf(publicId: string, owners: readonly Transaction[], store: OperationStore) {
   const accepted = store.notifications.acceptedOf(owners);
   return accepted.filter((one) => isOperation(one) && publicIdOf(one) === publicId);

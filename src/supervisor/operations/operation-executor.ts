@@ -117,7 +117,7 @@ export class OperationExecutor {
     return this.#answer(this.#store.operation(operationId));
   }
 
-  /** Returns the outcome of an operation; one that has not arrived here is forbidden to begin. */
+  /** Returns the outcome of an operation; an operation that has not arrived yet may never begin. */
   async end(request: Request<"gateway-operation-end">): Promise<Answer<"gateway-operation-end">> {
     const { operationId, asked } = request;
     const { clock, losses } = this.#parts;

@@ -18,7 +18,6 @@ type OperationKey = NonNullable<SupervisorRequest<"gateway-operation">["key"]>;
 
 const noKey = { idempotencyKey: null, asked: null };
 
-/** The SELECT list that reads a row of `gateway_operations` as a {@link GatewayOperation}. */
 const columns = `operation_id AS operationId, kind, transaction_public_id AS transactionPublicId,
   amount_minor AS amountMinor, state, code, description, class, asked_at_ms AS askedAtMs,
   ended_at_ms AS endedAtMs`;
@@ -214,7 +213,6 @@ export class OperationStore extends Tables {
     return typeof last === "number" ? id <= last : receivedAtMs < operation.askedAtMs;
   }
 
-  /** Returns the number of unknown operations, and since when the oldest is unknown. */
   unknown(): { readonly unknown: number; readonly unknownSinceMs: number | null } {
     const sql = `SELECT count(*) AS unknown, min(ended_at_ms) AS unknownSinceMs
       FROM gateway_operations WHERE state = 'unknown'`;

@@ -45,7 +45,6 @@ export class Forwarder {
   readonly #inquiry: OrderInquiry;
   readonly #loop: WorkLoop;
   readonly #abandon = new AbortController();
-  /** At which random point of each quarter of an hour (0 to 1) a long outage's tries are made. */
   readonly #slot: number;
   #immediateTries = 0;
   #queueBegun = 0;
@@ -100,7 +99,6 @@ export class Forwarder {
     if (item) this.#begin(item, false); // no item: the queue has claimed it for a try already
   }
 
-  /** Whether {@link tryAtOnce} would begin a try now. */
   get takesAtOnce(): boolean {
     const isFree = this.#immediateTries < IMMEDIATE_TRIES_MAX;
     return !this.#loop.isStopping && this.paused === null && isFree;
@@ -134,7 +132,6 @@ export class Forwarder {
     await inquiry;
   }
 
-  /** Begins the due tries and returns the pause before the next step. */
   #step(): number {
     const { clock, store } = this.#parts;
     for (const one of this.#recordAndClaim()) this.#report(one);

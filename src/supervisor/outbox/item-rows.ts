@@ -23,7 +23,6 @@ export interface ClaimedItem {
   readonly uncertain: UncertainSend;
 }
 
-/** The columns of an outbox row that {@link itemOf} reads. */
 export const itemColumns = `sequence, transaction_id AS transactionId, tries AS number,
   (SELECT order_id FROM transactions AS own
     WHERE own.transaction_id = outbox.transaction_id) AS orderId,

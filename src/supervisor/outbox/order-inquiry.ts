@@ -50,7 +50,6 @@ export class OrderInquiry {
   #silentSinceMs: number | null = null;
   /** Until when no lookup is made, on the monotonic clock. */
   #holdUntilMs = 0;
-  /** At which random point of each quarter of an hour (0 to 1) a long outage's lookups are made. */
   readonly #slot: number;
   #refused: { readonly reason: string; readonly sinceMs: number } | null = null;
 
@@ -89,7 +88,6 @@ export class OrderInquiry {
     await stopped;
   }
 
-  /** Begins the due lookups and returns the pause before the next check. */
   #begin(): number {
     const { clock, store } = this.#parts;
     while (this.#free > 0) {

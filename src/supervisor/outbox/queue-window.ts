@@ -80,7 +80,6 @@ export class QueueWindow {
     }
   }
 
-  /** Ends a pause on an operator's request; if credentials are refused again, a pause begins. */
   resume(): void {
     this.#open("resumed by an operator");
   }

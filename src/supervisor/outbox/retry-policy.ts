@@ -25,7 +25,7 @@ export const PROBE_INTERVAL_MS = 60 * 60_000;
 export const PROBE_RETRY_MS = 60_000;
 
 export interface ItemHistory {
-  /** How many tries of the item have failed in a way that lets the item itself wait. */
+  /** The number of failed tries after each of which the item itself had to wait. */
   readonly failures: number;
   /** Since when every try was answered without a result; null: the last try ended otherwise. */
   readonly noResultSinceMs: number | null;
@@ -53,7 +53,7 @@ export interface Circumstances {
   readonly resends: number;
   /** Returns a random number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
-  /** At which random point of each quarter of an hour (0 to 1) a long outage's tries are made. */
+  /** This kiosk's random point (0 to 1) of each quarter of an hour, for tries in a long outage. */
   readonly slot: number;
 }
 

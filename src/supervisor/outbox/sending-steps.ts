@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { SendingStep } from "../../shared/ipc/contract.ts";
 import { faultTable, type TryClass } from "../gateway/fault-table.ts";
 
-/** The most operator actions, and the most ends without an answer, that an order's steps list. */
+/** How many operator actions an order's steps list at most, and how many ends without an answer. */
 const LISTED_MAX = 100;
 
 /**

@@ -34,7 +34,6 @@ const ABSENT_FOR_MS = 60_000;
 const RESEND_PAUSE_MS = 10 * 60_000;
 /** The number of sends on the first day without an answered lookup; each later day has one send. */
 export const SENDS_OF_FIRST_DAY = 8;
-/** The pause between sends after the first day without an answered lookup. */
 const DAILY_MS = 24 * 60 * 60_000;
 /** The shortest pause after a send while lookups fail, until the order is sent without a lookup. */
 const FAILING_PAUSE_MS = 60 * 60_000;
@@ -125,13 +124,12 @@ function afterSilence(
   return { next: "send", delayMs: 0, blind: true, silent, uncertain: sendable };
 }
 
-/** Returns the pause between two sends of an order while its lookups are not answered. */
 function resendPauseMs(resends: number, refused: boolean): number {
   if (resends >= SENDS_OF_FIRST_DAY - 1) return DAILY_MS;
   return Math.max(RESEND_PAUSE_MS * 2 ** resends, refused ? 0 : FAILING_PAUSE_MS);
 }
 
-/** Returns the pause until the next lookup: a random half to whole of a limit that doubles. */
+/** Returns the pause until the next lookup: a random part, at least half, of a growing limit. */
 function lookupPauseMs(unanswered: number, random: () => number): number {
   const ceilingMs = delayCeilingMs(unanswered);
   return Math.floor(ceilingMs / 2 + (random() * ceilingMs) / 2);
