@@ -64,7 +64,6 @@ const rows: ReadonlyArray<readonly [string, CommandRow]> = Object.entries(comman
 
 type Values = ReturnType<typeof parse>["values"];
 
-/** The parsed command line; `simulate` holds the arguments after the command `simulate`. */
 export type LauncherArguments = ReturnType<typeof readArguments>;
 
 /** Reads the arguments after `launch.sh`. Throws {@link ProgramExit} 64 with the reason. */

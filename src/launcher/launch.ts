@@ -27,7 +27,6 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Carries out a command; loads only the code that the command needs. */
 async function launch(given: LauncherArguments, output: Output): Promise<number> {
   const at = (dataDirectory: string): CommandContext => {
     return { ...installationAt(given.data ?? dataDirectory), clock: systemClock, output };

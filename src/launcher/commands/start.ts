@@ -61,7 +61,6 @@ export async function closeFolder({ dataDirectory, output }: CommandContext): Pr
   if (fault !== undefined) output.row("data folder", "warn", "warning", fault);
 }
 
-/** Whether an update was cut off, so that a launcher has to finish the update. */
 export function wasCutOff(dataDirectory: string): boolean {
   return [underWayFileOf, probationMarkOf].some((file) => existsSync(file(dataDirectory)));
 }

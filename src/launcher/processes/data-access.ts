@@ -69,7 +69,6 @@ function accessOf(saved: string, own: string) {
     /** Whether the folder inherits the rights of the folder above it. */
     inherits: !flags.includes("P"),
     others,
-    /** Whether the user of this process may use the folder. */
     isOurs: sids.includes(own),
   };
 }

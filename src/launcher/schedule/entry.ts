@@ -3,7 +3,6 @@ import { dirname, join, relative } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { defaultDataDirectory, installationRoot } from "../../shared/version-files.ts";
 
-/** The command for the machine's scheduler: always-up with the data folder that it watches. */
 export type KeepAliveEntry = Readonly<ReturnType<typeof keepAliveEntry>>;
 
 type Change = "installed" | "was installed already" | "removed" | "was not installed";

@@ -59,7 +59,6 @@ export type ConnectToBroker = (
   listener: BrokerListener,
 ) => Promise<BrokerConnection>;
 
-/** What the thread with the connection gets at its start (docs/fleet.md 4.3). */
 export interface ThreadTask {
   readonly settings: BrokerSettings;
   readonly will: Outgoing;

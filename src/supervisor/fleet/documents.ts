@@ -244,7 +244,6 @@ export const fleetDocuments = {
 
 export type FleetName = keyof typeof fleetDocuments;
 export type DocumentOf<N extends FleetName> = z.infer<(typeof fleetDocuments)[N]["schema"]>;
-/** A document without the members that every document has ({@link head}). */
 export type ContentOf<N extends FleetName> = Omit<DocumentOf<N>, keyof typeof head>;
 export type Outcome = z.infer<typeof outcome>;
 export const outcomes = outcome.options;

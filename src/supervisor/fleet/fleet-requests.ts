@@ -17,7 +17,6 @@ export interface FleetUpdates {
   holdUntil(untilMs: number | null): boolean;
 }
 
-/** Uploads a support bundle to a file below FLEET_UPLOAD_URL. */
 export type UploadBundle = (requestId: string) => Promise<"done" | "upload-failed">;
 
 type Request = DocumentOf<"request">;

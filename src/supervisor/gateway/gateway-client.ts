@@ -81,7 +81,6 @@ export function createGatewayClient(
       const asked = orderAskedFor(transaction);
       return { verdict: await post(message, { operation: "generate", asked, signal }), notes };
     },
-    /** Looks up whether the gateway has the order of one transaction. */
     async findOrder(transaction: Transaction, signal: AbortSignal): Promise<OrderFinding> {
       const exchange = await lookUp("order", transaction.orderId, signal);
       const finding = readOrderLookup(exchange, transaction);

@@ -31,7 +31,6 @@ export interface SendingParts {
 interface Queue {
   /** Returns whether the queue's last send got no result because the gateway fails as a whole. */
   sendsFail(): boolean;
-  /** Wakes the queue after a lookup has shown that an item may be sent again. */
   wake(): void;
 }
 
