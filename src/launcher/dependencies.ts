@@ -22,7 +22,7 @@ const installed = packagesOf("node_modules/.package-lock.json");
 const areInstalled = Object.entries(wanted).every(([path, entry]) => {
   if (path === "" || entry.link) return true;
   const found = installed[path];
-  // Packages may be missing: no archive has development ones, no system has all optional ones.
+  // Development packages, and optional packages for other systems, may be missing.
   if (!found) return Boolean(entry.optional ?? entry.dev ?? entry.devOptional);
   return found.version === entry.version && found.integrity === entry.integrity;
 });

@@ -74,7 +74,7 @@ class Writer {
 const entry = /^( *\S.*? {2,})(\S.*)$/;
 /** A line that is indented by this many columns continues the explanation above it. */
 const SECOND_COLUMN_FROM = 20;
-/** The narrowest explanation; on a narrower terminal explanations stand below their terms. */
+/** The least columns for an explanation; if fewer are left, it stands below its term. */
 const SECOND_COLUMN_MIN = 20;
 
 /** Returns the lines of a text, which can have two columns, broken at the width `columns`. */

@@ -50,7 +50,7 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
 
-/** Returns findings about the assumptions of verdicts; an older tp-manager reports none. */
+/** Returns findings about what proofs of payments assume; an older tp-manager reports none. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
   const { assumptions = [], shown = [] } = status?.terminal ?? {};
   return [

@@ -54,7 +54,7 @@ export function isForbidden(folder: string): boolean {
   }
 }
 
-/** Whether a process runs; one that has ended and is only not reaped yet does not run. */
+/** Whether a process runs; a zombie, which has ended and waits for its parent, does not run. */
 export function isRunning(pid: number): boolean {
   if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;

@@ -2,10 +2,10 @@ import { formatMajor } from "../../shared/money.ts";
 
 const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
 export type AnswerField = (typeof answerFields)[number];
-/** The compared fields of a refusal; its amount may be 0 or the whole, so it is not compared. */
+/** The fields of a refusal that are compared; not the amount, which may be 0 or the whole. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
-/** What an answer must agree with (docs/rules/21-agree.md); a missing member is not compared. */
+/** What the gateway's answer must agree with (docs/rules/21-agree.md), as far as it is given. */
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;

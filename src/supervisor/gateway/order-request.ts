@@ -40,7 +40,7 @@ export function orderRequestOf(transaction: Transaction, settings: GatewaySettin
   };
 }
 
-/** Returns what the answer to `generate` must agree with; the answer may leave out each value. */
+/** Returns what the answer to `generate` must agree with; the answer may leave out any value. */
 export function orderAskedFor(transaction: Transaction): AskedFor {
   const { orderId, amountMinor, currency, exponent } = transaction;
   return { merchantReference: orderId, amountMinor, currency, exponent, needed: [] };
@@ -67,7 +67,7 @@ const CUSTOM_PREFIX = "custom_";
 const CUSTOM_REST = "customData";
 const CART = "cart";
 
-/** The first character of an XML name without colon; notifications use keys as element names. */
+/** The characters that may begin an XML name; notifications use the keys as element names. */
 const nameStart =
   "A-Z_a-z\\u{C0}-\\u{D6}\\u{D8}-\\u{F6}\\u{F8}-\\u{2FF}\\u{370}-\\u{37D}\\u{37F}-\\u{1FFF}" +
   "\\u{200C}\\u{200D}\\u{2070}-\\u{218F}\\u{2C00}-\\u{2FEF}\\u{3001}-\\u{D7FF}" +

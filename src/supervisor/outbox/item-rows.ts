@@ -46,7 +46,7 @@ export function itemOf(row: ItemRow, startedAtMs: number): ClaimedItem {
   return { sequence, transactionId, orderId, content, number, startedAtMs, history, uncertain };
 }
 
-/** The SET clause for items that a database which was lost may have sent before `:now`. */
+/** The SET clause for items that a lost database may have sent before `:now`. */
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
