@@ -169,6 +169,6 @@ export function duration(ms: number): string {
 export interface CommandContext extends Installation {
   readonly clock: Clock;
   readonly output: Output;
-  /** Whether all programs run and none is being stopped; missing: they have another parent. */
+  /** Whether all programs run and none is being stopped; missing: another process started them. */
   readonly ownProgramsRun?: () => boolean;
 }

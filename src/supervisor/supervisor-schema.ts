@@ -360,7 +360,7 @@ export const supervisorMigrations: readonly Migration[] = [
   `,
   },
   proofMigration,
-  // Adds the last database loss before an order came; 0: none, or the lost database may have had it.
+  // Adds the last database loss before an order came; 0: none, or the lost file may have had it.
   { goesOn: "ALTER TABLE outbox ADD COLUMN after_loss INTEGER NOT NULL DEFAULT 0;" },
   // Adds the id of the newest notification when an operation was requested; NULL: not recorded.
   { goesOn: "ALTER TABLE gateway_operations ADD COLUMN after_notification INTEGER;" },

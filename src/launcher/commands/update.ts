@@ -103,7 +103,7 @@ async function takeNow(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-/** Holds updates: until the hold ends, none begins by itself. Updates under way go on. */
+/** Holds updates: until the hold ends, no update begins by itself. A running update goes on. */
 function holdUpdates(
   { dataDirectory, clock, output }: CommandContext,
   { untilMs, by }: LauncherArguments,

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { programFile } from "../../shared/version-files.ts";
 
-/** The report of an audit (src/tp-manager/audit). */
+/** The report of the journal's audit, as the program in src/tp-manager/audit prints it. */
 export interface JournalAudit {
   readonly attempts: number;
   readonly steps: number;

@@ -140,7 +140,7 @@ export class FleetStore extends Tables {
     this.run("INSERT OR REPLACE INTO begun VALUES (?, ?)", transactionId, atMs);
   }
 
-  /** Returns when a payment began, and deletes the record. */
+  /** Returns when a payment began, and deletes the record; undefined: there is no record. */
   takeBegin(transactionId: string): number | undefined {
     const sql = "DELETE FROM begun WHERE transaction_id = ? RETURNING at_ms AS n";
     return this.#number(sql, transactionId);

@@ -13,7 +13,7 @@ export interface AskedFor {
   readonly amountMinor?: number | null;
   readonly currency?: string;
   readonly exponent?: number;
-  /** The fields that a successful answer must name; without them it might be another request's. */
+  /** The fields that a successful answer must name, or it might belong to another request. */
   readonly needed: readonly AnswerField[];
 }
 

@@ -46,7 +46,7 @@ const retry =
   (meaning: string, ...marks: Mark[]): FaultRow =>
     row("retry", waits, meaning, ...marks);
 const [queue, item, both, nobody] = [retry("queue"), retry("item"), retry("both"), retry("nobody")];
-/** The marks of rows for answers after which the gateway may have carried out the request. */
+/** The marks of answers after which the gateway may have carried out the request. */
 const processed = ["ambiguous", "parkAfterADay"] as const;
 
 /** The classes of outcomes of a request to the gateway, and what follows (docs/design.md 8.3). */

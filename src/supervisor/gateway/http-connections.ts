@@ -18,7 +18,7 @@ type HttpEnd =
   | {
       readonly kind: "answered";
       readonly httpStatus: number;
-      /** The value of the only header of the answer that the sender needs. */
+      /** The value of the one header that the sender wants; null: the answer has no such header. */
       readonly header: string | null;
       /** The body; null: the body was larger than any real answer, and the connection is closed. */
       readonly body: string | null;

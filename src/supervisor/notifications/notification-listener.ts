@@ -176,7 +176,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | "too large" 
  * limit stops a sender that repeats a recorded message of the gateway.
  */
 function sourceRate(clock: Clock): (source: string) => boolean {
-  /** When the bucket of each source is full again, on the monotonic clock. */
+  /** For each source: when its token bucket is full again, in ms of the monotonic clock. */
   const buckets = new Map<string, number>();
   return (source) => {
     const nowMs = Math.floor(clock.monotonicMs());

@@ -151,7 +151,7 @@ export function returnedOfOrder(transactionId: string, store: OperationStore): n
   return returnedOfKnown(transaction, store);
 }
 
-/** Returns how much of our transaction was paid back, if we know all copies at the gateway. */
+/** Returns the sum paid back, if every transaction that the gateway made of ours is known. */
 export function returnedOfKnown(transaction: Transaction, store: OperationStore): number {
   const publicIds = store.copiesOf(transaction.transactionId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, store));

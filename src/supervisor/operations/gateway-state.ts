@@ -40,7 +40,7 @@ export const notifiedNames: Readonly<Record<OperationKind, NotifiedOperation>> =
 
 const ranks = gatewayStateSchema.options;
 
-/** Returns the order's state after a notification; undefined: unknown operation or status. */
+/** Returns the order's state after a notification; null: unchanged; undefined: not understood. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
   const rows = new Map<string, object>(Object.entries(effects));
   const row = new Map<string, GatewayState | null>(Object.entries(rows.get(operation) ?? {}));

@@ -74,7 +74,7 @@ export class OperationStore extends Tables {
     return this.#ids(sql, transactionId);
   }
 
-  /** Returns how many transactions the gateway may have for ours; Infinity: it may still be sent. */
+  /** Returns how many transactions the gateway may have for ours; Infinity: it may yet be sent. */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
     if (this.get(settled, transactionId)) return this.copiesOf(transactionId).length;

@@ -12,7 +12,7 @@ import { pauseMs, takeOut, WorkLoop } from "./work-loop.ts";
 
 /** The largest number of simultaneous tries outside the queue; other new items join the queue. */
 const IMMEDIATE_TRIES_MAX = 4;
-/** How often sockets are read for more answers before one commit records all answers. */
+/** The most waits for further answers before one commit records all answers that have come. */
 const SOCKET_WAITS_MAX = 30;
 
 interface Ended extends GatewayReply {

@@ -91,7 +91,7 @@ export function insertItem(
   return { sequence, transactionId, orderId, content, transaction, ...first };
 }
 
-/** The item's state after a try or a lookup. */
+/** The state that an outbox item has after a try or a lookup. */
 export interface ItemUpdate {
   readonly state: DeliveryState;
   /** When the item is tried next; null: the item keeps its position in the queue. */

@@ -35,7 +35,7 @@ export interface EndedTry {
 const ATTEMPTS_KEPT_FIRST = 10;
 const ATTEMPTS_KEPT_LAST = 40;
 
-/** The pause before a lookup that the end of the program interrupted is repeated. */
+/** After this pause a lookup is repeated that was running when the program ended. */
 const LOOKUP_REPEATED_MS = 60_000;
 
 /** The next step of a waiting item, stored in the column `look_next`. */

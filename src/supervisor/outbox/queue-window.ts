@@ -6,7 +6,7 @@ import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy
 
 /** The largest number of simultaneous tries of the queue, enough to keep line and disk busy. */
 export const WINDOW_MAX = 8;
-/** How many consecutive tries with a result double the number of tries that may run at once. */
+/** After this many consecutive tries with a result, twice as many tries may run at once. */
 const WINDOW_DOUBLES_AFTER = 8;
 
 /**

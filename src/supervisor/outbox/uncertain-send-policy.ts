@@ -35,7 +35,7 @@ const RESEND_PAUSE_MS = 10 * 60_000;
 /** The number of sends on the first day without an answered lookup; each later day has one send. */
 export const SENDS_OF_FIRST_DAY = 8;
 const DAILY_MS = 24 * 60 * 60_000;
-/** The shortest pause after a send while lookups fail, until the order is sent without a lookup. */
+/** While lookups fail, an order is sent again without a lookup after this pause at the earliest. */
 const FAILING_PAUSE_MS = 60 * 60_000;
 const LOOKUP_HOLD_FIRST_MS = 2_000;
 const LOOKUP_HOLD_LEAST_MS = 100;
