@@ -15,8 +15,8 @@ const NO_TRANSACTION = "0";
 type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
 
 /**
- * Checks the gateway's address and login by looking up a transaction that cannot exist, because
- * every other call with a login changes something (docs/gateway.md 4.5). `nowMs`: the gateway's
+ * Checks the gateway's address and login by looking up a transaction that cannot exist: a lookup is
+ * the only call with a login that changes nothing (docs/gateway.md 4.5). `nowMs`: the gateway's
  * time, read from its answer.
  */
 export async function checkGateway(

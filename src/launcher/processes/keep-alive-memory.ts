@@ -11,7 +11,7 @@ const failureSchema = z.object({
   failures: z.int(),
   /** What caused the failures: "exit 78", "died", "hung", "full disk"; "" without a failure. */
   kind: z.string(),
-  /** When the last launch succeeded, in milliseconds since 1970; 0: it has failed since. */
+  /** When the last launch succeeded, in milliseconds since 1970; 0: the program failed since. */
   launchedMs: z.number(),
   /** The time before which the program is not launched again, in milliseconds since 1970. */
   notBeforeMs: z.number(),

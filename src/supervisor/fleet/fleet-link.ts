@@ -54,7 +54,6 @@ export class FleetLink {
   #faults = 0;
   #retry: Timer | undefined;
   #now: StateNow | undefined;
-  /** The state, as JSON, that was last sent to the broker. */
   #published = "";
   #sentUpTo = 0;
   #flying = 0;
@@ -71,7 +70,6 @@ export class FleetLink {
     return this.#connection !== undefined;
   }
 
-  /** Connects at once, and again after each failure. */
   start(): void {
     void this.#try();
   }

@@ -5,7 +5,7 @@ export type AnswerField = (typeof answerFields)[number];
 /** The fields of a refusal that are compared; not the amount, which may be 0 or the whole. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
-/** What the gateway's answer must agree with (docs/rules/21-agree.md), as far as it is given. */
+/** What an answer must agree with (docs/rules/21-agree.md); a missing member is not compared. */
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;

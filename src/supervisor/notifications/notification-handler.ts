@@ -30,7 +30,6 @@ const LOGGED_EVERY_MS = 60_000;
 /** "taken": stored now or earlier. "refused": not genuine or not ours. "put-off": to come again. */
 export type Reception = "taken" | "refused" | "put-off";
 
-/** Returns whether a genuine message may be stored now. */
 type MayStore = () => boolean;
 
 /** Verifies notifications, compares them with our orders, and stores and logs each once. */

@@ -13,7 +13,6 @@ import { copiesOpen, namedIsSent } from "../outbox/item-rows.ts";
 import { sendingSteps } from "../outbox/sending-steps.ts";
 import { NotificationStore, type StoredNotification } from "./notification-store.ts";
 
-/** The caller's idempotency key of an operation, and the whole request that was made with it. */
 type OperationKey = NonNullable<SupervisorRequest<"gateway-operation">["key"]>;
 
 const noKey = { idempotencyKey: null, asked: null };

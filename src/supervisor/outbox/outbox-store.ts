@@ -16,7 +16,6 @@ import {
 import { delayCeilingMs } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 
-/** One try to send an item, as the table `attempts` stores it. */
 interface Attempt extends Omit<Verdict, "retryAfter" | "fields"> {
   readonly number: number;
   readonly startedAtMs: number;
