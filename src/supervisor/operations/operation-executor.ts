@@ -117,7 +117,7 @@ export class OperationExecutor {
     return this.#answer(this.#store.operation(operationId));
   }
 
-  /** Returns the outcome of an operation; an operation that has not arrived yet may never begin. */
+  /** Returns the outcome of an operation; forbids an operation that has not arrived here yet. */
   async end(request: Request<"gateway-operation-end">): Promise<Answer<"gateway-operation-end">> {
     const { operationId, asked } = request;
     const { clock, losses } = this.#parts;
