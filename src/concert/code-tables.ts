@@ -2,7 +2,7 @@ import texts from "./code-texts.json" with { type: "json" };
 
 /** Descriptions of Caisse-AP tags, by the two letters of a tag (docs/concert.md 4.2). */
 const tagNames: Readonly<Record<string, string>> = texts.tags;
-/** Names of payment modes; the last character of tag CC is one too (docs/concert.md 3.4, 4.5). */
+/** Names of payment modes; tag CC ends with such a mode (docs/concert.md 3.4, 4.5). */
 const applicationNames: Readonly<Record<string, string>> = texts.applications;
 /** Texts for the values of tag AF, the reason why an action was not done (docs/concert.md 4.4). */
 const failureTexts: Readonly<Record<string, string>> = texts.failures;
@@ -11,7 +11,7 @@ export function isKnownTag(tag: string): boolean {
   return Object.hasOwn(tagNames, tag);
 }
 
-/** Returns the purpose of a tag; undefined when no description of the tag is known. */
+/** Returns the description of a Caisse-AP tag; undefined for an unknown tag. */
 export function tagName(tag: string): string | undefined {
   return isKnownTag(tag) ? tagNames[tag] : undefined;
 }
@@ -44,7 +44,7 @@ const failureReadings: Readonly<Record<string, FailureReading>> = {
   "13": "wrong-currency",
 };
 
-/** Returns text and meaning of a failure reason (tag AF), which may be missing. */
+/** Returns text and meaning of a failure reason (tag AF); undefined: no reason was sent. */
 export function failureOf(reason: string | undefined): {
   readonly text: string;
   readonly reading: FailureReading;

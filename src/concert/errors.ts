@@ -6,26 +6,23 @@ export type ConcertFaultCode =
   | "length"
   /** The bytes end before the end of the frame. */
   | "truncated"
-  /** The bytes do not begin with STX, as a frame must. */
   | "no-stx"
   /** A control byte other than ETX stands inside a frame. */
   | "no-etx"
-  /** The field of the amount has characters other than digits. */
+  /** The amount has characters other than digits. */
   | "amount"
-  /** The status is no digit. */
   | "status"
   /** Control bytes have a parity bit, so terminal and register use different line settings. */
   | "parity"
-  /** A field of a fixed layout has an invalid value (amount and status have codes of their own). */
+  /** A field other than amount and status has an invalid value. */
   | "field"
-  /** A tag with the length 000. */
   | "zero-length"
   /** The bytes end in the middle of a tagged message. */
   | "incomplete"
   | "duplicate-tag"
   /** The bytes do not begin with a tag. */
   | "tag"
-  /** The message has the tag of the version, but not as its first tag. */
+  /** The version (tag CZ) is not the first tag of the message. */
   | "order"
   /** A value that cannot be encoded, because its field or tag does not allow it. */
   | "value";

@@ -13,7 +13,7 @@ export interface FixedRequest {
   readonly transactionType: string;
   /** ISO 4217, three digits. */
   readonly currency: string;
-  /** The private field: ten characters; encoding fills up a shorter text with blanks. */
+  /** Ten characters that the terminal sends back; encoding fills up a shorter text with blanks. */
   readonly private: string;
   readonly options: RequestOptions;
 }
@@ -126,7 +126,7 @@ export interface FixedReply {
   readonly report: string | null;
   readonly currency: string;
   readonly private: string;
-  /** The lines of the ticket after the private field; null: the reply has no ticket. */
+  /** The lines of the ticket, which follow all other fields; null: the reply has no ticket. */
   readonly ticket: string | null;
 }
 
@@ -147,13 +147,12 @@ export function encodeFixedReply(reply: FixedReply): Uint8Array {
   return bytesOf(`${text}${filled}${currency}${own}${ticket ?? ""}`);
 }
 
-/** What the request asked for; the reply can still lack the report (docs/concert.md 2.7). */
+/** What the request asked for; a reply can still come without the report (docs/concert.md 2.7). */
 interface AskedReply {
-  /** Whether the request asked for a ticket, so that the reply may have any length. */
+  /** Whether the request asked for a ticket; the reply may then have any length. */
   readonly ticket: boolean;
-  /** Whether the request asked for a report; a reply with a ticket is first read as having one. */
   readonly report: boolean;
-  /** The currency of the request; its position shows where the reply ends and a ticket begins. */
+  /** The currency of the request: its position in the reply shows where a ticket begins. */
   readonly currency: string;
 }
 

@@ -6,8 +6,8 @@ const PAN_DIGITS_MAX = 19;
 
 /**
  * Returns the masked card number at the beginning of a report; null: there is none (docs/concert.md
- * 3.2). Real terminals send the number in clear, filled up with zeros. Its last four digits are
- * shown only when exactly one length makes it a valid card number.
+ * 3.2). Real terminals send the number in clear, filled up with zeros, so its length is unknown:
+ * its last four digits are kept only if exactly one length gives a valid check digit.
  */
 export function panOfReport(report: string): string | null {
   const [hidden] = /^\d{0,6}[X*#x.]{4,}\d{0,4}/.exec(report) ?? [];
@@ -30,8 +30,8 @@ export function maskedField(text: string): string {
 }
 
 /**
- * Returns the text of a message for logs and people: cut, without control characters and card
- * numbers. A ticket (ZT, AK) is left out: its encoding may hide a card number from the masking.
+ * Returns the text of a message for logs and people: shortened, without control characters and card
+ * numbers. A ticket (tag ZT or AK) is left out, because its encoding may hide a card number.
  */
 export function safeText(text: string, charactersMax: number): string {
   const [plain = ""] = text.split(/(?<=ZT|AK)/, 1);

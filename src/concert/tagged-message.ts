@@ -9,8 +9,8 @@ interface TaggedReading {
   /** The complete tags before the fault; all tags when there is no fault. */
   readonly tags: readonly Tagged[];
   /**
-   * null when the bytes are one or more whole tags. `at`: the start of the tag that cannot be read.
-   * Only the fault "incomplete" can disappear when more bytes arrive.
+   * The fault at which reading ended; null: all bytes are whole tags. `at`: where the unreadable
+   * tag begins. Only "incomplete" can disappear when more bytes arrive.
    */
   readonly fault: { readonly code: ConcertFaultCode; readonly at: number } | null;
 }
@@ -18,7 +18,7 @@ interface TaggedReading {
 const VALUE_CHARACTERS_MAX = 999;
 const HEAD_CHARACTERS = 5;
 
-/** Returns each tag with its length and value. Throws {@link ConcertCodecError} "value". */
+/** Encodes tags with length and value. Throws {@link ConcertCodecError} "value". */
 export function encodeTagged(tags: readonly Tagged[]): Uint8Array {
   const parts = tags.map(([tag, value]) => {
     if (!/^[A-Z]{2}$/.test(tag)) throw new ConcertCodecError("value", `"${tag}" is no tag`);

@@ -30,7 +30,7 @@ export function encodeApdu({ control, data, extended = false }: Apdu): Uint8Arra
   return bytes;
 }
 
-/** Reads bytes that must be exactly one APDU, as the content of a serial frame is. */
+/** Decodes exactly one APDU, the content of a serial frame. Throws {@link ZvtCodecError}. */
 export function decodeApdu(bytes: Uint8Array): Apdu {
   const size = apduSize(bytes, 0);
   if (size === undefined || size.total !== bytes.length) {
@@ -50,7 +50,7 @@ const controlClasses: readonly number[] = [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0
 
 type ApduEvent =
   | { readonly event: "apdu"; readonly apdu: Apdu }
-  /** All bytes from an impossible control field on: the next message's start cannot be known. */
+  /** An impossible control field and all bytes after it, in which no message start can be found. */
   | { readonly event: "garbage"; readonly bytes: Uint8Array };
 
 /** Joins the pieces of a stream, cut at any byte, into APDUs (docs/zvt.md 3.2). */

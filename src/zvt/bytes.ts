@@ -68,8 +68,8 @@ export function decodeBcd(bytes: Uint8Array): number {
 }
 
 /**
- * Returns a number with the high byte first, in `bytes` or in as many bytes as it needs. All
- * numbers of ZVT have this order but the extended length of an APDU (docs/zvt.md 4.3).
+ * Returns a number with the high byte first, in `bytes` or in as many bytes as it needs. ZVT writes
+ * every number like this except the extended length of an APDU (docs/zvt.md 4.3).
  */
 export function encodeBigEndian(value: number, bytes = bytesOf(value)): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * bytes)) {

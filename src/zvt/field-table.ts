@@ -14,7 +14,7 @@ export type Encoding =
   | "amount"
   /** Decimal digits, two in each byte, decoded as text; a nibble above 9 becomes A to F. */
   | "digits"
-  /** Card number: masked when decoded. */
+  /** A card number, which is masked when it is decoded. */
   | "pan"
   /** Track 2 of a card, of which only the masked card number is decoded. */
   | "track2"

@@ -8,7 +8,6 @@ import { type Part, shapeOf } from "./message-table.ts";
 import { tagsByNumber } from "./tag-table.ts";
 import { type RawTag, writeTlvLength } from "./tags.ts";
 
-/** The text that replaces one hidden byte in a log. */
 const HIDDEN_BYTE = "..";
 
 /**
@@ -42,7 +41,6 @@ function safeField({ number, content, tags, lengthBytes }: RawField): string {
   return name + safeContent(entry, content);
 }
 
-/** Returns the content of a field or part for the log, preceded by its length digits, if any. */
 function safeContent(entry: Field | Part | undefined, content: Uint8Array): string {
   const length = toHex(writeLength(entry?.length, content.length));
   switch (entry?.as) {
@@ -75,7 +73,7 @@ function safeDigits(content: Uint8Array): string {
   return maskPansInText(digits) === digits ? digits : hidden(content);
 }
 
-/** Returns a text's bytes with card numbers hidden; all character sets have the same digits. */
+/** Returns a text's bytes with card numbers hidden; digits are the same in all character sets. */
 function safeText(content: Uint8Array): string {
   const text = Array.from(content, (byte) => String.fromCharCode(byte)).join("");
   const masked = maskPansInText(text);

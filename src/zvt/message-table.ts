@@ -40,22 +40,22 @@ export interface Part {
   /** The length in bytes; "lllvar": the length stands before the part; "rest": all bytes left. */
   readonly length: number | "lllvar" | "rest";
   readonly as: "number" | "digits" | "secret-digits" | "bcd-number" | "text" | "bytes";
-  /** The condition for the part to be present; undefined: the part is always present. */
+  /** When the part is present; undefined: it is always present. */
   readonly when: Condition | undefined;
 }
 
 export type Condition =
-  /** The part is present when bytes of the message are left. */
+  /** The part is present if bytes of the message are left. */
   | "if-any"
-  /** Present if its length, three bytes F0 to F9, follows; one F0 is a status (docs/zvt.md 6.5). */
+  /** The part is present if three length digits (F0 to F9) come next (docs/zvt.md 6.5). */
   | "if-length-digits"
-  /** The currency, present after result code 6F if no field follows (docs/zvt.md 6.1, 7.4). */
+  /** The part is the currency after result code 6F, without field number (docs/zvt.md 7.4). */
   | "if-wrong-currency"
   /** The part is present if more than a container of tags is left (docs/zvt.md 7.2). */
   | "if-no-container"
-  /** The part is a bare result code before the amount, a vendor's form (docs/zvt.md 7.1, 12.8). */
+  /** The part is a result code without field number, as one vendor sends it (docs/zvt.md 7.1). */
   | "if-bare-result"
-  /** The part is a count of line feeds in place of a text, after attribute FF (docs/zvt.md 7.3). */
+  /** The part is a number of line feeds, sent after attribute FF instead of a text. */
   | "if-line-feeds"
   | "if-no-line-feeds";
 
@@ -186,7 +186,7 @@ const shapes = new Map<string, NamedShape>(
   ]),
 );
 
-/** Returns the parts of a message; undefined: the control field is not in the table. */
+/** Returns name and parts of a message; undefined: its control field is not in the table. */
 export function shapeOf(control: number, answering?: number): NamedShape | undefined {
   if (control === 0x8400) return shapes.get(`${0x8000}/`); // docs/zvt.md 4.1: 84 00 is positive too
   const shape = shapes.get(`${control}/${answering}`) ?? shapes.get(`${control}/`);

@@ -158,7 +158,6 @@ interface RawMessage {
   readonly rest: Uint8Array;
 }
 
-/** What must be known of the command to read the message that answers it. */
 export interface Answering {
   /** The control field of the command that the message answers or completes (docs/zvt.md 6.5). */
   readonly answering?: number;
@@ -196,7 +195,6 @@ const trailing = new RegExp(
 );
 const TRAILING_BYTES_MAX = 12;
 
-/** Returns the number of bytes of a container after the text of a print line; 0: there is none. */
 function trailingContainer(name: PartName, reader: ByteReader): number {
   if (name !== "text") return 0;
   const bytes = Math.min(TRAILING_BYTES_MAX, reader.left);
@@ -238,7 +236,7 @@ function isLengthDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
 }
 
-/** Whether the next two bytes are a currency: only fields follow them, or they begin no fields. */
+/** Returns whether a currency without field number comes next, and not a numbered field. */
 function isBareCurrency(reader: ByteReader): boolean {
   if (reader.peek() === 0x49) return false;
   return reader.left === 2 || isFields(remaining(reader, 2)) || !isFields(remaining(reader));
@@ -248,7 +246,6 @@ function remaining(reader: ByteReader, skip = 0): Uint8Array {
   return reader.bytes.subarray(reader.at + skip);
 }
 
-/** Returns whether all bytes can be read as numbered fields. */
 function isFields(bytes: Uint8Array): boolean {
   try {
     return readFields(new ByteReader(bytes)).unknownField === null;
@@ -270,11 +267,10 @@ export function encodeRaw({ control, extended, parts, fields, rest }: RawMessage
 /** One numbered field as on the wire. With card data: never log it. */
 export interface RawField {
   readonly number: number;
-  /** The content of the field, without the field's number and length. */
   readonly content: Uint8Array;
   /** The data objects of a container (field 06); null for every other field. */
   readonly tags: readonly RawTag[] | null;
-  /** The number of bytes of field 06's length, if more than necessary. */
+  /** The number of bytes that encode the length of field 06, if more than necessary. */
   readonly lengthBytes?: number;
 }
 

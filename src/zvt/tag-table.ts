@@ -8,7 +8,7 @@ type TagEncoding =
   | "digits"
   | "text"
   | "bytes"
-  /** Card data, of which only the number of bytes is decoded. */
+  /** Card data: only the number of its bytes is decoded. */
   | "secret"
   | "container"
   | "opaque";

@@ -22,7 +22,7 @@ export interface RawTag {
   readonly content: Uint8Array;
   /** The tags inside this tag; null: plain content without tags. */
   readonly children: readonly RawTag[] | null;
-  /** In how many bytes (1 to 3) the length is written, if in more than necessary. */
+  /** The number of bytes (1 to 3) that encode the length, if more than necessary. */
   readonly lengthBytes?: number;
 }
 
@@ -45,8 +45,8 @@ function readTags(content: Uint8Array, depth = 0): RawTag[] {
 }
 
 /**
- * Returns the tags inside a tag with the constructed bit; null: it contains none. An opaque tag has
- * plain content; an unknown tag can have it, and is then skipped (docs/zvt.md 4.3).
+ * Returns the tags inside a tag with the constructed bit; null: it contains none. An unknown tag
+ * can have the bit and plain content, and is then skipped (docs/zvt.md 4.3).
  */
 function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
   const known = tagsByNumber.get(tag);
@@ -78,8 +78,8 @@ function readTagNumber(reader: ByteReader): number {
 }
 
 /**
- * Returns whether 1F80 to 1F83 are whole tags of two bytes (revision 13.08), not the beginning of
- * 1F8000 and up (docs/zvt.md 4.3). Three bytes are assumed if a third byte and a length follow.
+ * Returns whether a tag 1F80 to 1F83 ends after two bytes, as in revision 13.08. Later revisions
+ * have a third byte, which is assumed if it and a length can follow (docs/zvt.md 4.3).
  */
 function isOldFileTag(tag: number, reader: ByteReader): boolean {
   if (tag < 0x1f80 || tag > 0x1f83) return false;
@@ -90,7 +90,7 @@ function isOldFileTag(tag: number, reader: ByteReader): boolean {
   return !newForm;
 }
 
-/** Reads a TLV length. `lengthBytes`: the bytes that encode it, if they are more than needed. */
+/** Reads a length; `lengthBytes` is the number of bytes that encode it, if more than needed. */
 function readTlvLength(reader: ByteReader): { length: number; lengthBytes?: number } {
   const first = reader.byte();
   if (first <= 0x7f) return { length: first };
@@ -137,14 +137,13 @@ export function writeTags(tags: readonly RawTag[]): Uint8Array {
 /** One tag of a container with its decoded value, without card data. */
 export interface Tag {
   readonly tag: number;
-  /** The name in the table of tags; null: the tag is unknown. */
   readonly name: TagName | null;
-  /** The value; null: the tag contains tags; the number of bytes: card data or an unknown tag. */
+  /** The value; null: the tag contains tags. Of card data and unknown tags: the number of bytes. */
   readonly value: FieldValue | null;
   readonly children: readonly Tag[] | null;
 }
 
-/** The most bytes that are read as a number; a longer content stays bytes. */
+/** The longest content that is read as a number; a longer content stays bytes. */
 const NUMBER_BYTES_MAX = 6;
 
 export function decodeTags(tags: readonly RawTag[], charset: Charset): Tag[] {
@@ -166,13 +165,13 @@ function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charse
   return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
 
-/** Makes a tag. A content of bytes is taken unchanged; digits are a string of even length. */
+/** Makes a tag from a value. Bytes are written unchanged; digits need a string of even length. */
 export function tag(name: TagName, value: number | string | Uint8Array, charset?: Charset): RawTag {
   const [number, as] = tagsByName[name];
   return { tag: number, content: encodeValue(as, value, charset), children: null };
 }
 
-/** Makes a tag that contains other tags. */
+/** Makes a tag that contains other tags. Throws {@link ZvtCodecError} for any other tag. */
 export function container(name: TagName, children: readonly RawTag[]): RawTag {
   const [number] = tagsByName[name];
   if (!hasConstructedBit(number)) {
@@ -181,12 +180,12 @@ export function container(name: TagName, children: readonly RawTag[]): RawTag {
   return { tag: number, content: writeTags(children), children };
 }
 
-/** Makes a tag by its number, without tags inside: for unknown tags and those of vendors. */
+/** Makes a tag by its number: for unknown tags and those of vendors. */
 export function rawTag(number: number, content: Uint8Array): RawTag {
   return { tag: number, content, children: null };
 }
 
-/** Returns all tags at a path, which names a tag on each level. */
+/** Returns all tags at a path, which names one tag for each level of nesting. */
 export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[] {
   const [name, ...deeper] = path;
   const found = (tags ?? []).filter((entry) => entry.name === name);

@@ -42,7 +42,7 @@ const sevenBitOfLetters = new Map(sevenBitLetters.map(([code, letter]) => [lette
 
 export function decodeText(bytes: Uint8Array, charset: Charset): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // All these character sets except "zvt7" begin with ASCII.
+  // Every character set except "zvt7" begins with ASCII.
   if (charset !== "zvt7" && isAscii(buffer)) return buffer.toString("latin1");
   if (charset !== "zvt7") return iconv.decode(buffer, charset, { stripBOM: false });
   return replaceEach(iconv.decode(buffer, "cp437"), lettersOfSevenBit);
@@ -96,7 +96,7 @@ export interface Totals {
   }[];
 }
 
-/** A content that is or could be card data: only the number of its bytes is kept. */
+/** Card data, or what could be card data: only the number of its bytes is kept. */
 interface Hidden {
   readonly hiddenBytes: number;
 }
@@ -113,18 +113,15 @@ type ValueOf<E extends AnyEncoding> = E extends "number" | "amount" | "bcd-numbe
           ? Hidden
           : never;
 
-/** The values of the positional parts of a message, by name. */
 export type PartValues = { readonly [N in PartName]: ValueOf<(typeof partTable)[N][1]> };
 
-/** The value type of a tag by its name. */
 export type TagValueOf<N extends TagName> = Exclude<ValueOf<(typeof tags)[N][1]>, Hidden>;
 
-/** Decoded numbered fields by name, without field 06. */
 export type FieldValues = {
   readonly [N in Exclude<FieldName, "tlv">]?: ValueOf<(typeof fields)[N]["as"]>;
 };
 
-/** Field values to be encoded, in their order on the wire. Bytes are taken as they are. */
+/** Field values to encode, in their order on the wire; bytes are written unchanged. */
 export type FieldInputs = {
   readonly [N in Exclude<FieldName, "tlv">]?:
     | Exclude<ValueOf<(typeof fields)[N]["as"]>, Hidden>
@@ -133,7 +130,6 @@ export type FieldInputs = {
 
 export type FieldValue = number | string | Uint8Array | Totals | Hidden;
 
-/** How a numbered field, a positional part or a tag becomes a value. */
 type AnyEncoding = Encoding | Part["as"] | NamedTag["as"];
 
 export function decodeValue(as: AnyEncoding, content: Uint8Array, charset: Charset): FieldValue {
@@ -192,7 +188,7 @@ function decodeTotals(content: Uint8Array): Totals {
   return { receiptFrom, receiptTo, groups };
 }
 
-/** Returns the bytes of a value, padded to `length`; a value of bytes stays as it is. */
+/** Returns the bytes of a value, padded to `length` bytes; a value of bytes stays as it is. */
 export function encodeValue(
   as: AnyEncoding,
   value: FieldValue,
@@ -227,12 +223,11 @@ function padded(bytes: Uint8Array, length = 0, fill = 0): Uint8Array {
   return longer;
 }
 
-/** Returns a text with zero bytes: field 3B is filled with zeros, 8B has one (docs/zvt.md 7.1). */
+/** Fills up a text with zero bytes: field 3B to its length, field 8B with one (docs/zvt.md 7.1). */
 function zeroText(bytes: Uint8Array, length: number | undefined): Uint8Array {
   return padded(bytes, length ?? (bytes.length > 0 ? bytes.length + 1 : 0));
 }
 
-/** Returns the bytes of totals; a group that is not named gets zero. */
 function encodeTotals({ receiptFrom, receiptTo, groups }: Totals): Uint8Array {
   return concat([
     fromHex(receiptFrom.padStart(4, "0")),

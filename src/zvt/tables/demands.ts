@@ -20,7 +20,7 @@ const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0xf0, "end-of-day"],
 ]);
 
-/** The maintenance by value of tag 1F13 (docs/zvt.md 11.2), without the outdated value 03. */
+/** The maintenance that tag 1F13 demands (docs/zvt.md 11.2), without the outdated value 03. */
 const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x00, "diagnosis"],
   [0x01, "end-of-day"],

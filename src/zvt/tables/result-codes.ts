@@ -5,7 +5,7 @@ export type Language = "en" | "fr" | "de";
 
 type Texts = Readonly<Record<Language, string>>;
 
-/** What a code says about the customer or the card. */
+/** What a result code means for the customer. */
 type CodeReason =
   | "declined"
   | "cancelled"
@@ -33,7 +33,7 @@ const reasons = new Map<number, CodeReason>([
 const HOST_CODE_MIN = 1;
 const HOST_CODE_MAX = 99;
 
-/** Returns what a code says about the customer, and the code's texts. */
+/** Returns the reason that a result code stands for, and its texts. */
 export function resultCode(code: number): { readonly reason: CodeReason; readonly texts: Texts } {
   const known = knownTexts[codeText(code)];
   if (known) return { reason: reasons.get(code) ?? "terminal-fault", texts: known };
@@ -61,7 +61,7 @@ export function coded(code: number, language: Language): { code: string; text: s
  */
 const locks: Readonly<Record<string, Texts>> = texts.locks;
 
-/** Returns the text of a code that comes from the terminal: a 06 1E or 84 xx without a result. */
+/** Returns the text of a code in an abort 06 1E or a refusal 84 xx without a result. */
 export function refusalText(code: number, language: Language): string {
   return locks[codeText(code)]?.[language] ?? resultText(code, language);
 }
@@ -71,7 +71,7 @@ export function refusal(code: number, language: Language): string {
   return `${codeText(code)} ${refusalText(code, language)}`;
 }
 
-/** Returns whether a code that the terminal itself sends says that the terminal is locked. */
+/** Returns whether a code of the terminal itself means that the terminal is locked. */
 export function isLock(code: number): boolean {
   return locks[codeText(code)] !== undefined;
 }
@@ -84,7 +84,7 @@ const sameCardCodes: readonly number[] = [
   91, 96,
 ];
 
-/** Returns what to do after a decline. The host's code is in field 27 (1 to 99) or field A0. */
+/** Returns the advice after a decline. The bank's code is field A0, else a `code` from 1 to 99. */
 export function declineAdvice(code: number, resultCodeAs?: number) {
   const isHost = code >= HOST_CODE_MIN && code <= HOST_CODE_MAX;
   const ownCode = isHost ? hostCodeText(code) : null;
@@ -103,12 +103,11 @@ export function isGoodCompletion(code: number): boolean {
   return goodCompletionCodes.includes(code);
 }
 
-/** Returns a code of the bank's host as two digits, for example `05`. */
 function hostCodeText(code: number): string {
   return String(code).padStart(2, "0");
 }
 
-/** The error code of a terminal that first requires a registration. */
+/** The error code by which a terminal demands a registration first. */
 export const NOT_REGISTERED = 0x6b;
 
 /** Returns the code in 06 1E, 84 1E or 84 xx; FF (other error) if the message has none. */
@@ -129,12 +128,12 @@ export function codeText(code: number): string {
  */
 const statuses: Readonly<Record<string, Texts>> = texts.statuses;
 
-/** This value is added to a status up to 27 if the card must be removed (docs/zvt.md 11.3). */
+/** Added to a status code up to 27 when the card must be removed (docs/zvt.md 11.3). */
 const CARD_REMOVAL = 0x40;
 const CARD_REMOVAL_MIN = 0x41;
 const CARD_REMOVAL_MAX = 0x67;
 
-/** Returns the texts of a status; null: it has none, as FF, whose message contains the text. */
+/** Returns the texts of a status code; null: unknown, or FF, which comes with its own text. */
 export function intermediateTexts(code: number): Texts | null {
   const own = statuses[codeText(code)];
   if (own) return own;
@@ -145,7 +144,7 @@ export function intermediateTexts(code: number): Texts | null {
   return { en: both("en"), fr: both("fr"), de: both("de") };
 }
 
-/** Card type names by the number in field 8A or tag 41 (docs/zvt.md 11.6); 46 is Maestro. */
+/** Card type names by the number in field 8A or tag 41 (docs/zvt.md 11.6). */
 const cardNames: Readonly<Record<number, string>> = texts.cards;
 /** The value of field 8A if the card type stands in tag 41 (docs/zvt.md 7.1). */
 const SEE_TAG_41 = 0xff;
