@@ -38,9 +38,9 @@ import type { ZvtContext, ZvtOptions } from "./zvt-options.ts";
 
 type StatusAnswer = ReturnType<typeof answerOf>;
 
-/** The codes by which a terminal refuses an unknown message, function or tag (docs/zvt.md 11.4). */
+/** The codes by which a terminal refuses what it does not know (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
-/** Codes by which a terminal answers Repeat Receipt when it has nothing to repeat. */
+/** The codes of an answer to Repeat Receipt when nothing is stored (docs/zvt.md 9.2). */
 const NOTHING_TO_REPEAT = [0x83, 0x64];
 /** Bit of a registration's status byte: the terminal can wait for the goods (docs/zvt.md 6.1). */
 const VENDING_MODE = 0x10;
@@ -56,16 +56,13 @@ export class Enquiries {
   charset: Charset;
   identity: TerminalIdentity = noIdentity;
   status: TerminalStatus | null = null;
-  /** The maintenance that the terminal demanded in its last registration or status on this link. */
   demands: readonly Demand[] = [];
-  /** The identity reported on this link; a new link may lead to another terminal. */
+  /** The identity that was reported on this link; the next link may lead to another terminal. */
   #named: TerminalIdentity = noIdentity;
-  /** Whether the terminal can wait for goods, as its last registration reported. */
   vending = false;
-  /** The demands of the last registration, which stay valid until the next registration. */
+  /** The demands in the last registration: they hold until the next one. */
   #registeredDemands: readonly Demand[] = [];
   #clockOffsetMs: number | null = null;
-  /** The form of status enquiry that this link's terminal has answered; undefined: none yet. */
   #form: StatusForm | undefined;
 
   constructor(zvt: ZvtContext) {
@@ -128,16 +125,15 @@ export class Enquiries {
   }
 
   /**
-   * Returns the state of the terminal before a payment. The last transaction is read every time,
-   * because a sale at the terminal's own keys, for example, replaces it without a sign on this
-   * connection; recovery would then take that sale for ours (docs/rules/01-baseline.md).
+   * Returns the baseline of a payment. The last transaction is read anew each time, because a sale
+   * at the terminal's own keys may have replaced it: recovery would take that sale for ours
+   * (docs/rules/01-baseline.md).
    */
   async baseline(run: RunCommand): Promise<Baseline> {
     const last = await this.lastTransaction(run);
     return { identity: this.identity, last, clockOffsetMs: this.#clockOffsetMs };
   }
 
-  /** The time between two status enquiries to an idle terminal (docs/zvt.md 6.5, 10.1). */
   get pollIntervalMs(): number {
     const { pollIntervalMs, busyPollIntervalMs } = this.#zvt.options;
     const attentive = this.status?.cr === "1" || this.demands.length > 0;
@@ -145,8 +141,8 @@ export class Enquiries {
   }
 
   /**
-   * Asks for the status, and carries out one maintenance demand unless the terminal is busy.
-   * `mayKeepHouse` returns whether maintenance can disturb neither a payment nor a probe.
+   * Asks for the status, and carries out one maintenance demand if the terminal is idle.
+   * `mayKeepHouse` returns whether maintenance disturbs no payment and no probe.
    */
   async poll(run: RunCommand, mayKeepHouse: () => boolean): Promise<void> {
     const { cr } = await this.askStatus(run);
@@ -162,7 +158,6 @@ export class Enquiries {
     await this.askStatus(run);
   }
 
-  /** The status enquiry that the terminal on this link understands. */
   get statusEnquiry(): Command {
     return this.#enquiry(this.#form ?? "container");
   }
@@ -183,8 +178,8 @@ export class Enquiries {
   }
 
   /**
-   * Asks for the status in the form that the terminal on this link understands, or finds out which
-   * form it understands. Throws {@link TerminalUnavailable} when the terminal gives no answer.
+   * Asks for the status in the form that this terminal understands; on a new link, finds out which.
+   * Throws {@link TerminalUnavailable} without an answer.
    */
   async #askStatus(run: RunCommand): Promise<StatusAnswer> {
     let form = this.#form ?? "container";
@@ -194,12 +189,12 @@ export class Enquiries {
       form = "plain";
       end = await run(this.#enquiry(form));
     }
-    // A busy terminal refuses any form, so only a status shows which form the terminal understands.
+    // A busy terminal refuses every form, so only a status shows that it understands one.
     if (end.end === "completed") this.#form = form;
     return answerOf(end, this.#zvt);
   }
 
-  /** Asks the terminal to repeat its last transaction's result (docs/zvt.md 9.2 steps 4 and 5). */
+  /** Asks for the result of the last transaction again (docs/zvt.md 9.2 steps 4 and 5). */
   async #repeatReceipt(run: RunCommand): Promise<LastTransaction | "not-registered"> {
     const sales: Message[] = [];
     const end = await run(repeatReceipt(this.#zvt.options.password), {
@@ -230,8 +225,8 @@ export class Enquiries {
   }
 
   /**
-   * Reads the totals of a terminal that repeats no receipt: they are empty when the terminal has no
-   * stored transaction (docs/zvt.md 9.2). A terminal that names its last transaction is not asked.
+   * Reads the totals of a terminal that repeats no receipt: if they are zero, it has no stored
+   * transaction (docs/zvt.md 9.2).
    */
   async #askTotals(run: RunCommand): Promise<LastTransaction> {
     let totals: Totals | undefined;
@@ -240,7 +235,7 @@ export class Enquiries {
         if (name === "status-information") totals = fields.totals ?? totals;
       },
     });
-    // The function refusalOf throws when the terminal gave no answer.
+    // Throws when the terminal gave no answer.
     if (end.end !== "completed") refusalOf(end, this.#zvt.options);
     const isEmpty = totals?.groups.every(({ count, amount }) => count === 0 && amount === 0);
     if (end.end === "completed" && isEmpty) return { kind: "none" };
@@ -248,7 +243,7 @@ export class Enquiries {
     return { kind: "not-told", why };
   }
 
-  /** Stores reported members of the identity; an empty member does not replace a known member. */
+  /** Stores reported members of the identity; an empty one replaces no known one. */
   #identify(reported: Partial<TerminalIdentity>): void {
     const members = Object.entries(reported).filter(([, value]) => value !== "");
     this.#named = { ...this.#named, ...Object.fromEntries(members) };
@@ -311,8 +306,8 @@ function answerOf(end: ExchangeEnd, { options, clock }: ZvtContext) {
       clockOffsetMs: null,
       demands: [],
       /**
-       * Whether the enquiry was refused for another reason than a missing registration. A terminal
-       * that still runs a payment may refuse with any code (docs/zvt.md 9.2 step 2).
+       * Whether the enquiry was refused, and not for a missing registration: a terminal that runs a
+       * payment may refuse with any code (docs/zvt.md 9.2 step 2).
        */
       refused: end.end === "refused" && code !== NOT_REGISTERED,
     };
@@ -334,7 +329,7 @@ function isProtest(end: ExchangeEnd): boolean {
   return refused && PROTESTS.includes(codeOf(end.message));
 }
 
-/** Returns whether an answer names no sale: an abort, or a result without amount and receipt. */
+/** Returns whether the answer names no sale: an abort, or a result without amount and receipt. */
 function showsNothingStored(end: ExchangeEnd, sale: Message | undefined): boolean {
   if (!sale) return end.end === "aborted" && NOTHING_TO_REPEAT.includes(codeOf(end.message));
   const { amount, receiptNumber, resultCode } = sale.fields;

@@ -13,19 +13,17 @@ import type { ZvtContext } from "./zvt-options.ts";
 interface Tries {
   readonly count: number;
   readonly notBeforeMs: number;
-  /** Outcomes for which the job was already repeated at once: "lost" once, and "met" once. */
+  /** Outcomes after which the job was already repeated at once; each counts only once. */
   readonly excused: readonly ("lost" | "met")[];
 }
 
 /**
  * Carries out maintenance that the terminal demands: initialisation, diagnosis, clock (docs/zvt.md
- * 11.5). A demanded end of day is only reported, because no sale can be reversed after an end of
- * day: tp-manager decides about that (docs/rules/07-returns.md).
- *
- * A job that fails, or whose demand remains, is repeated after a growing pause. The job is repeated
- * at once the first time that the link is lost, because a lost link says nothing about the job, and
- * the first time that the demand remains after a good job, because the terminal may have made a new
- * demand meanwhile. A command that was not sent does not count as an attempt.
+ * 11.5). A demanded end of day is only reported: no sale can be reversed after it, so tp-manager
+ * decides about it (docs/rules/07-returns.md). A job that fails, or whose demand remains, is
+ * repeated after a growing pause. It is repeated at once the first time that its command is lost,
+ * which says nothing about the job, and the first time that the demand remains after success,
+ * because it may be a new demand.
  */
 export class Housekeeping {
   readonly #zvt: Omit<ZvtContext, "transport">;
@@ -35,12 +33,11 @@ export class Housekeeping {
     this.#zvt = zvt;
   }
 
-  /** Resets the attempts at maintenance demands that the terminal no longer makes. */
+  /** Resets the attempts at maintenance that the terminal no longer demands. */
   learn(demands: readonly Demand[]): void {
     this.#tries = new Map([...this.#tries].filter(([demand]) => demands.includes(demand)));
   }
 
-  /** Returns the next maintenance demand to carry out now; undefined when none is due. */
   due(demands: readonly Demand[]): Demand | undefined {
     const nowMs = this.#zvt.clock.monotonicMs();
     return demands.find(

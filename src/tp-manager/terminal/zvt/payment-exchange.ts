@@ -23,7 +23,6 @@ import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd, Verdict } from "./session/session-state.ts";
 import type { ZvtContext } from "./zvt-options.ts";
 
-/** The outcome of a payment that was cancelled before its command could be sent. */
 export const withdrawn: PaymentEnd = {
   end: "withdrawn",
   text: "cancelled before the terminal was asked to charge",
@@ -34,15 +33,13 @@ const PLEASE_WAIT = 0x9c;
 
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
-/** Passes the terminal's messages during a payment to the payment's observer. */
+/** Passes the messages of a payment to its observer, and derives the outcome of the payment. */
 export class PaymentExchange implements ExchangeListener {
-  /** Aborted when the payment is cancelled before its command: the command is then never sent. */
+  /** Aborted when the payment is cancelled in time: its command is then never sent. */
   readonly withdrawal = new AbortController();
-  /** Whether the terminal has accepted our abort. */
   cancelled = false;
-  /** The phase of the payment; only while "running" an abort stops this payment and no other. */
+  /** Only while "running", an abort stops this payment and no other command. */
   phase: "waiting" | "running" | "over" = "waiting";
-  /** Whether a report was left unanswered until the decision about the goods. */
   held = false;
   decision: GoodsDecision | undefined;
   #reported: TransactionReport | undefined;
@@ -62,17 +59,17 @@ export class PaymentExchange implements ExchangeListener {
     return true;
   }
 
-  /** Notes that a result was refused without a verdict: the result may have been an approval. */
+  /** Called when a result, perhaps an approval, was refused without a verdict. */
   unjudged(): void {
     this.#unjudged = true;
   }
 
-  /** Lets the observer store the report; a throw refuses it on the wire (docs/zvt.md 9.1). */
+  /** Lets the observer store the report; if it throws, the report is refused (docs/zvt.md 9.1). */
   judge(message: Message): Verdict {
     const context = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
     const report = transactionReport(message, context);
     const before = this.#unjudged;
-    // When the observer throws, the report is not stored, and the result stays marked as unjudged.
+    // If the observer throws, the report stays marked as not judged.
     this.#unjudged = true;
     const verdict = this.#observer.report(report);
     this.#unjudged = before;
@@ -82,8 +79,8 @@ export class PaymentExchange implements ExchangeListener {
   }
 
   /**
-   * Reports the sale that was read from the terminal's storage after a partial issue of goods. The
-   * terminal need not report that sale (docs/zvt.md 8.4), but its storage has the charged amount.
+   * Reports the sale in the terminal's storage after a partial issue of goods: the storage has the
+   * charged amount, which the terminal need not report (docs/zvt.md 8.4).
    */
   stored(last: LastTransaction): void {
     if (last.kind !== "transaction" || !this.#reported) return;
@@ -92,7 +89,7 @@ export class PaymentExchange implements ExchangeListener {
     this.#observer.report(last.report);
   }
 
-  /** Whether a partial charge was requested that no report has confirmed yet. */
+  /** Whether a part was to be charged, and no report has named that amount yet. */
   get partUnconfirmed(): boolean {
     const { decision } = this;
     return (
@@ -111,7 +108,7 @@ export class PaymentExchange implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
-    // The terminal may ignore our refusal, so its stored sale decides (docs/rules/04-approval.md).
+    // The terminal may ignore our refusal: its stored sale decides (docs/rules/04-approval.md).
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     if (this.withdrawal.signal.aborted) return withdrawn;
     switch (end.end) {
@@ -132,11 +129,11 @@ export class PaymentExchange implements ExchangeListener {
     }
   }
 
-  /** Returns the outcome that a completion reports; a bad code means that the command failed. */
+  /** Returns the outcome of a completion; a bad code means that the command failed. */
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
-    // Without a report it is not known whether the sale was made (docs/rules/04-approval.md).
+    // Without a report it is unknown whether a sale was made (docs/rules/04-approval.md).
     if (!this.#reported) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
@@ -156,7 +153,7 @@ export class PaymentExchange implements ExchangeListener {
       const reason = this.cancelled ? "cancelled" : "terminal-fault";
       return { end: "aborted", code: "", text, reason, ticket };
     }
-    // A locked terminal aborts a command by its lock code, without a report (docs/zvt.md 5.3).
+    // A locked terminal aborts by its lock code, without a report (docs/zvt.md 5.3).
     const locked = !this.#reported && isLock(code);
     const meaning = locked ? refusalText(code, this.#zvt.options.language) : this.#coded(code).text;
     const text = said ? `${meaning} (${said})` : meaning;
@@ -175,7 +172,7 @@ export class PaymentExchange implements ExchangeListener {
       .map(({ value }) => (typeof value === "string" ? value.replaceAll("\n", " ").trim() : ""))
       .filter(Boolean)
       .join(" ");
-    // The joined text is masked again: two lines, each masked, could form a card number together.
+    // The joined text is masked again, because a card number may be split across two lines.
     const texts = intermediateTexts(code);
     const text = maskPansInText(said) || (texts?.[this.#zvt.options.language] ?? "");
     const language = said ? "" : this.#zvt.options.language;
@@ -184,7 +181,6 @@ export class PaymentExchange implements ExchangeListener {
     });
   }
 
-  /** Calls the observer; a failing observer must not change the dialogue with the terminal. */
   #guarded(what: string, call: () => void): void {
     try {
       call();

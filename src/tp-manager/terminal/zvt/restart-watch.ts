@@ -1,17 +1,17 @@
 import type { Clock } from "../../../shared/time.ts";
 
-/** How long the first enquiry waits for its answer; each time without answer doubles the wait. */
+/** How long the first enquiry waits for an answer; the wait doubles after each without one. */
 const ASK_FIRST_MS = 250;
 const ASK_MAX_MS = 2_000;
-/** The pause after an answered enquiry: so short that the terminal cannot restart unnoticed. */
+/** The pause after an answered enquiry: too short for a restart to go unnoticed. */
 const ASK_UP_MS = 500;
 
-/** What the terminal answered to an enquiry in time; "none": it did not answer. */
+/** The answer to an enquiry; "none": none came in time. */
 export type RestartAnswer = "none" | "busy" | "idle";
 
 /**
- * "back": the terminal did not answer for a while, and is idle now. "stayed": it has answered all
- * the time that a terminal needs to go down. "unknown": neither happened in time.
+ * "back": the terminal went down, and is idle again. "stayed": it answered for as long as it may
+ * take to go down. "unknown": neither in time.
  */
 type RestartEnd = "back" | "stayed" | "unknown";
 
@@ -19,7 +19,7 @@ interface RestartWatchParts {
   readonly clock: Clock;
   /** How long a terminal that still answers may take to go down. */
   readonly goesDownWithinMs: number;
-  /** The time after which the watch ends, and the usual attempts to connect go on. */
+  /** The time after which the watch ends; connecting goes on as usual. */
   readonly giveUpMs: number;
   readonly ask: (limitMs: number) => Promise<RestartAnswer>;
   readonly pause: (ms: number) => Promise<void>;
@@ -27,9 +27,9 @@ interface RestartWatchParts {
 }
 
 /**
- * Asks a restarting terminal until the terminal has gone down and answers again (docs/zvt.md 10.4).
- * A missing answer proves that the terminal was down only if the terminal otherwise answers faster
- * than the enquiry waited; else the terminal may be slow.
+ * Asks a restarting terminal until it has gone down and answers again (docs/zvt.md 10.4). A slow
+ * terminal can also miss an answer, so the terminal was down only if it later answers faster than
+ * an enquiry had waited in vain.
  */
 export async function watchRestart(parts: RestartWatchParts): Promise<RestartEnd> {
   const { clock, goesDownWithinMs, giveUpMs, ask, pause, closing } = parts;

@@ -26,8 +26,8 @@ export async function telecollection(
   const receiptNumbers = openReceiptNumbers(asked.message);
   if (receiptNumbers.length > 0) return { end: "open-pre-authorisations", receiptNumbers };
   if (codeOf(asked.message) !== PRE_AUTHORISATIONS_OPEN) {
-    // A terminal that does not know the question about pre-authorisations answers 84 83. A locked
-    // terminal answers with the code of its lock; an end of day may unlock it (docs/zvt.md 5.3).
+    // A terminal without this question answers 84 83, a locked one the code of its lock. The end of
+    // day goes on, because it may unlock the terminal (docs/zvt.md 5.3).
     const code = codeText(codeOf(asked.message));
     log.info({ code }, "the terminal refused to list its open pre-authorisations");
   }
@@ -42,7 +42,7 @@ export async function telecollection(
   return endOf(end, settlement, prints.ticket, options);
 }
 
-/** Returns the receipt numbers in field 87 (FFFF: none) and those in tag 23 (docs/zvt.md 6.3). */
+/** Returns the numbers of open pre-authorisations, from field 87 and tag 23 (docs/zvt.md 6.3). */
 function openReceiptNumbers({ name, parts, fields, tags }: Message): readonly string[] {
   if (name !== "abort-from-pt" || parts.resultCode !== PRE_AUTHORISATIONS_OPEN) return [];
   const listed = findTags(tags, "openPreAuthorisations", "receiptNumber").map(({ value }) => value);
@@ -79,7 +79,7 @@ function endOf(
   }
 }
 
-/** Returns the totals of each card scheme with turnover, or only one total if no more came. */
+/** Returns the totals of each card scheme with turnover, or the one total that came. */
 function applicationsOf(
   settlement: Message | undefined,
   { totalsInFirstGroup }: ZvtOptions,
@@ -90,7 +90,7 @@ function applicationsOf(
   return totals.groups
     .filter(({ count }) => count > 0)
     .map(({ group, count, amount: sumMinor }) => ({
-      // Austrian terminals put the totals of all cards into the first group (docs/zvt.md 7.1).
+      // The first group can hold the totals of all cards, at Austrian terminals (docs/zvt.md 7.1).
       name: totalsInFirstGroup && group === "girocard" ? "total" : schemeNames[group],
       status: GOOD_STATUS,
       count,
@@ -98,12 +98,12 @@ function applicationsOf(
     }));
 }
 
-/** The largest count of a card scheme: one byte (docs/zvt.md 7.1), which means "255 or more". */
+/** The largest count of a card scheme, one byte: it means "255 or more" (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
 /** The receipt number in the totals of a terminal that closed nothing. */
 const NO_RECEIPT = "0000";
 
-/** Returns the closed sums; undefined when the terminal sent no totals. */
+/** Returns the totals of an end of day; undefined when the terminal sent none. */
 function totalsOf({ fields: { totals, amount } }: Message): ClosingTotals | undefined {
   if (!totals) return undefined;
   const { receiptFrom, receiptTo, groups } = totals;

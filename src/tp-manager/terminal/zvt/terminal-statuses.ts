@@ -41,7 +41,7 @@ const rows: readonly Row[] = [
 
 const byCode = new Map(rows.map((row) => [row[0], row]));
 
-/** The device states in tag 1F43 of tag E4 (docs/zvt.md 11.2); any but 00 prevents payments. */
+/** The device states in tag 1F43 (docs/zvt.md 11.2); every state but 00 prevents payments. */
 const deviceStates: ReadonlyMap<number, readonly [call: TerminalStatus["call"], text: string]> =
   new Map([
     [1, ["1", "initialisation needed"]],
@@ -56,7 +56,7 @@ export function terminalStatus(message: Message): TerminalStatus {
   const details = [base.detail];
   let { cr, call, periph } = base;
   const locks = tagValue(message.tags, "locks");
-  // Sources disagree about what a set bit means (docs/zvt.md 11.2): any set bit prevents payments.
+  // Any set bit prevents payments: sources disagree about the single bits (docs/zvt.md 11.2).
   if (locks?.some((byte) => byte !== 0)) {
     if (cr === "0") cr = "2";
     details.push(`locks ${toHex(locks)}`);
@@ -82,7 +82,7 @@ function statusOfCode(code: number | undefined): TerminalStatus {
   if (code === undefined) {
     return { cr: "2", card: "0", call: "0", periph: "0", detail: "no status in the answer" };
   }
-  // After an unlisted code no sale begins until an operator has checked the terminal.
+  // No sale begins while the terminal reports a code that the table does not list.
   const unknown: Row = [code, "2", "0", "0", "0", resultText(code, "en")];
   const [, cr, card, call, periph, text] = byCode.get(code) ?? unknown;
   return { cr, card, call, periph, detail: `${codeText(code)} ${text}` };

@@ -9,7 +9,7 @@ import { type ExchangeListener, type RunCommand, Session } from "./session/sessi
 import type { ExchangeEnd } from "./session/session-state.ts";
 import type { ZvtContext } from "./zvt-options.ts";
 
-/** The longest wait for the answer to a Log-Off; the answer decides nothing. */
+/** The longest wait for the answer to a Log-Off, which decides nothing. */
 const LOG_OFF_LIMIT_MS = 1_000;
 
 /**
@@ -19,24 +19,22 @@ const LOG_OFF_LIMIT_MS = 1_000;
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
 export class ZvtConnection {
-  /** Asks the terminal for registration, status and last transaction, inside {@link withWire}. */
+  /** Asks the terminal for status and last transaction; only to be used in {@link withWire}. */
   readonly asks: Enquiries;
   readonly #zvt: ZvtContext;
   readonly #mayKeepHouse: () => boolean;
   readonly #wire: WireLock;
   readonly #closing = new AbortController();
   #loop: Promise<void> | undefined;
-  /** The session of the present link; only this class changes it. */
   session: Session | undefined;
   #link: LinkState = "disconnected";
-  /** Why the link is not up; null when the link is up. */
   #problem: string | null = "not started";
   #linkChange = new AbortController();
-  /** Whether the next link begins with silence and an enquiry after a loss (docs/zvt.md 9.2). */
+  /** Whether the next link begins with silence and enquiries after a loss (docs/zvt.md 9.2). */
   #resync = false;
   /**
-   * Set while the terminal restarts, even before the terminal goes down. "ended": the restart
-   * command ended; "lost": the end of the restart command did not arrive.
+   * Set while the terminal restarts. "ended": the restart command was completed; "lost": no
+   * completion came.
    */
   #restarting: "ended" | "lost" | undefined;
 
@@ -98,14 +96,13 @@ export class ZvtConnection {
     this.#wake();
   }
 
-  /** Lets every waiting {@link whenUp} continue. */
   #wake(): void {
     const change = this.#linkChange;
     this.#linkChange = new AbortController();
     change.abort();
   }
 
-  /** Runs commands while no other caller can send one. Throws {@link TerminalUnavailable}. */
+  /** Runs commands; no other caller can send one meanwhile. Throws {@link TerminalUnavailable}. */
   async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
     return await this.#wire.run(limits, async () => {
       const session = this.session;
@@ -116,8 +113,8 @@ export class ZvtConnection {
   }
 
   /**
-   * Lets the first connection begin as after a lost command (docs/zvt.md 9.2), because a former
-   * process may have left the terminal in the middle of a command. No effect while connected.
+   * Lets the first connection begin as after a lost command (docs/zvt.md 9.2), because an earlier
+   * process may have left a command running.
    */
   beginCautiously(): void {
     if (this.#link !== "connected") this.#resync = true;
@@ -153,14 +150,13 @@ export class ZvtConnection {
     return end;
   }
 
-  /** Ends a connection on which a command was lost; the next connection begins with an enquiry. */
+  /** Ends a connection on which a command was lost; the next one begins with an enquiry. */
   #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
     this.#isDown(problem);
     void after.then(() => session.close());
   }
 
-  /** Drops the session of a link that has ended, so that nothing uses the session any more. */
   #isDown(problem: string | null): void {
     this.session = undefined;
     const why = problem ?? "the connection ended";
@@ -187,8 +183,8 @@ export class ZvtConnection {
   }
 
   /**
-   * Waits until the terminal is back (docs/zvt.md 10.4). The next link needs no silence then: no
-   * command runs on a terminal that went down, or that ended the restart command and still answers.
+   * Waits until a restarting terminal is back (docs/zvt.md 10.4). The next link then begins without
+   * silence, because no command can still run on the terminal.
    */
   async #untilRestarted(restarting: "ended" | "lost"): Promise<void> {
     this.#restarting = undefined;
@@ -281,7 +277,7 @@ export class ZvtConnection {
     });
   }
 
-  /** Is silent for a while, then asks until the terminal is idle (docs/zvt.md 9.2, steps 1, 2). */
+  /** Is silent, then asks until the terminal is idle (docs/zvt.md 9.2, steps 1 and 2). */
   async #resynchronise(run: RunCommand): Promise<void> {
     if (this.#zvt.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#zvt.options.silenceMs);
@@ -293,7 +289,7 @@ export class ZvtConnection {
     this.#resync = false;
   }
 
-  /** Polls an idle terminal, which can then do jobs; a lost link shows (docs/zvt.md 6.5, 10.1). */
+  /** Sends status enquiries to an idle terminal, which reveal a lost link (docs/zvt.md 10.1). */
   async #poll(session: Session, gone: AbortSignal): Promise<void> {
     const { clock } = this.#zvt;
     let waited = false;
@@ -321,7 +317,6 @@ export class ZvtConnection {
     this.#zvt.emit({ type: "unmatched-report", report });
   }
 
-  /** Waits `ms`, or until the connection closes or `event` aborts. */
   async #pause(name: string, ms: number, event = this.#closing.signal): Promise<void> {
     const ended = AbortSignal.any([event, this.#closing.signal]);
     await sleep(this.#zvt.clock, name, ms, ended).catch(() => undefined);
@@ -337,7 +332,6 @@ interface WaitLimits {
 export class WireLock {
   readonly #clock: Clock;
   readonly #waiting: AbortController[] = [];
-  /** Whether a caller has the wire; only this class changes it. */
   held = false;
 
   constructor(clock: Clock) {
@@ -367,8 +361,8 @@ export class WireLock {
     this.#waiting.push(free);
     const ended = signal ? AbortSignal.any([free.signal, signal]) : free.signal;
     await sleep(this.#clock, "zvt wire", waitMs, ended).catch(() => undefined);
-    // A caller that has got the wire keeps it, even if the caller's waiting time ends at that
-    // moment. A caller that is cancelled at that moment passes the wire on.
+    // A caller that gets the wire at the moment when its waiting time ends keeps the wire; a caller
+    // that is cancelled at that moment passes it on.
     if (free.signal.aborted) {
       if (!signal?.aborted) return;
       this.#release();

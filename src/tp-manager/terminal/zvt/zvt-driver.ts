@@ -53,7 +53,7 @@ export const zvtDriver: Driver = {
   config: { fields, check: lastReceiptFaults },
   recoverySilenceMs: (config) => {
     const { RECOVERY_SILENCE_MS, ZVT_T2_MS, ZVT_T3_MS } = valuesOf(fields, config);
-    // A sale asks the terminal to wait for our answer for 2 T2 + T3 (docs/zvt.md 8.2).
+    // The terminal waits 2 T2 + T3 for our answer before it reverses (docs/zvt.md 8.2).
     return Math.max(RECOVERY_SILENCE_MS, 2 * ZVT_T2_MS + ZVT_T3_MS);
   },
   create: async (config, clock, log) => {
@@ -65,7 +65,7 @@ export const zvtDriver: Driver = {
   },
 };
 
-/** Refuses settings with which a terminal would reverse sales at its own keys (docs/zvt.md 9.4). */
+/** Refuses settings by which a sale at the terminal's own keys is reversed (docs/zvt.md 9.4). */
 function lastReceiptFaults(values: Partial<ValuesOf<typeof fields>>) {
   const configByte = Number.parseInt(String(values.ZVT_CONFIG_BYTE), 16);
   const controlled = (configByte & REGISTER_CONTROLS_PAYMENTS) !== 0;

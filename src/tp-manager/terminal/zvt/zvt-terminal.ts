@@ -36,9 +36,9 @@ import { defaultZvtOptions, type ZvtContext, type ZvtOptions } from "./zvt-optio
 
 /** The silence after which a sale begins with a status enquiry (docs/rules/03-repeats.md). */
 const SILENCE_BEFORE_SALE_MS = 10_000;
-/** How long recovery waits until a terminal is connected again. */
+/** How long a probe waits until the terminal is connected again. */
 const LINK_WAIT_MS = 30_000;
-/** The pause between two status enquiries that ask whether a refused command has ended. */
+/** The pause between two enquiries whether a refused command has ended. */
 const ASK_AGAIN_MS = 1_000;
 /** Bit of the configuration byte: the register prints payment receipts (docs/zvt.md 6.1). */
 const PRINTS_PAYMENT_RECEIPTS = 0x02;
@@ -52,15 +52,14 @@ export class ZvtTerminal implements Terminal {
   #payment: PaymentExchange | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
-  /** The last transaction that {@link prepare} has read, and the session on which it was read. */
   #prepared: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** When {@link check} was last answered, and when the terminal, if ready, answered before. */
+  /** The last {@link check}. `beforeMs`: when the terminal, if ready, had answered before. */
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
-  /** Whether a command of this process was lost and not probed yet (docs/rules/05-evidence.md). */
+  /** Whether a command was lost, and the terminal not yet probed (docs/rules/05-evidence.md). */
   #evidenceDue = false;
-  /** Whether recovery probes the terminal about a command of this or of an earlier process. */
+  /** Whether recovery still probes the terminal about a command, also of an earlier process. */
   #evidenceKept = false;
   #refusedUnderLock = false;
 
@@ -84,20 +83,18 @@ export class ZvtTerminal implements Terminal {
     };
   }
 
-  /** Whether no payment runs and the outcome of each command is known. */
   get #isSettled(): boolean {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** Whether all outcomes are known and no payment was prepared within SILENCE_BEFORE_SALE_MS. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#zvt.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   /**
-   * Whether the terminal refused recovery's probe because it is locked. Maintenance that unlocks
-   * the terminal is run then, although recovery has no answer yet (docs/rules/15-not-yet.md).
+   * Whether the terminal, being locked, refused a probe. Maintenance that unlocks the terminal may
+   * then run although recovery has no answer yet (docs/rules/15-not-yet.md).
    */
   get #isLockedOut(): boolean {
     return !this.#payment && this.#refusedUnderLock && this.#connection.state.status?.cr === "2";
@@ -153,7 +150,7 @@ export class ZvtTerminal implements Terminal {
     return await this.#financial(command, observer);
   }
 
-  /** Runs a financial command once. A text as `command` says why no command could be made. */
+  /** Runs a financial command once; given the reason why none could be made, sends nothing. */
   async #financial(
     command: Command | string,
     observer: PaymentObserver,
@@ -169,7 +166,7 @@ export class ZvtTerminal implements Terminal {
         const { session } = this.#connection;
         const ended = await run(this.#withLastReceipt(command, inSync), payment);
         payment.phase = "over";
-        // The terminal may have announced a longer limit than T4 (docs/zvt.md 7.2).
+        // The terminal may have named a longer limit than our setting T4 (docs/zvt.md 7.2).
         this.#paymentLimitMs = Math.max(this.#zvt.options.timers.t4Ms, session?.t4Ms ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return ended.end === "refused" ? await this.#believed(ended, run) : ended;
@@ -178,7 +175,7 @@ export class ZvtTerminal implements Terminal {
       if (paymentEnd.end === "lost") this.#evidenceDue = true;
       return paymentEnd;
     } catch (error) {
-      // Only what happens before the command is sent can throw, so nothing was charged.
+      // An error is thrown only before the command is sent, so nothing was charged.
       if (payment.withdrawal.signal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;
@@ -190,9 +187,9 @@ export class ZvtTerminal implements Terminal {
   }
 
   /**
-   * Returns a refusal as "lost" unless the terminal shows that the payment does not run. A refusal
-   * (84 xx) names no command: it may be a late answer to an earlier command, or come "out of
-   * nowhere" after an update (docs/zvt.md 12.6), while the terminal carries out our command.
+   * Returns the refusal if the terminal shows that no payment runs, else "lost". A refusal (84 xx)
+   * names no command: it may answer an earlier one, or come after an update (docs/zvt.md 12.6),
+   * while the terminal carries out our command.
    */
   async #believed(
     end: Extract<ExchangeEnd, { end: "refused" }>,
@@ -206,10 +203,9 @@ export class ZvtTerminal implements Terminal {
   }
 
   /**
-   * Returns whether a refused command has ended; asks a busy terminal for a while. Never rejects. A
-   * terminal carries out one command after the other (docs/zvt.md 5.2). So a later status enquiry
-   * that ends with a status, on the same unbroken link, shows that the refused command is over;
-   * with no 04 0F in between, that it charged nothing.
+   * Returns whether a refused command has ended; asks a busy terminal again for a while. A terminal
+   * carries out one command after the other (docs/zvt.md 5.2): if it answers a later enquiry with a
+   * status, and sent no 04 0F before, the refused command is over and charged nothing.
    */
   async #isOver(refusal: Message, run: RunCommand): Promise<boolean> {
     const { clock, options } = this.#zvt;
@@ -217,7 +213,7 @@ export class ZvtTerminal implements Terminal {
     for (;;) {
       const end = await run(this.#connection.asks.statusEnquiry);
       if (end.end === "lost" || end.end === "not-sent") return false;
-      // A completion without status byte is a payment's: the terminal carried out our command.
+      // A completion without status byte ends a payment: the terminal carried out our command.
       if (end.end === "completed" && end.message.parts.terminalStatus === undefined) return false;
       if (showsIdle(refusal, end)) return true;
       if (clock.monotonicMs() + ASK_AGAIN_MS > untilMs) return false;
@@ -225,7 +221,7 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Adds the last receipt number if it was read on this connection (docs/rules/13-receipt.md). */
+  /** Adds the last receipt number, if it was read on this link (docs/rules/13-receipt.md). */
   #withLastReceipt(command: Command, inSync: () => boolean): Command {
     const prepared = this.#prepared;
     if (!this.#zvt.options.sendLastReceipt || !prepared) return command;
@@ -233,7 +229,7 @@ export class ZvtTerminal implements Terminal {
     return namingLastReceipt(command, prepared.last);
   }
 
-  /** Reads how much a partial issue has charged; if the reading fails, recovery reads again. */
+  /** Reads the amount charged for a part of the goods; if that fails, recovery reads it later. */
   async #confirm(payment: PaymentExchange, run: RunCommand): Promise<void> {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
@@ -252,7 +248,7 @@ export class ZvtTerminal implements Terminal {
     const payment = this.#payment;
     if (!payment?.held) throw new Error("no sale on the terminal waits for goods");
     payment.decision = decision;
-    // Without a session the line is lost: no decision is sent, and the payment ends as lost.
+    // Without a session nothing can be sent, and the payment ends as lost.
     session?.decideGoods(decision);
   }
 
@@ -309,7 +305,7 @@ export class ZvtTerminal implements Terminal {
     });
   }
 
-  /** When the terminal last answered anything but {@link check} (docs/rules/03-repeats.md). */
+  /** When the terminal last answered, except to {@link check} (docs/rules/03-repeats.md). */
   get #heardAtMs(): number {
     const { session } = this.#connection;
     if (!session) return Number.NEGATIVE_INFINITY;
@@ -324,7 +320,7 @@ export class ZvtTerminal implements Terminal {
       const why = resultText(codeOf(end.message), this.#zvt.options.language);
       throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
     }
-    // A terminal that went down before it sent the completion (06 0F) has restarted too.
+    // A terminal that went down before its completion (06 0F) has restarted too.
     this.#connection.restart();
     try {
       await this.#connection.whenUp({ waitMs: Number.POSITIVE_INFINITY, signal });
@@ -351,7 +347,7 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Registers again, so that a demanded end of day counts as done; the terminal may not answer. */
+  /** Registers again, because only that ends a demand for an end of day (docs/zvt.md 6.1). */
   async #relearn(run: RunCommand): Promise<void> {
     try {
       await this.#connection.asks.relearn(run);
@@ -360,7 +356,7 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Runs commands as soon as terminal and wire are free. Throws when a payment runs. */
+  /** Runs commands once terminal and wire are free. Throws {@link TerminalUnavailable}. */
   async #onIdleWire<T>(signal: AbortSignal, work: (run: RunCommand) => Promise<T>): Promise<T> {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     const limits = { waitMs: 2 * this.#zvt.options.timers.t3Ms, signal };
@@ -370,7 +366,7 @@ export class ZvtTerminal implements Terminal {
   }
 
   #emit(event: TerminalEvent): void {
-    // The session refused this report as unmatched, but the report may be of the running payment.
+    // A report that was refused as unmatched may be of the payment that runs.
     const isLate = event.type === "unmatched-report" && this.#payment?.phase !== "waiting";
     if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {
@@ -386,7 +382,7 @@ export class ZvtTerminal implements Terminal {
 
 function showsIdle(refusal: Message, end: ExchangeEnd): boolean {
   if (end.end === "completed") return terminalStatus(end.message).cr !== "1";
-  // A terminal that forgot its registration refuses our command and the enquiry for that reason.
+  // A terminal that lost its registration refuses command and enquiry for that reason.
   const isForgotten = codeOf(refusal) === NOT_REGISTERED;
   return end.end === "refused" && isForgotten && codeOf(end.message) === NOT_REGISTERED;
 }
@@ -399,7 +395,6 @@ function notSent(code: string, text: string): PaymentEnd {
   return { end: "not-sent", code, text };
 }
 
-/** Returns the command for an order, or what is wrong with the order. */
 function commandFor(order: PaymentOrder, make: () => Command): Command | string {
   const { amountMinor, currencyNumeric } = order;
   if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {

@@ -11,23 +11,23 @@ import type { ZvtTimers } from "../zvt-options.ts";
 export type SendOutcome =
   /**
    * The message was acknowledged (serial line) or given to the network (TCP). `copies`: how often
-   * it was sent; the terminal may answer any copy (docs/zvt.md 2.4).
+   * it was sent; any copy may be answered (docs/zvt.md 2.4).
    */
   | { readonly outcome: "delivered"; readonly copies: number }
   /** No byte of the message was sent. */
   | { readonly outcome: "not-begun"; readonly problem: string }
-  /** The message was sent as often as docs/zvt.md 2.4 allows, and never acknowledged. */
+  /** The message was sent three times without an acknowledgement (docs/zvt.md 2.4). */
   | { readonly outcome: "unacknowledged" }
-  /** The terminal sent a message instead of the acknowledgement; our message may have arrived. */
+  /** The terminal sent a message instead of the acknowledgement; ours may have arrived. */
   | { readonly outcome: "collided"; readonly copies: number }
   /** The connection ended before the acknowledgement. */
   | { readonly outcome: "broken"; readonly problem: string };
 
 export interface LinkListener {
   apdu(apdu: Apdu): void;
-  /** Called with an acknowledged frame that has no APDU and is to be refused (docs/zvt.md 2.4). */
+  /** Called with a frame that holds no message and has to be refused (docs/zvt.md 2.4). */
   malformed(bytes: Uint8Array): void;
-  /** Called with the number of bytes that were skipped outside of any frame. */
+  /** Called with a number of bytes that were skipped outside of frames. */
   noise(bytes: number): void;
   /** Called last, once, when the link ended; `problem` is null after {@link ApduLink.close}. */
   down(problem: string | null): void;
@@ -39,7 +39,7 @@ export interface LinkOptions {
   readonly clock: Clock;
 }
 
-/** Turns bytes into whole APDUs and back, one message at a time. A link that is down stays down. */
+/** Turns bytes into whole messages and back. A link that is down stays down. */
 export abstract class ApduLink implements TransportListener {
   protected readonly options: LinkOptions;
   protected readonly listener: LinkListener;
@@ -57,14 +57,14 @@ export abstract class ApduLink implements TransportListener {
   }
 
   /**
-   * Sends one APDU and calls `done` exactly once. An answer (80 xx, 84 xx) may be sent while a
-   * command waits for its acknowledgement: the command is then `collided` (docs/zvt.md 2.5).
+   * Sends one message and calls `done` exactly once. An answer (80 xx, 84 xx) may be sent while a
+   * command awaits its acknowledgement: the command then ends as `collided` (docs/zvt.md 2.5).
    */
   abstract send(apdu: Apdu, done: (outcome: SendOutcome) => void): void;
 
   abstract data(bytes: Uint8Array): void;
 
-  /** Stops the timers, and ends the sending of the message that is under way. */
+  /** Stops the timers, and ends the message that is being sent. */
   protected abstract stop(problem: string | null): void;
 
   closed(problem: TransportError | null): void {
@@ -82,7 +82,7 @@ export abstract class ApduLink implements TransportListener {
     this.listener.down(problem);
   }
 
-  /** Writes the bytes; returns null, or why no byte was sent. */
+  /** Writes bytes; returns null, or the reason why none was sent. */
   protected write(bytes: Uint8Array): string | null {
     if (this.isDown || !this.#connection) return "the connection is closed";
     try {
@@ -117,7 +117,7 @@ export class TcpLink extends ApduLink {
       this.#pieceTimer?.clear();
       this.#pieceTimer = undefined;
     }
-    // The timer starts before messages are passed on, because the listener may close the link.
+    // The timer starts first, because the listener of the messages may close the link.
     if (this.#reader.pendingBytes > 0) this.#startPieceTimer();
     for (const event of events) {
       if (this.isDown) return;

@@ -9,7 +9,7 @@ export const NAK = 0x15;
 /** The longest APDU in a frame; further bytes count as noise. */
 const FRAME_BYTES_MAX = 65_540;
 
-/** Returns a frame: 10 02, the APDU with each 10 doubled, 10 03, CRC low/high (docs/zvt.md 2.2). */
+/** Returns a message in its frame: 10 02, the message, 10 03 and the checksum (docs/zvt.md 2.2). */
 export function encodeFrame(apdu: Uint8Array): Uint8Array {
   const doubled = new Uint8Array(apdu.length + apdu.filter((byte) => byte === DLE).length);
   let at = 0;
@@ -17,7 +17,7 @@ export function encodeFrame(apdu: Uint8Array): Uint8Array {
     doubled[at++] = byte;
     if (byte === DLE) doubled[at++] = DLE;
   }
-  // The CRC covers the APDU before doubling and the 03, and is never doubled (docs/zvt.md 2.3).
+  // The checksum covers the message before 10s are doubled, and 03 (docs/zvt.md 2.3).
   const crc = crc16([ETX], crc16(apdu));
   return concat([Uint8Array.of(DLE, STX), doubled, Uint8Array.of(DLE, ETX, crc & 0xff, crc >> 8)]);
 }
@@ -25,15 +25,13 @@ export function encodeFrame(apdu: Uint8Array): Uint8Array {
 export type FrameEvent =
   | { readonly event: "ack" }
   | { readonly event: "nak" }
-  /** A frame with a good checksum. */
   | { readonly event: "frame"; readonly apdu: Uint8Array }
-  /** A whole frame with a fault, which is answered by NAK. */
+  /** A frame with a fault, to be answered by NAK. */
   | { readonly event: "bad-frame"; readonly why: string }
-  /** Bytes outside of any frame. */
   | { readonly event: "noise"; readonly bytes: number };
 
 type Phase =
-  /** Between frames; only here are 06 and 15 an ACK and a NAK (docs/zvt.md 2.4). */
+  /** Between frames, where alone 06 and 15 mean ACK and NAK (docs/zvt.md 2.4). */
   | "hunting"
   /** Between frames, after a byte 10. */
   | "hunting-dle"
@@ -47,11 +45,11 @@ export class FrameReader {
   #phase: Phase = "hunting";
   #apdu: number[] = [];
   #crcLow = 0;
-  /** Why the frame that is being read is wrong; null while it may be good. */
+  /** Why the frame being read is wrong; null while it may be good. */
   #broken: string | null = null;
   #noiseBytes = 0;
 
-  /** Whether a frame is being read, in which no pause may be longer than T1. */
+  /** Whether a frame is being read: no pause in it may be longer than T1. */
   get inFrame(): boolean {
     return this.#phase !== "hunting" && this.#phase !== "hunting-dle";
   }
@@ -68,7 +66,7 @@ export class FrameReader {
     return events;
   }
 
-  /** Gives up the frame that is being read, because T1 is over. */
+  /** Gives up the frame being read, because T1 is over. */
   timeout(): FrameEvent[] {
     if (!this.inFrame) return [];
     this.#begin("hunting");
@@ -124,11 +122,11 @@ export class FrameReader {
     } else if (byte === ETX) {
       this.#phase = "crc-low";
     } else if (byte === STX) {
-      // A frame start inside a frame: the end of the first frame was lost (docs/zvt.md 2.2).
+      // A frame start inside a frame: the end of the former was lost (docs/zvt.md 2.2).
       this.#noiseBytes += this.#apdu.length + 2;
       this.#begin("data");
     } else {
-      // The rest of the broken frame is read too, so that no byte passes for an acknowledgement.
+      // The rest of the broken frame is read, so that none of its bytes passes for an ACK.
       this.#broken ??= "a single 10 inside the frame";
       this.#phase = "data";
     }

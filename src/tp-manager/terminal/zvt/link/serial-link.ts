@@ -20,22 +20,20 @@ interface Outgoing {
   timer: Timer | undefined;
 }
 
-/** The last frame received, to recognise a repeat of the frame (docs/zvt.md 2.4). */
+/** The last frame that the terminal sent, to recognise its repeat (docs/zvt.md 2.4). */
 interface Incoming {
   readonly bytes: Uint8Array;
   readonly atMs: number;
-  /** The frame of our answer to the received frame; undefined until we answer. */
   answer: Uint8Array | undefined;
-  /** Whether our answer was acknowledged: an equal frame is then a new frame. */
+  /** Whether our answer was acknowledged: an equal frame is then a new message. */
   settled: boolean;
 }
 
-/** ZVT over a serial line: framed, acknowledged, repeated at most twice (docs/zvt.md 2.2, 2.4). */
+/** ZVT over a serial line: framed, acknowledged, repeated at most twice (docs/zvt.md 2.4). */
 export class SerialLink extends ApduLink {
   readonly #reader = new FrameReader();
   #outgoing: Outgoing | undefined;
   #incoming: Incoming | undefined;
-  /** The answer received to our last command, to recognise a repeat of the answer. */
   #answered: Uint8Array | undefined;
   #byteTimer: Timer | undefined;
 
@@ -44,7 +42,7 @@ export class SerialLink extends ApduLink {
     if (before && !(isAnswer(apdu) && !isAnswer(before.apdu))) {
       throw new Error("another message is still being sent on this serial link");
     }
-    // The terminal waits for this answer, so our own command gives up (docs/zvt.md 2.5).
+    // The terminal awaits this answer, so our command ends as collided (docs/zvt.md 2.5).
     if (before) this.#finish({ outcome: "collided", copies: before.sends });
     const frame = encodeFrame(encodeApdu(apdu));
     const outgoing = { apdu, frame, done, sends: 0, timer: undefined };
@@ -71,7 +69,7 @@ export class SerialLink extends ApduLink {
     outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#notAcknowledged());
   }
 
-  /** Repeats the frame after NAK or T2, or gives up after the second repeat (docs/zvt.md 2.4). */
+  /** Repeats the frame after NAK or T2, at most twice (docs/zvt.md 2.4). */
   #notAcknowledged(): void {
     const outgoing = this.#outgoing;
     if (!outgoing) return;
@@ -126,7 +124,7 @@ export class SerialLink extends ApduLink {
   }
 
   #frame(bytes: Uint8Array): void {
-    // A frame is acknowledged before its content is read (docs/zvt.md 2.4).
+    // A frame is acknowledged before its content is decoded (docs/zvt.md 2.4).
     this.write(Uint8Array.of(ACK));
     if (this.#isRepeat(bytes)) {
       this.#answerAgain(bytes);
@@ -146,10 +144,9 @@ export class SerialLink extends ApduLink {
   }
 
   /**
-   * Returns whether a frame repeats the last frame (docs/zvt.md 2.4): the bytes are equal, and the
-   * terminal has not acknowledged our answer to the last frame. An equal answer is a repeat until
-   * we send a command. An equal print line is a new line, because our answer to the first line was
-   * acknowledged.
+   * Returns whether a frame repeats the last one (docs/zvt.md 2.4): its bytes are equal, and the
+   * terminal has not acknowledged our answer yet. An equal answer is a repeat until we send a
+   * command. An equal print line after our acknowledged answer is a new line.
    */
   #isRepeat(bytes: Uint8Array): boolean {
     if (this.#answered && sameBytes(this.#answered, bytes)) return true;

@@ -12,10 +12,10 @@ interface PrintedReceipt {
 
 /** The attribute of a print line that holds only line feeds. */
 const FEED = 0xff;
-/** Attribute bit of a receipt's last line, only together with another bit (docs/zvt.md 7.3). */
+/** The bit of a receipt's last line; it counts only with another bit (docs/zvt.md 7.3). */
 const LAST_LINE = 0x80;
 
-/** The most characters collected: more than any receipt has, so that memory stays bounded. */
+/** The most characters collected, far above any receipt, so that memory stays bounded. */
 const CHARACTERS_MAX = 200_000;
 
 /** Joins the print messages (06 D1, 06 D3) of one command into receipts (docs/zvt.md 7.3). */
@@ -31,8 +31,8 @@ export class PrintCollector {
   }
 
   /**
-   * The receipt for the customer as one text, lines separated by `|`; all receipts when no receipt
-   * is known to be the customer's. "" when nothing was printed.
+   * The customer's receipt, lines separated by `|`; every receipt when none is known to be the
+   * customer's; "" when nothing was printed.
    */
   get ticket(): string {
     const customer = this.#receipts.filter(isForCustomer);
@@ -47,7 +47,7 @@ export class PrintCollector {
     const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
     const attribute = parts.attribute ?? 0;
     if (attribute === FEED) {
-      // This line holds a count of line feeds instead of a text (docs/zvt.md 7.3).
+      // This line holds a number of line feeds instead of a text (docs/zvt.md 7.3).
       for (let feeds = Math.max(parts.lineFeeds ?? 1, 1); feeds > 0; feeds--) this.#add(receipt);
       return;
     }
@@ -56,7 +56,6 @@ export class PrintCollector {
     receipt.closed = last;
   }
 
-  /** Adds the lines of a print block; the attribute of a last line ends the receipt. */
   #block({ tags }: Message): void {
     const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
     const inside = findTags(tags, "printTexts").flatMap(({ children }) => children ?? []);
@@ -73,7 +72,7 @@ export class PrintCollector {
     lines.push(line);
   }
 
-  /** Returns the receipt being printed, or a new receipt after a last line or for another type. */
+  /** Returns the receipt that is being printed; begins one after a last line or for a new type. */
   #open(type: number | null): PrintedReceipt {
     const current = this.#receipts.at(-1);
     const isSame = type === null || current?.type === null || current?.type === type;
@@ -91,7 +90,6 @@ function isLast(attribute: number): boolean {
   return (attribute & LAST_LINE) !== 0 && attribute !== LAST_LINE && attribute !== FEED;
 }
 
-/** Returns whether a receipt is the customer's, by its type or, if it has none, by its text. */
 function isForCustomer({ type, lines }: PrintedReceipt): boolean {
   if (type !== null) return type === CUSTOMER_RECEIPT;
   return lines.some((line) => /kundenbeleg|customer (copy|receipt)|ticket client/i.test(line));

@@ -14,17 +14,17 @@ import type { AbortReason, TransactionReport } from "../../terminal.ts";
 
 interface ReportContext {
   readonly language: Language;
-  /** The wall clock in milliseconds, from which a date without a year gets its year. */
+  /** The time in ms since 1970, by which a date without a year gets its year. */
   readonly nowMs: number;
 }
 
-/** Returns the report of a 04 0F (docs/zvt.md 7.1); the driver's README.md lists receipt fields. */
+/** Returns the report of a result 04 0F (docs/zvt.md 7.1). */
 export function transactionReport(message: Message, context: ReportContext): TransactionReport {
   const { fields, parts, tags } = message;
   const code = fields.resultCode ?? parts.resultCode ?? null;
   const traceNumber = trace(message);
   const receipt = receiptOf(message, context, traceNumber);
-  // A host code A0 to AF in field A0 is a refusal, although field 27 is then 00 (docs/zvt.md 6.2).
+  // A host code A0 to AF is a refusal, although field 27 is then 00 (docs/zvt.md 6.2).
   const hostCode = fields.resultCodeAs ?? 0;
   const good = code === 0 && !(hostCode >= 0xa0 && hostCode <= 0xaf);
   const report = {
@@ -49,7 +49,7 @@ export function transactionReport(message: Message, context: ReportContext): Tra
   return { ...report, fallbackTicket: fallbackTicket(report) };
 }
 
-/** Returns the terminal's text for the customer, after the code's text if the sale was refused. */
+/** Returns the terminal's text for the customer; the text of a bad code comes before it. */
 function resultTextOf(
   said: string | undefined,
   code: number | null,
@@ -62,7 +62,7 @@ function resultTextOf(
   return said ? `${text}: ${said}` : text;
 }
 
-/** Returns the reason for a code; 6C is a time-out if its text is about time (docs/zvt.md 11.4). */
+/** Returns the reason for a code; 6C is a time-out if its text says so (docs/zvt.md 11.4). */
 export function abortReason(code: number, text: string | undefined): AbortReason {
   const { reason } = resultCode(code);
   const timedOut = /zeit(über|limit)|time.?out|délai|temps/i.test(text ?? "");
@@ -94,7 +94,7 @@ function tagOrInApplication(
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
-/** Currencies that were found earlier, because findCurrency searches the whole list each time. */
+/** Currencies found before: findCurrency searches the whole list each time. */
 const currencies = new Map<string, CurrencyCodeRecord>();
 
 function currencyByNumber(numeric: string): CurrencyCodeRecord | undefined {
@@ -158,7 +158,7 @@ function texts({ tags }: Message, name: TagName): string {
     .join("|");
 }
 
-/** Returns the digits of an amount; "" for an amount of too many digits, which must not be cut. */
+/** Returns an amount with leading zeros; "" if it has too many digits, as none may be cut. */
 function paddedAmount(amountMinor: number | undefined): string {
   const digits = String(amountMinor ?? "").padStart(RECEIPT_AMOUNT_DIGITS, "0");
   return amountMinor === undefined || digits.length > RECEIPT_AMOUNT_DIGITS ? "" : digits;
@@ -179,8 +179,8 @@ function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
 }
 
 /**
- * Returns the terminal's local time minus ours, milliseconds, from tags 1F0E (YYYYMMDD) and 1F0F
- * (HHMMSS); null when one of them is missing or malformed.
+ * Returns the terminal's clock minus ours in ms, from tags 1F0E (YYYYMMDD) and 1F0F (HHMMSS); null
+ * when a tag is missing or malformed.
  */
 export function clockOffsetMs(
   date: string | undefined,

@@ -1,8 +1,8 @@
 /**
- * Message sequence ids, tag 1F73 (docs/zvt.md 9.4). A registration asks for ids; they are agreed
- * when its completion has the tag too, and end with the next registration, Log-Off or connection.
- * Both sides share one count: a new message has the next number, an answer has the number of the
- * message that it answers, a repeat the number of the first copy.
+ * Message ids, tag 1F73 (docs/zvt.md 9.4). A registration asks for ids; they are agreed when its
+ * completion has the tag too, and end with the next registration, Log-Off or connection. Both sides
+ * share one count: a new message gets the next number, an answer and a repeat the number of the
+ * message that they answer or repeat.
  */
 import {
   type Apdu,
@@ -14,7 +14,7 @@ import {
 } from "../../../../zvt/index.ts";
 
 const ID_MAX = 999_999;
-/** How many of our ids are stored: enough for the messages within T3, in which answers may come. */
+/** How many of our ids are kept: more than the messages to which an answer can still come. */
 const OWN_IDS_KEPT = 32;
 const REGISTRATION = 0x0600;
 const LOG_OFF = 0x0602;
@@ -29,12 +29,10 @@ interface Numbered {
 export class MessageIds {
   #asked = false;
   #agreed = false;
-  /** The highest message number that the terminal or the register has used. */
   #last = 0;
-  /** Ids of our own messages, the newest last. */
   #own: string[] = [];
   #heard: Numbered | undefined;
-  /** Whether two different messages had the same id, so that ids cannot show repeats. */
+  /** Whether different messages had the same id, so that ids show no repeats. */
   #useless = false;
 
   /** Returns the id in a message; null when the message has none, or no ids are agreed. */
@@ -50,7 +48,7 @@ export class MessageIds {
       this.#asked = tagValue(decodeMessage(apdu).tags, "messageSequence") !== undefined;
     }
     if (!this.#agreed) return apdu;
-    // No message after a new command is a repeat, even where a terminal counts from 1 again.
+    // After a new command no message is a repeat, even if the terminal counts from 1 again.
     if (apdu.control !== ABORT) this.#heard = undefined;
     this.#last = this.#last >= ID_MAX ? 1 : this.#last + 1;
     const id = String(this.#last).padStart(6, "0");
@@ -59,7 +57,7 @@ export class MessageIds {
     return withTag(apdu, tag("messageSequence", id));
   }
 
-  /** Returns an answer with the id of the message that it answers. */
+  /** Returns an answer with the id of the message that is answered. */
   answering(apdu: Apdu, id: string | null): Apdu {
     if (!this.#agreed || id === null) return apdu;
     const answer = withTag(apdu, tag("messageSequence", id));
@@ -67,15 +65,15 @@ export class MessageIds {
     return answer;
   }
 
-  /** Learns from the completion of a registration whether ids are used from now on. */
+  /** Learns from the completion of a registration whether ids are agreed. */
   registered({ tags }: Message): void {
     this.#agreed = this.#asked && tagValue(tags, "messageSequence") !== undefined;
     this.#asked = false;
   }
 
   /**
-   * Returns whether an answer belongs to a message of ours before the newest one. An id that we
-   * never used does not count as late, because some terminals count differently.
+   * Returns whether an answer belongs to a message of ours before the last one. An id that we never
+   * used is not late, because some terminals count differently.
    */
   isLate(id: string): boolean {
     return this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);
@@ -87,7 +85,6 @@ export class MessageIds {
     return heard && heard.id === id && heard.bytes === bytes ? heard : null;
   }
 
-  /** Takes note of a new message of the terminal. */
   heard(id: string, bytes: string): void {
     if (this.#heard?.id === id && this.#heard.bytes !== bytes) this.#useless = true;
     this.#heard = { id, bytes, answer: null };

@@ -1,6 +1,6 @@
 /**
- * How the session machine answers the messages of the terminal (docs/zvt.md 5.2, 7.4), and how an
- * approval (04 0F) waits for the decision about the goods (docs/zvt.md 8.1). Pure.
+ * How the session machine answers the terminal's messages (docs/zvt.md 5.2, 7.4), and how an
+ * approval (04 0F) waits for the decision about the goods (docs/zvt.md 8.1). Without side effects.
  */
 import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
@@ -37,7 +37,7 @@ export function stay(state: SessionState, ...outputs: readonly SessionOutput[]):
 
 const unknownCommand = refusal(0x83);
 
-/** Ends the link: a late answer to an abort (06 B0) could pass for another command's answer. */
+/** Ends the link, because a late answer to an abort (06 B0) could pass for another answer. */
 export const outOfSync: SessionOutput = {
   output: "out-of-sync",
   problem: "the terminal never answered an abort",
@@ -64,9 +64,9 @@ export function servedMessage(before: Served, input: MessageInput): Step {
 }
 
 /**
- * Messages that a terminal sends only after our 80 00 to its 04 0F has arrived
- * (docs/rules/02-proof.md). A terminal that missed our 80 00 reverses the sale (docs/zvt.md 9.1),
- * and sends 04 FF, another 04 0F and 06 1E.
+ * Messages that a terminal sends only once our 80 00 to its 04 0F has arrived
+ * (docs/rules/02-proof.md). A terminal that missed our 80 00 reverses the sale, and sends 04 FF,
+ * another 04 0F or 06 1E (docs/zvt.md 9.1).
  */
 const provesAcknowledgement: readonly string[] = [
   "completion",
@@ -75,7 +75,7 @@ const provesAcknowledgement: readonly string[] = [
   "print-text-block",
 ];
 
-/** Returns T4, which the time-out byte of 04 FF sets unless it is zero (docs/zvt.md 5.1, 7.2). */
+/** Returns the limit T4: a time-out byte of 04 FF sets it, unless zero (docs/zvt.md 5.1, 7.2). */
 function newT4(state: Served, { name, parts }: Message): number {
   const minutes = name === "intermediate-status" ? (parts.timeoutMinutes ?? 0) : 0;
   return minutes > 0 ? minutes * 60_000 : state.t4Ms;
@@ -83,7 +83,7 @@ function newT4(state: Served, { name, parts }: Message): number {
 
 function reply(state: Served, { message: arrived, problem, bytes }: MessageInput): Step {
   if (arrived.name === "status-information" && isSettlement(arrived) && !state.command.judged) {
-    // The totals of an end of day that the terminal runs by itself (docs/zvt.md 6.5) are no sale.
+    // Totals of an automatic end of day (docs/zvt.md 6.5) are no sale.
     return taken(state, arrived);
   }
   const isStatus = arrived.name === "status-information";
@@ -94,7 +94,7 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     if (problem !== null) return unreadableReport(state, bytes);
     if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived, bytes);
     if (state.command.judged) {
-      // This report replaces an earlier report, even if this report is then refused.
+      // This report replaces an earlier one, even if this report is refused.
       return stay({ ...state, accepted: null }, { output: "judge", message: arrived, bytes });
     }
     if (state.command.name !== "repeat-receipt" && isSale(arrived)) {
@@ -104,15 +104,14 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
   return taken(state, arrived);
 }
 
-/** Answers a message whose ACK commits no sale, before the listener gets the message. */
+/** Acknowledges a message whose ACK commits no sale, and passes it on. */
 function taken(state: Served, message: Message): Step {
   return stay(state, answer(accept), { output: "deliver", message });
 }
 
 /**
- * Answers a report that cannot be read. The report is refused where its ACK would commit a sale
- * (docs/zvt.md 9.1), not if it has totals or repeats a receipt. A sale that waits for its goods
- * goes on waiting.
+ * Refuses an unreadable report if its ACK would commit a sale (docs/zvt.md 9.1); acknowledges
+ * unreadable totals and repeated receipts. A sale that waits for its goods goes on waiting.
  */
 function unreadableReport(state: Served, bytes: string): Step {
   if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
@@ -126,7 +125,7 @@ export function verdict(
 ): Step {
   if (given === "refuse") return stay(state, answer(processingError));
   if (state.at !== "served") return stay(state, answer(accept));
-  // A sale that awaits the decision about the goods may be committed only by that decision.
+  // A sale that awaits the decision about its goods is committed only by that decision.
   const undecided = state.goods?.decision === null && isApproval(report);
   if (given === "hold" || undecided) return hold(state, report, bytes);
   // After a report that is no approval, the terminal no longer waits for the goods.
@@ -154,7 +153,7 @@ function prefixed(outputs: readonly SessionOutput[], then: Step): Step {
   return { state: then.state, outputs: [...outputs, ...then.outputs] };
 }
 
-/** Answers a message that comes late or without a command, while the terminal is not master. */
+/** Answers a message that comes while no command of ours is carried out. */
 export function unsolicited(
   state: SessionState,
   { message: arrived, problem }: MessageInput,
@@ -176,30 +175,30 @@ export function unsolicited(
   }
 }
 
-/** Refuses a report that has no payment; the terminal reverses it (docs/rules/04-approval.md). */
+/** Refuses a report outside of a payment; the terminal reverses it (docs/rules/04-approval.md). */
 function unmatchedReport(state: SessionState, message: Message): Step {
   const outputs = unjudged(state);
   return stay(state, answer(processingError), { output: "unmatched", message }, ...outputs);
 }
 
-/** Refuses a valid frame that holds no whole message, maybe a damaged 04 0F (docs/zvt.md 2.4). */
+/** Refuses a frame without a whole message: it may be a damaged 04 0F (docs/zvt.md 2.4). */
 export function malformed(state: SessionState): Step {
   const text = "a frame without a whole message in it";
   return stay(state, note(text), answer(unknownCommand), ...unjudged(state));
 }
 
-/** Reports that a result of a financial command was refused unread (docs/rules/04-approval.md). */
+/** Reports that a result of a payment was refused unread (docs/rules/04-approval.md). */
 function unjudged(state: SessionState): readonly SessionOutput[] {
   const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
   return judged ? [{ output: "unjudged" }] : [];
 }
 
-/** Returns whether a 04 0F is about an end of day: no other 04 0F has totals (docs/zvt.md 7.1). */
+/** Returns whether a 04 0F has totals, as only an end of day has (docs/zvt.md 7.1). */
 function isSettlement({ fields }: Message): boolean {
   return fields.totals !== undefined;
 }
 
-/** Returns whether a result names a receipt or a card; totals never do (docs/zvt.md 6.4). */
+/** Returns whether a result names a receipt or a card, as totals never do (docs/zvt.md 6.4). */
 function isSale({ fields }: Message): boolean {
   return fields.receiptNumber !== undefined || fields.pan !== undefined;
 }
@@ -210,8 +209,8 @@ function unexpected(state: SessionState, { control, name }: Message, reply: Apdu
 }
 
 /**
- * The answer 84 9C, on which the terminal repeats its 04 0F. In a two-phase sale each 04 0F stays
- * unanswered for a part of the goods decision window (see commands.ts), then gets this answer.
+ * The answer 84 9C, after which the terminal repeats its 04 0F. In a two-phase sale, each 04 0F is
+ * left unanswered for a part of the window for goods, and then gets 84 9C (see commands.ts).
  */
 const askAgain = refusal(0x9c);
 
@@ -220,7 +219,7 @@ function decisionAnswer(decision: GoodsDecision): Apdu {
     case "issued":
       return accept;
     case "not-issued":
-      // Any 84 xx except 84 9C and 84 9D refuses the sale; clients usually send 84 66.
+      // Any 84 xx but 84 9C and 84 9D refuses the sale; 84 66 is usual.
       return processingError;
     case "partly-issued":
       return encodeMessage("negative-acknowledgement", {
@@ -232,7 +231,7 @@ function decisionAnswer(decision: GoodsDecision): Apdu {
 
 const compared = ["resultCode", "amount", "currency", "receiptNumber", "trace"] as const;
 
-/** Returns whether a 04 0F repeats the report that waits for its goods; its id 1F73 may differ. */
+/** Returns whether a 04 0F repeats the report that waits for its goods (docs/zvt.md 8.3). */
 function isSameSale(held: HeldGoods, { fields }: Message): boolean {
   return compared.every((name) => held.report.fields[name] === fields[name]);
 }
@@ -241,7 +240,7 @@ function isApproval({ fields, parts }: Message): boolean {
   return (fields.resultCode ?? parts.resultCode) === 0;
 }
 
-/** Leaves a report unanswered for a part of the goods decision window (docs/zvt.md 8.2). */
+/** Leaves a report unanswered for a part of the window for goods (docs/zvt.md 8.2). */
 function hold(state: Served, report: Message, bytes: string): Step {
   const { goods } = state.command;
   if (!goods) {
@@ -252,7 +251,7 @@ function hold(state: Served, report: Message, bytes: string): Step {
     state: { ...state, goods: { report, bytes, open: true, asked, decision: null } },
     outputs: [
       { output: "start-timer", timer: "goods", ms: goods.holdMs },
-      // T4 begins after the goods decision window, in which the terminal only waits for us.
+      // T4 begins after the window for goods, in which the terminal only waits for us.
       { output: "start-timer", timer: "t4", ms: goods.windowMs + state.t4Ms },
     ],
   };
@@ -264,7 +263,7 @@ function askedAgain(state: Served, report: Message, bytes: string): Step {
   return answerDecision(state, { ...goods, report, bytes }, goods.decision);
 }
 
-/** Sends the decision about the goods at once if a 04 0F is unanswered, else at its next repeat. */
+/** Sends the decision about the goods, as the answer to the 04 0F that waits or comes next. */
 export function decided(state: SessionState, decision: GoodsDecision): Step {
   if (state.at !== "served" || !state.goods || state.goods.decision) return stay(state);
   if (state.goods.open) return answerDecision(state, state.goods, decision);
@@ -283,7 +282,7 @@ function answerDecision(state: Served, goods: HeldGoods, decision: GoodsDecision
   };
 }
 
-/** Makes the terminal repeat its 04 0F; after the last repeat the terminal itself ends the sale. */
+/** Makes the terminal repeat its 04 0F, but after the last repeat the terminal ends the sale. */
 export function holdOver(state: SessionState): Step {
   if (state.at !== "served" || !state.goods?.open) return stay(state);
   if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return stay(state);

@@ -46,7 +46,6 @@ export function step(state: SessionState, input: SessionInput, context: SessionC
   return { state: next.state, outputs };
 }
 
-/** Returns the id (tag 1F73) of the message that is answered now. */
 function answeredId(state: SessionState, input: SessionInput): string | undefined {
   if (input.input === "message" || input.input === "verdict") {
     return tagValue(input.message.tags, "messageSequence");
@@ -100,7 +99,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
       return lost(state, outcome.problem);
     case "delivered":
     case "collided": {
-      // T3, the limit for the terminal's answer, starts when the command has been sent.
+      // T3, the limit for the answer, begins when the command has been sent.
       const waiting = { output: "start-timer", timer: "t3", ms: timers.t3Ms } as const;
       return stay({ ...state, copies: outcome.copies }, waiting);
     }
@@ -109,7 +108,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
-    // The terminal may have received our answer although its ACK is missing (docs/zvt.md 2.4).
+    // The terminal may have our answer although its ACK is missing (docs/zvt.md 2.4).
     if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
   }
   return trySendAbort(state, context);
@@ -127,12 +126,12 @@ function message(state: SessionState, input: MessageInput, context: SessionConte
   return { state: next.state, outputs: [...noted, ...next.outputs] };
 }
 
-/** Handles an answer: 80 00 and 84 00 accept, any other 84 xx refuses (docs/zvt.md 4.1). */
+/** Handles an answer: 80 00 and 84 00 accept, every other 84 xx refuses (docs/zvt.md 4.1). */
 function answerArrived(state: SessionState, reply: Message, context: SessionContext): Step {
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {
     if (!good && state.command.judged && state.copies > 1) {
-      // The terminal may refuse a repeat and carry out the first copy (docs/rules/03-repeats.md).
+      // The terminal may carry out the first copy and refuse the repeat (docs/rules/03-repeats.md).
       return lost(state, "the terminal refused a command that had left more than once");
     }
     if (!good) return ended(state, { end: "refused", message: reply });
@@ -201,11 +200,11 @@ function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: Excha
   return { state: { at: "idle" }, outputs };
 }
 
-/** Abort 06 B0 (docs/zvt.md 6.6). An answer only says that the terminal has received the abort. */
+/** Abort 06 B0. Its answer never says how the payment ended (docs/zvt.md 6.6). */
 const abort = encodeMessage("abort");
 
 const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
-/** The most times an abort is sent when terminal messages collide with it (docs/zvt.md 2.5). */
+/** How often an abort is sent at most if terminal messages collide with it (docs/zvt.md 2.5). */
 const ABORT_ATTEMPTS_MAX = 3;
 
 function wantAbort(state: SessionState, context: SessionContext): Step {
@@ -217,7 +216,7 @@ function wantAbort(state: SessionState, context: SessionContext): Step {
   return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0, unanswered } }, context);
 }
 
-/** Sends a requested abort if the terminal is master and none of our messages is on the link. */
+/** Sends a requested abort once the terminal is master and the link is free. */
 function trySendAbort(state: SessionState, { linkFree }: SessionContext): Step {
   if (state.at !== "served" || state.abort.state !== "wanted" || !linkFree) return stay(state);
   const attempts = state.abort.attempts + 1;

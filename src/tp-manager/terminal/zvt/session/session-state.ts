@@ -12,33 +12,31 @@ export type SessionState =
       readonly at: "requested";
       readonly command: Command;
       readonly abort: Abort;
-      /** The number of copies of the command that were sent (docs/zvt.md 2.4). */
+      /** How many copies of the command were sent (docs/zvt.md 2.4). */
       readonly copies: number;
     }
   | Served
-  /** The command ended; the answer to our abort is still due and must reach no other command. */
+  /** The command ended, but the answer to our abort is due: it must reach no other command. */
   | { readonly at: "draining" };
 
-/** The terminal carries out a command: it sends messages, and we answer (docs/zvt.md 1.1). */
+/** The terminal carries out a command, and we answer its messages (docs/zvt.md 1.1). */
 export interface Served {
   readonly at: "served";
   readonly command: Command;
   readonly t4Ms: number;
   readonly abort: Abort;
-  /** Bytes of an accepted 04 0F, until our acknowledgement has provably arrived. */
+  /** The bytes of an accepted 04 0F until its ACK has provably arrived; then null. */
   readonly accepted: string | null;
-  /** The approval that waits, or has waited, for the decision about the goods; null if none has. */
+  /** The approval that waits or has waited for the decision about the goods; null: none has. */
   readonly goods: HeldGoods | null;
 }
 
-/** An approval (04 0F) that waits for the decision about the goods. */
 export interface HeldGoods {
-  /** The newest 04 0F and its bytes in hexadecimal. */
   readonly report: Message;
   readonly bytes: string;
   /** Whether the terminal waits for our answer now. */
   readonly open: boolean;
-  /** How many times we made the terminal repeat its 04 0F while the goods were awaited. */
+  /** How often the terminal was made to repeat its 04 0F while it waited for the goods. */
   readonly asked: number;
   readonly decision: GoodsDecision | null;
 }
@@ -46,21 +44,20 @@ export interface HeldGoods {
 export interface Abort {
   readonly state: "none" | "wanted" | "sent" | "answered";
   readonly attempts: number;
-  /** Whether an abort is unanswered: a late answer could pass for the answer to another command. */
+  /** Whether an abort got no answer: a late one could pass for the answer to another command. */
   readonly unanswered: boolean;
 }
 
 export type SessionInput =
   | { readonly input: "command"; readonly command: Command }
   | { readonly input: "abort" }
-  /** Reports whether a message of ours was delivered. */
   | { readonly input: "sent"; readonly what: Sending; readonly outcome: SendOutcome }
   | {
       readonly input: "message";
       readonly message: Message;
-      /** The message's bytes in hexadecimal, by which a repeat is recognised. */
+      /** The bytes in hexadecimal, by which a repeat is recognised. */
       readonly bytes: string;
-      /** Why the message could not be read beyond its control field; null when it could. */
+      /** Why only the control field could be read; null: the whole message could. */
       readonly problem: string | null;
     }
   | { readonly input: "malformed" }
@@ -87,27 +84,27 @@ export type SessionOutput =
       readonly output: "send";
       readonly what: Sending;
       readonly apdu: Apdu;
-      /** In an answer: the id of the message that is answered (docs/zvt.md 9.4). */
+      /** The id of the message that this answer belongs to (docs/zvt.md 9.4). */
       readonly answers?: string;
     }
   | { readonly output: "start-timer"; readonly timer: SessionTimer; readonly ms: number }
   | { readonly output: "stop-timer"; readonly timer: SessionTimer }
-  /** Passes on a message of the running command that needs no decision. */
+  /** Passes on a message of the running command that needs no verdict. */
   | { readonly output: "deliver"; readonly message: Message }
-  /** Asks for the verdict about a 04 0F; the next input is that verdict. */
+  /** Asks how to answer a 04 0F; the next input is the verdict. */
   | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
-  /** A 04 0F, or a message that may have been a 04 0F, was refused without a verdict. */
+  /** A message that was or may have been a 04 0F was refused without a verdict. */
   | { readonly output: "unjudged" }
   | { readonly output: "acknowledged" }
   | { readonly output: "end"; readonly end: ExchangeEnd }
   | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
   /** A 04 0F came while no sale ran, and has been refused. */
   | { readonly output: "unmatched"; readonly message: Message }
-  /** A late answer could be taken for another command's, so the link must not be used again. */
+  /** A late answer could pass for another command's: the link must not be used again. */
   | { readonly output: "out-of-sync"; readonly problem: string }
   | { readonly output: "note"; readonly text: string };
 
-/** How a command ended; PaymentEnd in terminal.ts says what an outcome means for the money. */
+/** How a command ended on the wire; `PaymentEnd` says what that means for a payment. */
 export type ExchangeEnd =
   | { readonly end: "not-sent"; readonly problem: string }
   | { readonly end: "refused"; readonly message: Message }

@@ -40,9 +40,8 @@ import type {
   Verdict,
 } from "./session-state.ts";
 
-/** Receives the events of a running command. */
 export interface ExchangeListener {
-  /** Called just before the command is sent. After a result of false the command is not sent. */
+  /** Called just before the command is sent; after false it is not sent. */
   begins?(): boolean;
   message?(message: Message): void;
   /** Stores a report of a financial command, and returns how the report is to be answered. */
@@ -53,10 +52,10 @@ export interface ExchangeListener {
 }
 
 interface SessionListener {
-  /** Called when a 04 0F that belongs to no running sale has been refused on the wire. */
+  /** Called when a 04 0F outside of a sale has been refused on the wire. */
   unmatched(message: Message): void;
   note(text: string): void;
-  /** Called when a late answer could be taken for another command's: the session must be closed. */
+  /** Called when a late answer could pass for another command's: the session must be closed. */
   outOfSync(problem: string): void;
   /** Called last, once, when the link has ended; `problem` is null after {@link Session.close}. */
   down(problem: string | null): void;
@@ -71,7 +70,7 @@ interface SessionOptions extends LinkOptions {
 }
 
 const REGISTRATION = 0x0600;
-/** The most answers that wait for the link: only a terminal that never sends ACK causes more. */
+/** The most answers that wait for the link; only a terminal that never sends ACK causes more. */
 const ANSWERS_WAITING_MAX = 4;
 
 interface Exchange {
@@ -79,11 +78,10 @@ interface Exchange {
   readonly end: PromiseWithResolvers<ExchangeEnd>;
 }
 
-/** Runs the session machine over one link: performs its outputs, and passes it all events. */
+/** Connects the session machine with a link: performs its outputs, and feeds it all events. */
 export class Session implements LinkListener {
-  /** When the terminal sent its last message. */
   heardAtMs: number;
-  /** The terminal's own limit for the command that runs or ran last (T4, docs/zvt.md 5.1). */
+  /** The limit T4 of the last command; the terminal can change it (docs/zvt.md 5.1). */
   t4Ms: number;
   readonly #options: SessionOptions;
   readonly #listener: SessionListener;
@@ -92,9 +90,7 @@ export class Session implements LinkListener {
   #state: SessionState = initialState;
   readonly #inputs: SessionInput[] = [];
   #stepping = false;
-  /** The kind of message that the link is busy sending. */
   #sending: Sending | null = null;
-  /** Our answers that wait until the terminal has acknowledged our previous answer. */
   readonly #answers: Apdu[] = [];
   readonly #timers = new Map<SessionTimer, Timer>();
   #exchange: Exchange | undefined;
@@ -116,7 +112,6 @@ export class Session implements LinkListener {
     return this;
   }
 
-  /** Whether no command runs and none of our messages is being sent. */
   get isFree(): boolean {
     return this.#state.at === "idle" && this.#sending === null;
   }
@@ -126,7 +121,7 @@ export class Session implements LinkListener {
     return new Promise((resolve) => this.#waitingForFree.add(resolve));
   }
 
-  /** Runs one command to its end. The session must be free. Never rejects. */
+  /** Runs one command to its end, only on a free session. Never rejects. */
   run(command: Command, listener: ExchangeListener = {}): Promise<ExchangeEnd> {
     invariant(this.isFree && !this.#exchange, "a command starts only on a free session");
     if (listener.begins?.() === false) {
@@ -150,7 +145,7 @@ export class Session implements LinkListener {
     return this.#state.at === "served" && this.#state.goods?.decision === null;
   }
 
-  /** Sends the decision about the goods (docs/zvt.md 8.1), now or when the report is repeated. */
+  /** Sends the decision about the goods (docs/zvt.md 8.1), at the latest with the next report. */
   decideGoods(decision: GoodsDecision): void {
     this.#feed({ input: "goods", decision });
   }
@@ -171,7 +166,7 @@ export class Session implements LinkListener {
     if (registers) this.#ids.registered(message);
   }
 
-  /** Returns whether a message is a repeat or a late answer by its id (docs/zvt.md 9.4). */
+  /** Returns whether a message is a repeat or a late answer, by its id (docs/zvt.md 9.4). */
   #heardBefore(apdu: Apdu, message: Message, bytes: string): boolean {
     const id = this.#ids.of(message);
     if (id === null) return false;
@@ -285,7 +280,7 @@ export class Session implements LinkListener {
 
   #transmit(what: Sending, apdu: Apdu): void {
     if (what === "answer" && this.#sending === "answer") {
-      // The answer waits until the terminal has acknowledged our previous answer (docs/zvt.md 2.4).
+      // An answer waits until the previous one is acknowledged (docs/zvt.md 2.4).
       if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
       return;
     }
@@ -295,7 +290,7 @@ export class Session implements LinkListener {
   }
 
   #sent(what: Sending, outcome: SendOutcome): void {
-    // After a collision the link is busy with our answer, which was sent instead of the command.
+    // After a collision the link sends our answer, which went out instead of the command.
     if (outcome.outcome !== "collided") this.#sending = null;
     const next = this.#sending === null ? this.#answers.shift() : undefined;
     if (next) this.#transmit("answer", next);
@@ -309,7 +304,7 @@ export class Session implements LinkListener {
     } catch (error) {
       this.#options.log.error({ err: error }, "a report was refused, as it could not be stored");
     }
-    // The verdict goes into the machine before all inputs that arrived meanwhile.
+    // The verdict is the next input, before all that arrived meanwhile.
     this.#inputs.unshift({ input: "verdict", verdict, message, bytes });
   }
 
@@ -324,7 +319,9 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /** Logs a frame without card data (docs/design.md 6.2). Builds the text only if it is logged. */
+  /**
+   * Logs a frame without card data (docs/design.md 6.2). Its text is built only if it is logged.
+   */
   #logFrame(direction: string, apdu: Apdu): void {
     const context = this.#answering();
     const toJSON = () => ({ message: messageTitle(apdu, context), hex: safeHex(apdu, context) });
@@ -332,7 +329,7 @@ export class Session implements LinkListener {
   }
 }
 
-/** Reads any message of a terminal; `problem`: why only its control field was readable, or null. */
+/** Reads a message; `problem`: why only its control field could be read, else null. */
 function readMessage(
   apdu: Apdu,
   options: DecodeOptions,
