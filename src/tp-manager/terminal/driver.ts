@@ -5,23 +5,21 @@ import type { Clock } from "../../shared/time.ts";
 import texts from "./settings-en.json" with { type: "json" };
 import type { Terminal } from "./terminal.ts";
 
-/** Adds help and example to the settings of a driver. */
+/** Adds the help text and an example to each setting of a driver. */
 export const withTexts = textsFrom(texts);
 
 /** Settings that mean the same to every driver that has them. */
 export const commonFields = withTexts({
-  /** How many ms nothing is sent before a probe for a lost payment, and between two probes. */
+  /** The silence in ms before a probe for a lost payment, and between two probes. */
   RECOVERY_SILENCE_MS: marked(integer(0, 120_000).default(10_000), { floor: 10_000 }),
 });
 
 /** What the registry knows of a driver: its protocol, its settings, and how to create it. */
 export interface Driver {
-  /** The value of TERMINAL_PROTOCOL. */
   readonly protocol: string;
-  /** The driver's settings. A setting that several drivers have means the same in each of them. */
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
-   * The time after which a terminal without our answer to its report has reversed the sale; ms. A
+   * The time in ms after which a terminal that got no answer to its report has reversed the sale. A
    * probe proves something only after this much silence (docs/rules/02-proof.md).
    */
   recoverySilenceMs(config: Config): number;

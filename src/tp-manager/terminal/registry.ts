@@ -23,7 +23,7 @@ const [{ protocol: first }, ...others] = drivers;
 const choice = withTexts({
   TERMINAL_PROTOCOL: oneOf([first, ...others.map(({ protocol }) => protocol)]).default(first),
 });
-/** TEST_TIMERS allows shorter times than a real terminal needs: for simulators only. */
+/** Allows shorter times than a real terminal needs: for simulators only. */
 const testTimers = withTexts({ TEST_TIMERS: yesNo.default(false) });
 
 const fields: ConfigFields = Object.assign(
@@ -42,7 +42,7 @@ export const protocolPart: ConfigPart = {
   ],
 };
 
-/** Returns a fault for each time setting below its floor, the least that a real terminal needs. */
+/** Returns a fault for each time setting that is shorter than a real terminal needs. */
 function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly ValueFault[] {
   return Object.entries({ ...sharedFields, ...fields }).flatMap(([name, schema]) => {
     const { floor } = metaOf(schema);
@@ -52,7 +52,7 @@ function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly V
   });
 }
 
-/** The driver for TERMINAL_PROTOCOL of a configuration that was read with {@link protocolPart}. */
+/** Returns the driver that the setting TERMINAL_PROTOCOL names. */
 export function driverFor(config: Config): Driver {
   const { TERMINAL_PROTOCOL } = valuesOf(choice, config);
   const driver = drivers.find(({ protocol }) => protocol === TERMINAL_PROTOCOL);

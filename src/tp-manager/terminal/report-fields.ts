@@ -1,7 +1,7 @@
 import { formatMajor } from "../../shared/money.ts";
 import type { TransactionReport } from "./terminal.ts";
 
-/** Makes a ticket from a report's fields that are not empty, for terminals that print no ticket. */
+/** Makes a ticket from the fields of a report, for a terminal that printed no ticket. */
 export function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">): string {
   const { receipt } = report;
   const { localDate, localTime } = receipt;
@@ -25,7 +25,6 @@ function labelled(label: string, value: string | null): string {
   return value ? `${label}: ${value.replaceAll("|", " ")}` : "";
 }
 
-/** Puts a separator between the pairs of a date or time of six digits; keeps any other text. */
 function inPairs(text: string, mark: string): string {
   if (text.length !== 6) return text;
   return [text.slice(0, 2), text.slice(2, 4), text.slice(4)].join(mark);

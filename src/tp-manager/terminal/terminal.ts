@@ -29,8 +29,8 @@ export interface HeldTerminal {
   cancel?(): Promise<CancelAnswer>;
 
   /**
-   * Answers the report that "hold" left unanswered in a two-phase sale (docs/design.md 5.12;
-   * docs/zvt.md 8.1); {@link pay} then ends. Throws when no report is unanswered.
+   * Sends the decision about the goods of a two-phase sale, as the answer to the report that waits
+   * for it (docs/design.md 5.12; docs/zvt.md 8.1). Throws when no report waits.
    */
   decideGoods?(decision: GoodsDecision): void;
   /** Reverses a stored sale by receipt number and amount. The command is sent once. */
@@ -81,23 +81,21 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    * the result on the wire (docs/rules/25-one-way.md).
    */
   takeLateResults?(take: (result: OneWayResult) => boolean): void;
-  /** Called when a payment's outcome is on disk; late results that waited for it are stored now. */
+  /** Called when a payment's outcome is on disk: late results that waited for it can be stored. */
   endWritten?(): void;
 }
 
 /** Whether the goods of an approved two-phase sale came out. */
 export type GoodsDecision =
   | { readonly goods: "issued" }
-  /** Only goods worth `amountMinor` came out. */
   | { readonly goods: "partly-issued"; readonly amountMinor: number }
   | { readonly goods: "not-issued" };
 
-/** The sale to reverse, with the values that the terminal reported for the sale. */
+/** The sale to reverse, with the values that the terminal reported for it. */
 export interface ReversalOrder extends PaymentOrder {
   readonly receiptNumber: string;
 }
 
-/** How an end of day ended. */
 export type TelecollectionEnd =
   | {
       readonly end: "completed";
@@ -127,7 +125,6 @@ export interface ClosingTotals {
 }
 
 export interface TelecollectedApplication {
-  /** The card scheme. */
   readonly name: string;
   /** "0" means that the transactions of this card scheme were closed. */
   readonly status: string;
@@ -140,7 +137,7 @@ export interface TerminalCapabilities {
   readonly paymentLimitMs: number;
   /** Whether the terminal can be asked for its last transaction, to recover a lost payment. */
   readonly lastTransaction: boolean;
-  /** Present when the terminal does not reverse a sale whose good result we refuse on the wire. */
+  /** Present when the terminal does not reverse a sale although we refuse its good result. */
   readonly cannotRefuse?: true;
   /** Present when the terminal sends no identity, so that every member of its identity is empty. */
   readonly noIdentity?: true;
@@ -151,7 +148,7 @@ export interface TerminalCapabilities {
   readonly sharesLine?: true;
   /** Present when, with the present settings, no result carries an order's reference. */
   readonly namesNoPayment?: true;
-  /** Whether a sale is final only when its print, too, was acknowledged (docs/zvt.md 9.1). */
+  /** Whether a sale is final only once its print is acknowledged too (docs/zvt.md 9.1). */
   readonly printsCount?: boolean;
   /** Whether the terminal can wait for goods: vending mode (ZVT registration status, bit 10). */
   readonly vending: boolean;
@@ -166,9 +163,8 @@ export interface TerminalState {
   /** Why the link to the terminal is not up, for an operator; null when the link is up. */
   readonly linkProblem: string | null;
   readonly identity: TerminalIdentity;
-  /** The last status since the link came up; null until the terminal has answered an enquiry. */
+  /** The last status since the link came up; null: the terminal has not reported one yet. */
   readonly status: TerminalStatus | null;
-  /** Whether a command is running on the wire. */
   readonly busy: boolean;
   /** Maintenance that the terminal requests (such as an end of day); empty without a link. */
   readonly demands: readonly string[];
@@ -182,7 +178,6 @@ export interface TerminalIdentity {
   readonly version: string;
 }
 
-/** The identity of a terminal that sends none: every member is empty. */
 export const noIdentity: TerminalIdentity = {
   serialNumber: "",
   deviceId: "",
@@ -200,11 +195,10 @@ export interface TerminalStatus {
   readonly call: "0" | "1";
   /** Fault of a peripheral: 0 none, 1 card reader, 2 printer, 3 another. */
   readonly periph: "0" | "1" | "2" | "3";
-  /** The protocol's status codes and texts, for logs and support. */
   readonly detail: string;
 }
 
-/** The terminal's state, read before a payment (docs/rules/01-baseline.md). JSON-safe. */
+/** What the terminal showed before a payment (docs/rules/01-baseline.md). Stored as JSON. */
 export interface Baseline {
   readonly identity: TerminalIdentity;
   readonly last: LastTransaction;
@@ -216,15 +210,15 @@ export interface PaymentOrder {
   /** Ten characters that name this attempt; some terminals send them back with the result. */
   readonly reference?: string;
   readonly amountMinor: number;
-  /** The currency: ISO 4217 numeric, three digits. */
+  /** ISO 4217 numeric, three digits. */
   readonly currencyNumeric: string;
   readonly currencyAlpha: string;
   /** How many digits the currency has after the decimal point. */
   readonly exponent: number;
   /**
-   * Returns whether the caller knows all transactions of the terminal: no other attempt is
-   * unsettled, and {@link Terminal.prepare} read the transaction that the caller knows as the last.
-   * If the terminal has a later one, we missed that sale (docs/rules/13-receipt.md).
+   * Returns whether the caller knows every transaction of the terminal: no other attempt is
+   * unsettled, and {@link Terminal.prepare} read the last transaction that is known here. Otherwise
+   * a sale may have been missed (docs/rules/13-receipt.md).
    */
   readonly inSync?: () => boolean;
   /** Present in a two-phase sale: how many seconds the terminal waits for the goods. */
@@ -267,7 +261,7 @@ export type PaymentEnd =
   | { readonly end: "not-sent"; readonly code: string; readonly text: string }
   /** The payment was cancelled before a byte of the command was sent; the command is never sent. */
   | { readonly end: "withdrawn"; readonly text: string }
-  /** The terminal refused the command at once, and has shown that no payment runs. */
+  /** The terminal refused the command, and has shown that no payment runs. */
   | {
       readonly end: "refused";
       readonly code: string;
@@ -289,27 +283,24 @@ export type PaymentEnd =
   /** The outcome is unknown: the line or the protocol failed, or the time ran out. */
   | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
 
-/** Why a payment failed, or a reversal: the meaning of a bad result or abort for the customer. */
+/** Why a payment or a reversal failed, as the kiosk is answered. */
 export const abortReasons = [
   "declined",
   "cancelled",
   "customer-timeout",
   "terminal-fault",
-  /** The terminal does not take the currency that was asked for. */
   "wrong-currency",
-  /** A reversal was refused because the sale had been reversed before. */
   "already-reversed",
 ] as const;
 export type AbortReason = (typeof abortReasons)[number];
 
-/** Advice for a customer whose payment was declined. */
 export interface DeclineAdvice {
   /** The code of the bank's host; null when the terminal decided by itself. */
   readonly hostCode: string | null;
   readonly tryAgain: "same-card" | "other-card" | "no";
 }
 
-/** A terminal's result, card number masked. null: the terminal left the field out. JSON-safe. */
+/** A result with the card number masked; null: the terminal left the field out. Stored as JSON. */
 export interface TransactionReport {
   /** Whether the result code is good and no host code says otherwise (docs/zvt.md 6.2, 11.4). */
   readonly good: boolean;
@@ -317,7 +308,6 @@ export interface TransactionReport {
   readonly resultCode: string | null;
   readonly resultText: string;
   readonly reason: AbortReason | null;
-  /** Advice for the customer, on a result that is not good. */
   readonly advice?: DeclineAdvice;
   readonly amountMinor: number | null;
   readonly currencyNumeric: string | null;
@@ -332,11 +322,11 @@ export interface TransactionReport {
   readonly maskedPan: string | null;
   readonly authorisationNumber: string | null;
   readonly cardName: string | null;
-  /** The text that came in the field of the order's reference; null or absent: no text came. */
+  /** The text in the field where the reference was sent; null or absent: no text came. */
   readonly reference?: string | null;
   /** The names of request members other than amount and currency that came back changed. */
   readonly differs?: readonly string[];
-  /** The members of the result, or an earlier result, that show that it approves no payment. */
+  /** The members that contradict the request, and "earlier result" if an earlier result does. */
   readonly contradicts?: readonly string[];
   /** Present when the result carries the number of our cash register. */
   readonly isOurRegister?: true;
@@ -345,7 +335,6 @@ export interface TransactionReport {
   readonly fallbackTicket: string;
 }
 
-/** Returns a report whose fields are all unknown. */
 export function emptyReport(): TransactionReport {
   return {
     good: false,
@@ -384,10 +373,10 @@ export type LastTransaction =
   | {
       readonly kind: "transaction";
       readonly report: TransactionReport;
-      /** Other transactions that the terminal sent before `report` in its answer. */
+      /** Transactions that the terminal sent before `report` in the same answer. */
       readonly also?: readonly TransactionReport[];
     }
-  /** The terminal answered, but named no transaction (docs/zvt.md 9.2 step 5). */
+  /** The terminal answered without naming a transaction (docs/zvt.md 9.2 step 5). */
   | {
       readonly kind: "not-told";
       readonly why: string;
@@ -409,7 +398,7 @@ export type TerminalEvent =
   | { readonly type: "identity"; readonly identity: TerminalIdentity }
   /** The terminal requests maintenance, such as "end-of-day"; emitted once until that is done. */
   | { readonly type: "demand"; readonly demand: string }
-  /** The driver has tried to do requested maintenance; `problem`: why it failed, null when done. */
+  /** The driver has tried to do requested maintenance; `problem`: why it failed, null if done. */
   | { readonly type: "housekeeping"; readonly job: string; readonly problem: string | null }
   /** A report came while no payment ran, and was refused on the wire. The report names no order. */
   | { readonly type: "unmatched-report"; readonly report: TransactionReport }
@@ -423,7 +412,7 @@ export type UnavailableReason =
   | "out-of-order"
   | "closed";
 
-/** The terminal cannot be used now; no financial command has left. */
+/** Thrown when the terminal cannot be used now; no financial command was sent. */
 export class TerminalUnavailable extends Error {
   override readonly name = "TerminalUnavailable";
   readonly reason: UnavailableReason;

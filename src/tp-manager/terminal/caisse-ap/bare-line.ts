@@ -3,13 +3,12 @@ import { type Clock, sleep, type Timer } from "../../../shared/time.ts";
 import type { Dialogue, DialogueListener, Opened, Sent } from "../one-way/dialogue.ts";
 import type { ByteConnection, ByteTransport } from "../transport/byte-transport.ts";
 
-/** The silence after which a whole message counts as finished (docs/concert.md 4.7). */
+/** The silence that ends a whole message (docs/concert.md 4.7). */
 const SETTLE_MS = 300;
-/** The silence after which a message counts as finished though a tag of its result is missing. */
+/** The silence that ends a message although a tag of its result is still missing. */
 const SETTLE_LONG_MS = 2_000;
-/** How long an earlier result may arrive on a new connection before a request is sent on it. */
+/** How long a new connection is listened to for an earlier result before a request is sent. */
 const LISTEN_MS = 50;
-/** How long a connection without a request stays open. */
 const HOLD_MS = 5_000;
 const BUFFER_BYTES_MAX = 64 * 1_024;
 
@@ -41,7 +40,7 @@ export class BareLine implements Dialogue {
     this.#ending = ending;
   }
 
-  /** Always null: each action opens its own connection, so no lasting connection can break. */
+  /** Null: each action opens its own connection, so no lasting connection can break. */
   get problem(): null {
     return null;
   }
@@ -124,7 +123,7 @@ export class BareLine implements Dialogue {
     await this.#current?.close();
   }
 
-  /** Reports the bytes of a message that the end of a connection has cut. */
+  /** Reports the bytes of a message that was cut by the end of its connection. */
   #reportRest(rest: Uint8Array, isEarly: boolean): void {
     if (isRefusalWithoutReason(rest)) this.#listener?.malformed("a refusal without its reason");
     else if (rest.length > 0) this.#listener?.reply(rest, isEarly);
@@ -137,7 +136,7 @@ function namesPayment(tags: readonly Tagged[]): boolean {
   return action === undefined ? tagValue(tags, "CB") !== undefined : action !== "I";
 }
 
-/** Returns whether no further tag could change what a result means. */
+/** Returns whether no tag that could change the meaning of the result is still missing. */
 function isFinal(tags: readonly Tagged[]): boolean {
   const state = actionResult(tags);
   if (tagValue(tags, "CD") === "I") return true;
@@ -145,26 +144,25 @@ function isFinal(tags: readonly Tagged[]): boolean {
   return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
 }
 
-/** Returns whether a refusal lacks tag AF, the reason, which could show that money moved. */
+/** Returns whether a refusal lacks its reason (tag AF), which could show that money moved. */
 function isRefusalWithoutReason(bytes: Uint8Array): boolean {
   const { tags, fault } = readTagged(bytes);
   return !fault && actionResult(tags) === "not-performed" && tagValue(tags, "AF") === undefined;
 }
 
 interface ExchangeListener {
-  /** `isEarly`: the message began before our request was written and answers an earlier request. */
+  /** `isEarly`: the message began before our request was written, so it answers an earlier one. */
   message(bytes: Uint8Array, isEarly: boolean): void;
-  /** The connection has closed. `rest`: received bytes that form no whole message. */
+  /** Called when the connection has closed; `rest`: received bytes that form no whole message. */
   closed(rest: Uint8Array, text: string, isEarly: boolean): void;
 }
 
-/** Splits the bytes of one connection into messages. */
 class Exchange {
   readonly #clock: Clock;
   readonly #listener: ExchangeListener;
   #connection: ByteConnection | undefined;
   #buffer: Uint8Array = new Uint8Array(0);
-  /** Whether the first byte of the buffer came before our request was written. */
+  /** Whether the buffered message began before our request was written. */
   #isEarly = true;
   #settle: Timer | undefined;
   #hold: Timer | undefined;
@@ -192,7 +190,7 @@ class Exchange {
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#reportEarly();
-    // Nothing is sent before an approval that is arriving has been received whole and reported.
+    // No request is sent while an earlier approval arrives: it must first be received whole.
     if (!mayLeave() || this.#hasApproval) return false;
     try {
       this.#connection?.write(message);
@@ -209,7 +207,7 @@ class Exchange {
     await this.#connection?.close();
   }
 
-  /** Reports a whole message that came before our request, because it answers an earlier one. */
+  /** Reports a whole message that came before our request, so it answers an earlier one. */
   #reportEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
     const isWhole = this.#buffer.length > 0 && !fault && (isFinal(tags) || this.#hasApproval);

@@ -21,7 +21,7 @@ import type { PaymentOrder } from "../terminal.ts";
 
 export interface CaisseApOptions {
   readonly version: "0300" | "0320";
-  /** The protocol identifier that tag CJ carries: twelve digits. */
+  /** The identifier of our software (tag CJ): twelve digits. */
   readonly identifier: string;
   /** The number of the cash register: two characters. */
   readonly register: string;
@@ -45,7 +45,7 @@ export function caisseApMessages(options: CaisseApOptions): Messages {
   };
 }
 
-/** Returns an identification, which asks only if the terminal answers (docs/concert.md 4.3). */
+/** Returns an identification, which asks whether the terminal answers (docs/concert.md 4.3). */
 export function identification(options: CaisseApOptions): Uint8Array {
   return encodeTagged([...headOf(options), ["CD", IDENTIFICATION]]);
 }
@@ -58,7 +58,7 @@ function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
   ];
 }
 
-/** Returns a payment request; a tag BA of 1 would ask for no payment (docs/concert.md 4.4). */
+/** Returns a payment request, without tag BA: BA 1 asks for no payment (docs/concert.md 4.4). */
 function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
   const { reference, receipt } = options;
   const digits = String(order.amountMinor).padStart(2, "0");
@@ -86,11 +86,11 @@ function readReply(
   const { tags, fault } = readTagged(bytes);
   const state = actionResult(tags);
   const action = tagValue(tags, "CD");
-  // A late answer to an identification is no result of a payment, whatever state it reports.
+  // An answer to an identification is no result of a payment, whatever state it reports.
   if (action === IDENTIFICATION && !fault) {
     return { reading: "other", why: "the answer to an identification came late" };
   }
-  // An approval whose reply was cut after state, amount and currency still counts as approval.
+  // A reply that was cut after state, amount and currency still counts as an approval.
   const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));
   if (fault && !(fault.code === "incomplete" && isWhole)) {
     const text = safeText(textOf(bytes), 200);
@@ -113,7 +113,7 @@ function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
   const isAmount = isReadable(amount, AMOUNT);
   const isCurrency = isReadable(currency, CURRENCY);
   const ending = endingOf(tags);
-  // An approval with an unreadable amount or currency does not show which sale was approved.
+  // An approval of an unreadable amount or currency does not show which sale it is for.
   const isUnclear = ending.good && !(isAmount && isCurrency);
   return {
     ...(isUnclear ? unclear(`approved ${quoted(amount)} of ${quoted(currency)}`) : ending),
@@ -123,7 +123,7 @@ function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
   };
 }
 
-/** The pattern of an amount; some terminals fill up the amount with leading zeros. */
+/** The form of an amount: some terminals fill it up with leading zeros. */
 const AMOUNT = /^0*\d{1,12}$/;
 const CURRENCY = /^\d{3}$/;
 
@@ -159,7 +159,7 @@ function endingOf(tags: readonly Tagged[]): Ending {
 const SECTION_SIGN = "\u00a7";
 const REFERENCE_CHARACTERS = 10;
 
-/** Returns the order's reference in a tag's value, maybe after a text and a section sign. */
+/** Returns the reference in the value of a tag, where a text and a section sign may precede it. */
 function referenceIn(value: string): string {
   const parts = value.split(SECTION_SIGN).map((part) => part.trim());
   const own = parts.find(({ length }) => length === REFERENCE_CHARACTERS);
@@ -178,7 +178,7 @@ function sentBack(tags: readonly Tagged[], { register }: CaisseApOptions) {
   };
 }
 
-/** Returns card and receipt fields as listed in this folder's README.md (docs/concert.md 4.2). */
+/** Returns the fields of card and receipt (docs/concert.md 4.2). */
 function cardOf(tags: readonly Tagged[]) {
   const text = (tag: string): string => maskPansInText(tagValue(tags, tag)?.trim() ?? "");
   const pan = tagValue(tags, "AA");

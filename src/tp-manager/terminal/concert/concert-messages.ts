@@ -23,19 +23,19 @@ export interface ConcertOptions {
   readonly variant: "e" | "e-plus" | "e-ticket";
   /** The number of the cash register: two characters. */
   readonly register: string;
-  /** Whether the request asks for a report with the card number in the reply. */
+  /** Whether a request asks for the card number in the reply, as a report of 55 characters. */
   readonly report: boolean;
 }
 
 const BANK_CARD = "1";
 const DEBIT = "0";
-/** Request option: the terminal answers when the payment has ended (docs/concert.md 3.1). */
+/** Request option: the terminal answers once the payment has ended (docs/concert.md 3.1). */
 const ANSWER_AT_END = "A010";
 /** Request option: the terminal decides whether to ask the bank (docs/concert.md 3.1). */
 const TERMINAL_DECIDES = "B010";
 const CUSTOMER_TICKET = "T012";
 
-/** Returns the encoder and reader of payments in fixed fields (docs/concert.md 3.1, 3.2). */
+/** Returns encoder and reader of payment messages of fixed fields (docs/concert.md 3.1, 3.2). */
 export function concertMessages(options: ConcertOptions): Messages {
   return {
     protocol: "concert",
@@ -44,7 +44,7 @@ export function concertMessages(options: ConcertOptions): Messages {
   };
 }
 
-/** Encodes an order; throws unless our decoder reads the same order back (docs/concert.md 2.6). */
+/** Encodes an order. Throws unless our decoder reads back the same order (docs/concert.md 2.6). */
 function requestOf(order: PaymentOrder, options: ConcertOptions): Uint8Array {
   if (order.amountMinor > FIXED_AMOUNT_MAX) {
     throw new ConcertCodecError("value", "the amount is larger than this protocol can express");

@@ -1,20 +1,19 @@
 import type { PaymentOrder, TransactionReport } from "../terminal.ts";
 
-/** Carries one request at a time to a one-way terminal. */
 export interface Dialogue {
-  /** Why nothing can be sent now; null when no reason is known. */
+  /** Why nothing can be sent now; null: no reason is known. */
   readonly problem: string | null;
   /** Whether the results of all payments come on one connection that stays open. */
   readonly isShared: boolean;
   start(listener: DialogueListener): void;
   /** Opens the connection for one request; closes it when no request follows within seconds. */
   open(signal: AbortSignal): Promise<Opened>;
-  /** Closes the session or connection that {@link open} has opened. */
+  /** Closes what {@link open} has opened: a session or a connection. */
   leave(): void;
   /**
-   * Sends the request on the connection that {@link open} has opened. Where an earlier result may
-   * still arrive, `mayLeave` is called just before the first byte is sent; after false nothing is
-   * sent, and "lapsed" is returned.
+   * Sends the request on the opened connection. `mayLeave` is called just before the first byte,
+   * where an earlier result may still arrive; after false nothing is sent, and "lapsed" is
+   * returned.
    */
   send(request: Uint8Array, mayLeave: () => boolean): Promise<Sent>;
   /** Asks whether the terminal answers; starts no payment. */
@@ -23,9 +22,9 @@ export interface Dialogue {
 }
 
 /**
- * How far a request got. "lapsed": the connection was no longer open, so no byte was sent.
- * "refused": the terminal has provably begun no payment. "unanswered": the terminal may have
- * received the request.
+ * How far a request got. "lapsed": no byte was sent, because the connection was no longer open.
+ * "refused": the terminal has provably begun no payment. "unanswered": the terminal may have the
+ * request.
  */
 export type Sent = "taken" | "refused" | "unanswered" | "lapsed";
 
@@ -35,7 +34,6 @@ export type Opened =
       readonly opened: false;
       /** "away": there is no connection. "silent", "busy": the terminal accepts no request now. */
       readonly why: "away" | "silent" | "busy";
-      /** Why the terminal accepts no request, for people. */
       readonly text: string;
     };
 
@@ -47,9 +45,9 @@ export interface DialogueListener {
   reply(reply: Uint8Array, isEarly: boolean): boolean;
   /** Reports bytes that form no whole reply; `text`, for people, holds no card number. */
   malformed(text: string): void;
-  /** Reports that the connection changed; `problem` is null when the connection works. */
+  /** Reports that the connection broke (`problem`), or works again (null). */
   link(problem: string | null): void;
-  /** Reports that the connection for the reply to the running request has ended. */
+  /** Reports that the connection on which the reply was awaited has ended. */
   gone(text: string): void;
 }
 

@@ -27,7 +27,7 @@ interface OneWayOptions {
   readonly dialogue: Dialogue;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** The time after which a payment without a result ends as lost; a late result still counts. */
+  /** The time after which a payment without a result counts as lost; a late result still counts. */
   readonly waitMs: number;
   /** The time after a request was sent in which the terminal may still run the payment. */
   readonly quietMs: number;
@@ -39,9 +39,9 @@ const unknownLast = {
   kind: "not-told",
   why: "the protocol has no question about the last transaction",
 } as const;
-/** How long an equal result counts as a repeat: the terminal may have missed our first ACK. */
+/** How long an equal result counts as a repeat, sent because our first ACK was lost. */
 const REPEAT_MS = 30_000;
-/** How long a connection that {@link OneWayTerminal.prepare} opened may wait for its request. */
+/** How long an opened connection may wait for its payment request. */
 const OPENED_MS = 5_000;
 /** The largest number of malformed messages that are logged in {@link NOISE_SPAN_MS}. */
 const NOISE_MAX = 20;
@@ -57,19 +57,15 @@ export class OneWayTerminal implements Terminal {
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #take: ((result: OneWayResult) => boolean) | undefined;
   #paying: Paying | undefined;
-  /** Whether recovery still seeks the outcome of a payment, so that {@link check} sends nothing. */
+  /** Whether the outcome of a payment is still sought; {@link check} then sends nothing. */
   #isEvidenceKept = false;
   #isBusy = false;
-  /** Resolves when the newest {@link Dialogue.ping} has ended. */
   #pinged: Promise<unknown> | undefined;
   /** When {@link prepare} opened the connection for a request that is not sent yet. */
   #openedAtMs = -OPENED_MS;
-  /** The order of the newest request. */
   #newest: PaymentOrder | undefined;
   #status: TerminalStatus | null = null;
-  /** The newest result that is on disk. */
   #stored: Uint8Array | undefined;
-  /** When {@link #stored} was stored; undefined once the terminal has the next request. */
   #storedAtMs: number | undefined;
   readonly #unstored: UnstoredResults;
   readonly #isTooNoisy: () => boolean;
@@ -151,7 +147,7 @@ export class OneWayTerminal implements Terminal {
     this.#unstored.storeAll();
   }
 
-  /** Opens the connection for the payment request, which shows whether the terminal answers. */
+  /** Opens the connection for the payment request, to learn whether the terminal answers. */
   async prepare(signal: AbortSignal): Promise<Baseline> {
     await this.#pinged;
     signal.throwIfAborted();
@@ -180,7 +176,7 @@ export class OneWayTerminal implements Terminal {
     return unknownLast;
   }
 
-  /** Whether a request or query of ours is under way, or a connection waits for its request. */
+  /** Whether a request or query of ours runs, or an opened connection waits for its request. */
   get #isSpeaking(): boolean {
     const isOpen = this.#options.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
     return this.#isBusy || isOpen || this.#paying !== undefined;
@@ -218,7 +214,7 @@ export class OneWayTerminal implements Terminal {
       if (sent === "taken") this.#storedAtMs = undefined;
       limit = this.#limited(paying);
       const end = await paying.ended.promise;
-      // The connection is closed: after a result the terminal sends no further message on it.
+      // After a result the terminal sends no further message on this connection.
       if (end.end === "completed") dialogue.leave();
       return end;
     } finally {
@@ -227,7 +223,6 @@ export class OneWayTerminal implements Terminal {
     }
   }
 
-  /** Returns the timer that ends the payment as lost after `waitMs`. */
   #limited(paying: Paying): Timer {
     const { clock, waitMs, silenceMs } = this.#options;
     return clock.startTimer("payment result", waitMs, () => {
@@ -252,8 +247,8 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Returns whether a reply repeats the newest stored reply, because the terminal missed our ACK. A
-   * repeat is no second result, even if the reply carries no reference and another order is open.
+   * Returns whether a reply repeats the last stored reply, because the terminal missed our ACK. A
+   * repeat is no second result, even if it names no order and another order is open.
    */
   #isRepeat(reply: Uint8Array, isEarly: boolean): boolean {
     const { clock, log } = this.#options;
@@ -268,7 +263,7 @@ export class OneWayTerminal implements Terminal {
     return this.#stored && Buffer.compare(reply, this.#stored) === 0;
   }
 
-  /** Returns whether a reply is on disk, or holds nothing that has to be stored. */
+  /** Stores the result in a reply. Returns whether it is on disk, or no result needs storing. */
   #isJudged(reply: Uint8Array, isEarly: boolean): boolean {
     const { messages, log } = this.#options;
     const reading = messages.read(reply, isEarly ? null : (this.#paying?.order ?? null));
@@ -303,15 +298,14 @@ export class OneWayTerminal implements Terminal {
     }
     const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(result, reading);
     if (isStored || this.#options.dialogue.isShared) return isStored;
-    // A connection for one payment has no ACK: the terminal would not repeat the reply.
+    // On a connection for one payment nothing is acknowledged, so the reply is not repeated.
     this.#unstored.keep({ ...unstored, paying: isOwn ? paying : undefined });
     return false;
   }
 
   /**
-   * Returns whether a reading is an approval that came before the request of the running payment
-   * was sent. The approval may belong to an earlier attempt of the same order, so the running
-   * payment first ends as not sent.
+   * Returns whether an approval came before the request of the running payment was sent. It may
+   * belong to an earlier attempt of the same order, so the running payment first ends as not sent.
    */
   #overtakes({ report }: ResultReading): boolean {
     const paying = this.#paying;
@@ -325,18 +319,18 @@ export class OneWayTerminal implements Terminal {
   #storesAgain({ reply, reading, result, paying }: UnstoredResult): boolean {
     const isOwn = paying !== undefined && paying === this.#paying;
     if (!isOwn && this.#overtakes(reading)) return false;
-    // A result that comes after the end of the payment still belongs to the payment's attempt.
+    // A result that is stored after the end of its payment still belongs to that attempt.
     const late = { ...result, cameFor: paying?.order.reference };
     if (!(isOwn ? this.#own(paying, reading) : this.#late(late, reading))) return false;
     this.#isOnDisk(reply);
     return true;
   }
 
-  /** Returns whether a result of the running payment is on disk now. */
+  /** Stores a result of the running payment; returns whether it is on disk now. */
   #own(paying: Paying, { report, ticket, end }: ResultReading): boolean {
     const { order, observer, ended } = paying;
     try {
-      // The order's amount and currency are reported where the terminal leaves them out.
+      // Where the terminal leaves out amount or currency, those of the order are reported.
       observer.report({
         ...report,
         amountMinor: report.amountMinor ?? order.amountMinor,
@@ -353,7 +347,7 @@ export class OneWayTerminal implements Terminal {
     return true;
   }
 
-  /** Returns whether a result of an earlier payment is on disk now. */
+  /** Stores a result of an earlier payment; returns whether it is on disk now. */
   #late(result: OneWayResult, { report, end }: ResultReading): boolean {
     const isStored = this.#take?.(result) ?? false;
     if (isStored && end === "known" && this.#isOfNewest(report) && !this.#paying) {
@@ -363,7 +357,6 @@ export class OneWayTerminal implements Terminal {
     return isStored;
   }
 
-  /** Returns whether a result can belong to the newest request. */
   #isOfNewest({ reference, amountMinor }: TransactionReport): boolean {
     if (reference != null) return reference === this.#newest?.reference;
     return amountMinor === null || amountMinor === (this.#newest?.amountMinor ?? amountMinor);
@@ -394,7 +387,7 @@ export class OneWayTerminal implements Terminal {
     }
   }
 
-  /** Notes the new status. Throws {@link TerminalUnavailable} when the terminal did not answer. */
+  /** Emits the new status. Throws {@link TerminalUnavailable} when the terminal did not answer. */
   #became(opened: Opened): void {
     const detail = opened.opened ? "the terminal answered" : opened.text;
     this.#status = statusOf(opened.opened ? "0" : "9", detail);
@@ -418,7 +411,6 @@ function lost(code: string, text: string): Extract<PaymentEnd, { end: "lost" }> 
   return { end: "lost", code, text, ticket: "" };
 }
 
-/** Returns a function that counts a malformed message, and returns whether to leave it unlogged. */
 function noiseLimit(clock: Clock): () => boolean {
   let [sinceMs, count] = [0, 0];
   return () => {

@@ -26,7 +26,7 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
   const amount = charged === null ? "" : String(charged).padStart(RECEIPT_AMOUNT_DIGITS, "0");
   const report = {
     ...emptyReport(),
-    // Keeps the amount exactly as received: the matcher uses it to find the payment of the result.
+    // The amount stays as received, because the matcher finds the payment of a result by it.
     ...fields,
     reason: good || result.resultCode === null ? null : result.reason,
     currencyNumeric,

@@ -2,21 +2,20 @@ import type { Clock } from "../../../shared/time.ts";
 import type { PaymentEnd, PaymentObserver, PaymentOrder } from "../terminal.ts";
 import type { Dialogue, Sent } from "./dialogue.ts";
 
-/** The longest time to open the line again; longer than all attempts of ENQ or one TCP connect. */
+/** The longest time to open the line again, enough for all ENQ attempts or one TCP connect. */
 const REOPEN_MS = 20_000;
 
-/** The payment that runs on a one-way terminal. */
 export class Paying {
   readonly order: PaymentOrder;
   readonly observer: PaymentObserver;
   readonly ended = Promise.withResolvers<PaymentEnd>();
-  /** The newest fault of the connection during this payment; "" when there was none. */
+  /** The last fault of the connection during this payment; "" when there was none. */
   fault = "";
-  /** Whether the terminal may have received the request, so that any reply counts as evidence. */
+  /** Whether the terminal may have the request: from then on any reply counts as evidence. */
   isSent = false;
-  /** Present while the line is opened again: a reply that comes now is of an earlier payment. */
+  /** Present while the line is opened again: a reply that comes now is about an earlier payment. */
   reopening: AbortController | undefined;
-  /** Whether an approval, maybe this order's, came before the request, which is then not sent. */
+  /** Whether an approval came before the request: it may be of this order, so nothing is sent. */
   isOvertaken = false;
 
   constructor(order: PaymentOrder, observer: PaymentObserver) {

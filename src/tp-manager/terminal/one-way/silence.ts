@@ -11,25 +11,25 @@ export class Silence {
   #untilMs: number;
   #heard: AbortController | undefined;
 
-  /** `quietMs`: how long a request may run, counted from now if an earlier process sent it. */
+  /** `quietMs`: how long a request may run, counted from now for one of an earlier process. */
   constructor(clock: Clock, quietMs: number) {
     this.#clock = clock;
     this.#quietMs = quietMs;
     this.#untilMs = clock.monotonicMs() + quietMs;
   }
 
-  /** Whether the newest request may still run: neither a result nor an answer came since. */
+  /** Whether the last request may still run: neither a result nor an answer has come since. */
   get mayRun(): boolean {
     return this.#mayRun;
   }
 
-  /** Starts the time for which a request that is about to be sent may run. */
+  /** Called when a request is about to be sent: the time in which it may run begins. */
   begin(): void {
     this.#mayRun = true;
     this.#untilMs = this.#clock.monotonicMs() + this.#quietMs;
   }
 
-  /** Notes that the terminal got no request, or refused the request. */
+  /** Called when the terminal got no request, or refused it. */
   takeBack(): void {
     this.#mayRun = false;
   }
@@ -39,19 +39,19 @@ export class Silence {
     this.#untilMs = Math.max(this.#untilMs, this.#clock.monotonicMs() + ms);
   }
 
-  /** Notes that the terminal no longer runs a request. */
+  /** Called when the terminal runs no request any more. */
   end(): void {
     this.#mayRun = false;
     this.#untilMs = this.#clock.monotonicMs();
   }
 
-  /** Notes that a result has come, which ends {@link listenOut}. */
+  /** Called when a result has come, which ends {@link listenOut}. */
   hear(): void {
     this.#heard?.abort();
   }
 
   /**
-   * Waits until no request can be running any more, later requests included, or until `isOver`.
+   * Waits until no request can be running any more, also no later one, or until `isOver` says so.
    * Returns whether a result came meanwhile. Throws `signal.reason` when `signal` aborts first.
    */
   async listenOut(signal: AbortSignal, isOver: () => boolean): Promise<boolean> {

@@ -9,7 +9,7 @@ export interface UnstoredResult {
   readonly reply: Uint8Array;
   readonly reading: ResultReading;
   readonly result: OneWayResult;
-  /** The payment that ran when its result came; undefined if the result is of another payment. */
+  /** The payment that ran when its result came; undefined: the result is of another payment. */
   readonly paying: Paying | undefined;
 }
 
@@ -26,7 +26,6 @@ export class UnstoredResults {
   #results: readonly UnstoredResult[] = [];
   #timer: Timer | undefined;
 
-  /** `store` returns whether the result is on disk now. */
   constructor(clock: Clock, log: AlarmLog, store: (result: UnstoredResult) => boolean) {
     this.#clock = clock;
     this.#log = log;
@@ -53,7 +52,6 @@ export class UnstoredResults {
     return true;
   }
 
-  /** Tries a last time to store the results. */
   close(): void {
     this.storeAll();
     this.#timer?.clear();

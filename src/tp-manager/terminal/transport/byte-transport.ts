@@ -3,7 +3,7 @@
  * again, so bytes written on it can never be sent on a later connection.
  */
 export interface ByteTransport {
-  /** The kind of connection, by which a driver chooses its link layer. */
+  /** The kind of connection, by which a driver chooses its framing. */
   readonly kind: "serial" | "tcp";
   /** The address for people, such as `/dev/ttyUSB0` or `tcp://10.0.0.5:20007`. */
   readonly address: string;
@@ -35,9 +35,7 @@ type TransportErrorCode =
   | "unreachable"
   /** Another program has the port, or this user may not open it. */
   | "refused"
-  /** The connection was open and then failed. */
   | "broken"
-  /** Bytes were written while the connection was not open. */
   | "not-open";
 
 export class TransportError extends Error {

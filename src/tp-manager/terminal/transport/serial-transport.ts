@@ -18,15 +18,13 @@ export interface SerialOptions {
   readonly path: string;
   readonly baudRate: number;
   readonly stopBits: 1 | 2;
-  /** The number of data bits; 8 when missing. */
   readonly dataBits?: 7 | 8;
-  /** The parity; none when missing. */
   readonly parity?: "even" | "none";
-  /** The system's folders in which USB devices are looked up. */
+  /** The folders of the operating system in which USB devices are looked up. */
   readonly roots: DeviceRoots;
 }
 
-/** Returns a serial port's transport, without handshake (docs/zvt.md 2.1; docs/concert.md 2.1). */
+/** Returns the transport over a serial port, which uses no handshake (docs/zvt.md 2.1). */
 export function createSerialTransport(options: SerialOptions): ByteTransport {
   const { path: address, baudRate, stopBits, dataBits = 8, parity = "none", roots } = options;
   return {
@@ -110,9 +108,9 @@ function serialConnection(
 }
 
 /**
- * Returns the path of the port that SERIAL_PORT names. For `usb:vid:pid[:serial]` the device is
- * looked up at every connect, because its port may have got another number; any other text is a
- * path. Rejects with {@link TransportError} unless exactly one device matches.
+ * Returns the path of the port that SERIAL_PORT names. A device `usb:vid:pid[:serial]` is looked up
+ * at every connect, because its port can change. Rejects with {@link TransportError} unless exactly
+ * one device matches.
  */
 async function locatePort(address: string, roots: DeviceRoots): Promise<string> {
   const wanted = parseUsbAddress(address);
@@ -131,7 +129,7 @@ async function locatePort(address: string, roots: DeviceRoots): Promise<string> 
   );
 }
 
-/** Loads the npm package for serial ports only when needed. Throws {@link TransportError}. */
+/** Loads the library of serial ports only when it is needed. Throws {@link TransportError}. */
 async function serialPorts(): Promise<typeof import("serialport")> {
   try {
     return await import("serialport");

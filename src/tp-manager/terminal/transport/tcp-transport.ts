@@ -36,11 +36,11 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
     address,
     open: (listener, signal) => {
       signal.throwIfAborted();
-      // Keep-alive is an option here, because Windows loses a delay set on a connecting socket.
+      // Set as an option, because Windows loses a keep-alive time set on a connecting socket.
       const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
       let receive = (_bytes: Uint8Array): void => {};
-      // With this option the socket reads into one buffer and emits no "data", which saves 64 KiB
-      // and a stream's work for each piece.
+      // The socket reads into this one buffer, because Node otherwise allocates 64 KiB for each
+      // piece.
       const onread = {
         buffer: new Uint8Array(READ_BYTES_MAX),
         callback(count: number, buffer: Uint8Array) {
@@ -50,7 +50,7 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
       };
       const socket = createConnection({ host, port, noDelay: true, ...keepAlive, onread });
       return connected(socket, address, clock, signal).then(() =>
-        // No byte is lost here: none is read between the connect event and this call.
+        // No byte is lost: the socket reads none between its connect event and this call.
         tcpConnection(socket, address, listener, (take) => {
           receive = take;
         }),
@@ -59,7 +59,7 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
   };
 }
 
-/** Waits for the connection. Rejects with {@link TransportError}, or with `signal.reason`. */
+/** Waits until a socket is connected. Rejects with {@link TransportError} or `signal.reason`. */
 async function connected(
   socket: Socket,
   address: string,

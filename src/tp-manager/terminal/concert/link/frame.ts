@@ -11,7 +11,7 @@ export const control = {
 } as const;
 
 const PARITY_BIT = 0x80;
-/** The control bytes with an odd number of ones: even parity changes them (docs/concert.md 2.1). */
+/** The control bytes in which even parity sets bit 7 (docs/concert.md 2.1). */
 const withParity: ReadonlySet<number> = new Set(
   [control.stx, control.eot, control.nak].map((byte) => byte | PARITY_BIT),
 );
@@ -21,7 +21,7 @@ export function showsParity(byte: number): boolean {
   return withParity.has(byte);
 }
 
-/** Control bytes allowed in a ticket; others below hex 20 end a frame (docs/concert.md 2.3). */
+/** Tab and line ends: the only control bytes that a body may hold (docs/concert.md 2.3). */
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
 const PRINTABLE_FIRST = 0x20;
 
@@ -29,12 +29,11 @@ function mayStandInBody(byte: number): boolean {
   return byte >= PRINTABLE_FIRST || lineEnds.has(byte);
 }
 
-/** Returns the check byte: XOR of the body's bytes and ETX (docs/concert.md 2.3). */
+/** Returns the check byte of a frame: XOR of the body and ETX (docs/concert.md 2.3). */
 function checkByte(body: Uint8Array): number {
   return body.reduce((sum, byte) => sum ^ byte, control.etx);
 }
 
-/** Returns the frame of a body: STX, the body, ETX and the check byte. */
 export function encodeFrame(body: Uint8Array): Uint8Array {
   if (!body.every(mayStandInBody)) {
     throw new ConcertCodecError("value", "a control byte stands in the body");
@@ -51,7 +50,7 @@ export interface FrameRead {
 }
 
 export const frameStart: FrameRead = { body: new Uint8Array(0), sawEtx: false, end: null };
-/** The longest body that is read. A body with a receipt is shorter; longer input is noise. */
+/** The longest body that is read, far more than a reply with a receipt; longer input is noise. */
 const BODY_BYTES_MAX = 4_096;
 
 export function readFrameByte(read: FrameRead, byte: number): FrameRead {

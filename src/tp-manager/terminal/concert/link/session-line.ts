@@ -29,7 +29,7 @@ export const sessionTimes: SessionTimes = {
   quietMs: 300,
 };
 
-/** The pause between attempts to connect; short, because a result may be waiting to be received. */
+/** The pause between attempts to connect: short, because a result may be waiting for us. */
 const retryPause = { minMs: 500, maxMs: 5_000 };
 
 /**
@@ -71,7 +71,7 @@ export class SessionLine implements Dialogue {
     void this.#connect();
   }
 
-  /** Asks the terminal for a session, which is closed again when no request is sent in it soon. */
+  /** Asks the terminal for a session, which is closed again if no request is sent soon. */
   async open(signal: AbortSignal): Promise<Opened> {
     if (this.#state.phase.is === "open") return { opened: true };
     // Connects first: a terminal may close its TCP connection after each payment.
@@ -99,7 +99,7 @@ export class SessionLine implements Dialogue {
     this.#do({ input: "leave" });
   }
 
-  /** Opens and closes a session, to see whether the terminal answers (docs/concert.md 2.4). */
+  /** Opens and closes a session, to learn whether the terminal answers (docs/concert.md 2.4). */
   async ping(signal: AbortSignal): Promise<Opened> {
     const opened = await this.open(signal);
     if (opened.opened) this.leave();
@@ -180,19 +180,18 @@ export class SessionLine implements Dialogue {
         timer === null ? undefined : this.#clock.startTimer("session", this.#times[timer], fire);
     }
     const written = this.#write(frame ?? Uint8Array.from(write));
-    // On a closed connection a first send has not left; of a repeated frame an earlier copy has.
+    // If a first send fails, no byte has left; if a repeat fails, an earlier copy has left.
     if (!written && frame) this.#endSending(input.input === "send" ? "lapsed" : "unanswered");
     for (const one of news) this.#hear(one);
   }
 
-  /** Returns whether the bytes were written; false when the connection is closed. */
   #write(bytes: Uint8Array): boolean {
     if (bytes.length === 0) return true;
     try {
       this.#connection?.write(bytes);
       return this.#connection !== undefined;
     } catch {
-      // Nothing is reported here, because the connection itself reports its end to the listener.
+      // Nothing is reported here: the transport calls `closed` when the connection ends.
       return false;
     }
   }
@@ -242,7 +241,6 @@ const faultTexts: Partial<Record<ConcertFaultCode, string>> = {
   length: "a reply without an end",
 };
 
-/** Returns a text without card numbers about bytes that are no whole frame. */
 function faultText(fault: ConcertFaultCode, bytes: Uint8Array): string {
   const what = faultTexts[fault] ?? `a reply that cannot be read (${fault})`;
   if (fault === "parity" || bytes.length === 0) return what;

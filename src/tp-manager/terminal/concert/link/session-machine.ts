@@ -11,7 +11,9 @@ import { control, type FrameRead, frameStart, readFrameByte, showsParity } from 
  * in every phase, even instead of an answer to us, because a result may come at any time.
  */
 export interface SessionState {
-  /** How often ENQ was sent for a request that the terminal's session delays; null: none waits. */
+  /**
+   * The number of ENQs sent for a request that waits while the terminal has a session; null: none.
+   */
   readonly deferred: number | null;
   readonly phase: Phase;
 }
@@ -20,7 +22,6 @@ export interface SessionState {
 export interface SessionTimes {
   /** The longest wait for the answer to our ENQ or frame. */
   readonly answerMs: number;
-  /** The pause between two ENQ. */
   readonly pauseMs: number;
   /** How long a session that the terminal has granted us waits for our frame. */
   readonly holdMs: number;
@@ -41,17 +42,18 @@ type Phase =
   | { readonly is: "asking" | "pausing"; readonly tries: number; readonly sawParity: boolean }
   | { readonly is: "open" }
   | { readonly is: "sending"; readonly frame: Uint8Array; readonly sends: number }
-  /** Each send of our frame got NAK. A NAK may be noise, so a late ACK is still waited for. */
+  /** Each send of our frame got NAK, but one NAK may be noise: a late ACK is still awaited. */
   | { readonly is: "refused" }
   | { readonly is: "reading"; readonly incoming: Incoming; readonly frame: FrameRead }
-  /** The rest of a malformed reply is skipped. `last`: the byte at fault; null: more followed. */
+  /**
+   * The rest of a malformed reply is skipped. `last`: the faulty byte; null: more bytes followed.
+   */
   | { readonly is: "malformed"; readonly incoming: Incoming; readonly last: number | null }
   /** "hearing": a frame may come. "judging": a body is being stored. "closing": ACK was sent. */
   | { readonly is: "hearing" | "judging" | "closing"; readonly incoming: Incoming };
 
-/** A session that the terminal has opened. */
 interface Incoming {
-  /** Whether the session began before our request was answered: it is about an earlier request. */
+  /** Whether the session began before our request was answered: it is about an earlier payment. */
   readonly isEarly: boolean;
   readonly naks: number;
 }
@@ -66,7 +68,7 @@ export type SessionInput =
   /** Closes our session without a frame, even if the terminal has not granted it yet. */
   | { readonly input: "leave" }
   | { readonly input: "lost" }
-  /** Reports whether the reply in the last news "body" is on disk. */
+  /** Reports whether the reply that was passed on last is on disk. */
   | { readonly input: "judged"; readonly stored: boolean };
 
 export type SessionNews =
@@ -89,9 +91,9 @@ export type SessionNews =
 interface SessionStep {
   readonly state: SessionState;
   readonly write: readonly number[];
-  /** A frame to write in one piece, in place of the bytes in `write`. */
+  /** A frame to write instead of the bytes in `write`. */
   readonly frame?: Uint8Array;
-  /** The timer to start; null stops the running timer, undefined leaves the running timer. */
+  /** The timer to start; null: stop the running timer; undefined: leave it running. */
   readonly timer?: keyof SessionTimes | null;
   readonly news: readonly SessionNews[];
 }
@@ -103,7 +105,7 @@ export function isSessionFree({ phase }: SessionState): boolean {
   return !["asking", "pausing", "open", "sending", "refused"].includes(phase.is);
 }
 
-/** Returns whether a control byte came with a parity bit since we asked for a session. */
+/** Returns whether a byte with a parity bit came since we asked for a session. */
 export function sawParity({ phase }: SessionState): boolean {
   return "sawParity" in phase && phase.sawParity;
 }
@@ -132,9 +134,9 @@ export function advanceSession(state: SessionState, input: SessionInput): Sessio
   }
 }
 
-/** Reports, as evidence, the part of a reply that was read before the line was lost. */
+/** Reports the part of a reply that was read before the line was lost, as evidence. */
 function onLost({ phase }: SessionState): SessionStep {
-  // No late ACK can show any more that a NAK was noise, so the terminal may have the frame.
+  // A late ACK can no longer arrive, so it is not known whether the terminal has the frame.
   if (phase.is === "refused") return rest(null, [], [{ news: "unanswered" }]);
   return rest(null, [], phase.is === "reading" ? [malformed("truncated", phase.frame.body)] : []);
 }
@@ -160,7 +162,7 @@ function onByte(state: SessionState, byte: number): SessionStep {
     case "sending":
       return onAnswerToFrame(state, phase, byte);
     case "refused":
-      // An ACK came after each send had got NAK: a NAK was noise, and the terminal has the frame.
+      // An ACK after NAKs to all sends: one NAK was noise, and the terminal has the frame.
       if (byte === control.ack) return rest(null, [], [{ news: "unanswered" }]);
       return opensSession(byte) ? insteadOfAnswer(byte) : stay(state);
     case "hearing":
@@ -175,14 +177,14 @@ function onByte(state: SessionState, byte: number): SessionStep {
   }
 }
 
-/** Takes a byte where a session of the terminal may begin; any but ENQ, STX or EOT is noise. */
+/** Handles a byte where the terminal may open a session; all but ENQ, STX and EOT is noise. */
 function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep {
   const { phase } = state;
   const incoming = "incoming" in phase ? phase.incoming : { isEarly, naks: 0 };
   const deferred = phase.is === "open" ? 0 : state.deferred;
   if (byte === control.enq) {
-    // ENQ begins a new session, or repeats the ENQ whose ACK was lost: the count of NAKs restarts.
     const isLate = phase.is === "closing" ? state.deferred !== null : incoming.isEarly;
+    // ENQ begins a session, or repeats an ENQ whose ACK was lost: the count of NAKs restarts.
     const next: Phase = { is: "hearing", incoming: { isEarly: isLate, naks: 0 } };
     return go({ deferred, phase: next }, "silenceMs", [control.ack]);
   }
@@ -207,8 +209,8 @@ function skip(
 }
 
 /**
- * Goes on after the quiet that follows a malformed reply. The byte at fault counts as a control
- * byte of the terminal only if no other byte followed it.
+ * Handles the quiet after a malformed reply. The faulty byte counts as a control byte of the
+ * terminal only if no other byte followed it.
  */
 function onQuiet(
   state: SessionState,
@@ -256,7 +258,6 @@ function opensSession(byte: number): boolean {
   return byte === control.enq || byte === control.stx;
 }
 
-/** Accepts a session that the terminal opens instead of answering our frame. */
 function insteadOfAnswer(byte: number): SessionStep {
   const step = hear(idleSession, byte, true);
   return { ...step, news: [{ news: "unanswered" }, ...step.news] };
@@ -275,7 +276,7 @@ function onFrameByte(
     return go({ ...state, phase: { is: "judging", incoming } }, null, [], [news]);
   }
   const news = [malformed(frame.end, frame.body)];
-  // A wrong check byte is the frame's last byte; after any other fault more of the frame comes.
+  // After a wrong check byte the frame is over; after any other fault the rest of it comes.
   return frame.end === "lrc" ? askAgain(state, incoming, news) : skip(state, incoming, byte, news);
 }
 
@@ -327,7 +328,7 @@ function ask(tries: number, parity: boolean): SessionStep {
   return go({ deferred: null, phase }, "answerMs", [control.enq]);
 }
 
-/** Sends EOT and pauses after an ENQ without ACK, or gives up after the last attempt. */
+/** Sends EOT and pauses after an ENQ without ACK; gives up after the last attempt. */
 function again(
   phase: Extract<Phase, { is: "asking" | "pausing" }>,
   why: "silent" | "busy",
@@ -343,7 +344,7 @@ function sendFrame(frame: Uint8Array, sends: number): SessionStep {
   return { ...go({ deferred: null, phase: { is: "sending", frame, sends } }, "answerMs"), frame };
 }
 
-/** Becomes idle, or sends ENQ for a deferred request while attempts are left. */
+/** Becomes idle, or sends ENQ for a request that waits, while attempts are left. */
 function rest(
   deferred: number | null,
   write: readonly number[] = [],
