@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { BrowserContext, Page } from "playwright-core";
-import { onTestFinished } from "vitest";
-import { rowsOf } from "../support/scope.ts";
+import { expect, onTestFinished } from "vitest";
+import { isWhole, rowsOf } from "../support/scope.ts";
 import { webServer } from "./web-server.ts";
 
 /** Everything that a page can try against another origin; returns what the page could read. */
@@ -66,9 +66,10 @@ const formInWindow = (action: string): string => `{
 
 /**
  * Attacks a server with the pages of others, all at once, in a browser that has a session there:
- * another address of this machine, another port of localhost, another host. `script` is a file of
- * the server; `isEmpty` waits until a window that the attacker has opened shows nothing of the
- * session. Answers what the pages could read, and the headers that their own server was sent.
+ * another port of the session's own host name, another host; in the whole scope also another port
+ * of this machine's other name. `script` is a file of the server; `isEmpty` waits until a window
+ * that the attacker has opened shows nothing of the session. Answers what the pages could read, and
+ * the headers that their own server was sent.
  */
 export async function besieged(
   context: BrowserContext,
@@ -84,7 +85,8 @@ export async function besieged(
   });
   onTestFinished(() => attacker.close());
   const at = new URL(url);
-  const hosts = ["127.0.0.1", "localhost", "evil.test"];
+  const names = isWhole ? ["127.0.0.1", "localhost"] : [at.hostname];
+  const hosts = [...names, "evil.test"];
   const read = await Promise.all(
     hosts.map(async (host) => {
       const other = await context.newPage();
@@ -111,5 +113,6 @@ export async function besieged(
       return found.map((one) => [host, one]);
     }),
   );
+  expect(sent.length).toBeGreaterThanOrEqual(hosts.length);
   return { read: read.flat(), sent };
 }

@@ -22,7 +22,6 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
     expect(read).toEqual([]);
     expect(at.journal.auditEntries.list(99, 9)).toEqual([]);
     expect(await context.cookies()).toEqual([]);
-    expect(sent.length).toBeGreaterThan(2);
     expect(sent.filter(({ cookie, authorization }) => cookie ?? authorization)).toEqual([]);
     expect(JSON.stringify(sent)).not.toContain(token);
     // The session itself goes on.
@@ -37,23 +36,27 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
       const house = await consoleHouse();
       const url = house.url.replace("127.0.0.1", host);
       const { page, context } = await consolePage(browser(), url);
+      // Opened before: Chromium reports all cookies of each request, also where it sends none.
+      await page.getByRole("link", { name: "Maintenance" }).click();
+      const check = page.getByRole("button", { name: "Check", exact: true });
+      await check.waitFor();
       const { cookieBytes, read } = await floodWithCookies(context, host, `${url}/session`);
       expect(cookieBytes).toBeGreaterThan(600 * 1024);
       expect(read).toBe("");
       const asked: Request[] = [];
       page.on("request", (request) => asked.push(request));
-      await page.getByRole("link", { name: "Maintenance" }).click();
-      await page.getByRole("button", { name: "Check", exact: true }).click();
+      await check.click();
       const healthy = () => page.locator("main").innerText();
       await expect.poll(healthy).toMatch(/A payment would be taken/);
       const calls = asked.filter((request) => request.url().includes("/api/"));
+      expect(calls.length).toBeGreaterThan(0);
       const sent = await Promise.all(calls.map((call) => call.allHeaders()));
       expect(sent.filter(({ authorization }) => authorization)).toEqual(sent);
       expect(sent.filter(({ cookie }) => cookie)).toEqual([]);
       const answer = await page.reload();
       expect(answer?.status()).toBe(200);
       expect((await answer?.request().allHeaders())?.["cookie"]?.length).toBe(cookieBytes);
-      await page.getByRole("button", { name: "Check", exact: true }).click();
+      await check.click();
       await expect.poll(healthy).toMatch(/A payment would be taken/);
     },
   );

@@ -243,7 +243,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await page.goto(`${url}/#payments/A-1001`);
     await page.getByRole("button", { name: "Reverse on the terminal" }).click();
     await page.getByRole("dialog").waitFor();
-    await easyForAll(page, "story-ask");
+    await easyForAll(page, "story-ask", "a further state");
     await page.getByRole("button", { name: "Do nothing" }).click();
     for (const [language, words] of [
       ["de", /hat bezahlt/],

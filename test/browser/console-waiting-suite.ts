@@ -53,7 +53,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       );
     };
     await inDialogue("Accept the terminal");
-    await easyForAll(page, "accept-ask");
+    await easyForAll(page, "accept-ask", "a further state");
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "Maintenance" }).click();
     await inDialogue("Accept the terminal");
@@ -62,7 +62,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await page.getByLabel("Language").selectOption("de");
     await expect.poll(main).toMatch(/Ein anderes Terminal ist angeschlossen als das angenommene/);
     expect(await main()).not.toMatch(/POST|GET/);
-    await easyForAll(page, "doubt-waiting-de");
+    await easyForAll(page, "doubt-waiting-de", "a further state");
     await page.getByLabel("Sprache").selectOption("en");
     for (const [name, done] of [
       ["Accept the terminal", /Terminal 52500009 is accepted/],

@@ -16,10 +16,13 @@ import {
 import { hasMosquitto, Mosquitto } from "../supervisor/fleet/mosquitto.ts";
 import { freePort } from "../support/installation.ts";
 import { startProcess } from "../support/own-processes.ts";
+import { isWhole } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { easyForAll } from "./console-house.ts";
 
+/** In the whole scope as many as a fleet's board has to list. */
+const MANY = isWhole ? 1_000 : 200;
 const folder = join(projectRoot, "examples/fleet-board");
 const hostile = `<img src=x onerror="document.title='owned'">`;
 const time = "2026-01-15T12:00:00.000Z";
@@ -113,10 +116,11 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
   const emptyPage = pageForSuite(browser, { locale: "en-GB" });
   const said = (page: Page, place: string) => expect.poll(() => page.locator(place).innerText());
 
-  test("1 000 kiosks are listed and filtered, with versions, births, deaths, details", async () => {
+  test(`${MANY} kiosks are listed and filtered, with versions, births, deaths`, async () => {
     const page = await emptyPage();
     const { kiosks, faults, open } = await boardOn(page);
-    const names = Array.from({ length: 1_000 }, (_, i) => `kiosk-${String(i).padStart(4, "0")}`);
+    const names = Array.from({ length: MANY }, (_, i) => `kiosk-${String(i).padStart(4, "0")}`);
+    const last = String(names.at(-1));
     await Promise.all(
       names.map((kiosk, i) => {
         const versions = { supervisor: i < 100 ? "1.10.0" : "1.9.0", tpManager: "1.9.0" };
@@ -127,41 +131,43 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
       }),
     );
     await open();
-    await said(page, "#shown").toBe("1000 of 1000 kiosks");
-    await said(page, "#versions").toMatch(/1\.10\.0\s*100\s*1\.9\.0\s*900/);
+    await said(page, "#shown").toBe(`${MANY} of ${MANY} kiosks`);
+    await said(page, "#versions").toMatch(
+      new RegExp(String.raw`1\.10\.0\s*100\s*1\.9\.0\s*${MANY - 100}`),
+    );
     await said(page, "#count-no-money").toBe("7");
 
     await page.getByLabel("cannot take money").check();
-    await said(page, "#shown").toBe("7 of 1000 kiosks");
+    await said(page, "#shown").toBe(`7 of ${MANY} kiosks`);
     await page.getByLabel("cannot take money").uncheck();
     await page.getByLabel("payments wait for a person").check();
-    await said(page, "#shown").toBe("3 of 1000 kiosks");
+    await said(page, "#shown").toBe(`3 of ${MANY} kiosks`);
     await page.getByLabel("payments wait for a person").uncheck();
     await page.locator("#version").selectOption("1.10.0");
-    await said(page, "#shown").toBe("100 of 1000 kiosks");
+    await said(page, "#shown").toBe(`100 of ${MANY} kiosks`);
     await page.locator("#text").fill("out_of_order");
-    await said(page, "#shown").toBe("7 of 1000 kiosks");
+    await said(page, "#shown").toBe(`7 of ${MANY} kiosks`);
     await page.locator("#version").selectOption("all");
-    await page.locator("#text").fill("kiosk-0999");
-    await said(page, "#shown").toBe("1 of 1000 kiosks");
+    await page.locator("#text").fill(last);
+    await said(page, "#shown").toBe(`1 of ${MANY} kiosks`);
 
-    await kiosks.tell("kiosk-0999", "state", state({ connection: "lost", now: null }));
-    await said(page, "#changes").toMatch(/kiosk-0999 lost/);
-    await said(page, "#kiosks").toMatch(/kiosk-0999\s+lost/);
-    await kiosks.tell("kiosk-0999", "state", state());
-    await said(page, "#changes").toMatch(/kiosk-0999 online[\s\S]*kiosk-0999 lost/);
+    await kiosks.tell(last, "state", state({ connection: "lost", now: null }));
+    await said(page, "#changes").toMatch(new RegExp(`${last} lost`));
+    await said(page, "#kiosks").toMatch(new RegExp(String.raw`${last}\s+lost`));
+    await kiosks.tell(last, "state", state());
+    await said(page, "#changes").toMatch(new RegExp(String.raw`${last} online[\s\S]*${last} lost`));
 
     // With the keyboard alone, there and back.
     await page.locator("#text").focus();
     for (const key of ["Tab", "Tab", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
-    await said(page, "#kiosk h2").toBe("kiosk-0999");
+    await said(page, "#kiosk h2").toBe(last);
     expect(await page.evaluate("document.activeElement.id")).toBe("kiosk-heading");
-    await tellAll(kiosks, "kiosk-0999");
+    await tellAll(kiosks, last);
     await said(page, "#kiosk").toMatch(/fleet-twin[\s\S]*in-doubt[\s\S]*€12\.50[\s\S]*differs/);
     await said(page, "#kiosk").toMatch(/-€1\.00[\s\S]*Sent to the gateway\s+41/);
     await page.keyboard.press("Escape");
     await expect.poll(() => page.locator("#kiosk").isHidden()).toBe(true);
-    expect(await page.evaluate("document.activeElement.textContent")).toBe("kiosk-0999");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe(last);
     expect(faults).toEqual([]);
   });
 
