@@ -6,6 +6,12 @@ import "./test/support/memory-folder.ts";
 import "./test/support/run-folder.ts";
 import { SummaryReporter } from "./test/support/summary-reporter.ts";
 
+/**
+ * The young heap of a worker begins as large as it may become: a small one is collected hundreds of
+ * times before it has grown, which takes a fifteenth of the processor time of tests that compute.
+ */
+const execArgv = ["--min-semi-space-size=16"];
+
 export default defineConfig({
   test: {
     reporters: ["default", new SummaryReporter()],
@@ -32,6 +38,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/tidy/**", "test/browser/**", ...measuring],
           isolate: false,
+          execArgv,
           globalSetup: ["test/support/bundled-programs.ts"],
         },
       },
