@@ -162,7 +162,9 @@ function probationOf(context: ProgramContext) {
   const probation = ownedBy(context)("probation", new Probation(installation.dataDirectory, clock));
   if (!probation.isOn) return { probation };
   log.info("the new version is being tested after an update; no payment begins meanwhile");
-  void probation.over.then(() => log.info("the probation of the new version has ended"));
+  void probation.over.then(() =>
+    log.info("the new version has passed its test after the update; payments may begin"),
+  );
   return { probation, ongoing: probation };
 }
 

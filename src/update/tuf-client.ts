@@ -223,7 +223,7 @@ export class MetadataStore {
     removeWhole(this.#work);
   }
 
-  /** Replaces damaged metadata with the previous folder, or else with the delivery's root. */
+  /** Replaces a folder of damaged metadata with the copy before it, or else begins anew. */
   #makeWhole(): void {
     this.#finishRename();
     if (isWhole(this.#folder)) return;

@@ -154,7 +154,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
       return { event: "given-up", received, readableByOlder };
     }
     case "going-back":
-      // If the file `current` still names the previous version, no lock and no write are needed.
+      // The file `current` still names the previous version: nothing has to be put back.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
       return await closed(dataDirectory, () => {
         if (record.withStores) putStoresBack(dataDirectory);

@@ -136,7 +136,7 @@ const TEXT_AT = 5;
 /** The length of a number in bytes, by SQLite's type of the number (0 to 5). */
 const numberBytes = [0, 1, 2, 3, 4, 6];
 
-/** Returns the number of a page's first row; undefined: the row does not begin with `text`. */
+/** Returns the number after `text` in the first row of a database page; undefined: no `text`. */
 function numberWith(text: string, page: Buffer): number | undefined {
   const row = page.subarray(page.readUInt16BE(FIRST_ROW_AT));
   const numberAt = TEXT_AT + text.length;

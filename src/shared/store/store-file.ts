@@ -19,7 +19,7 @@ export const storeMarkSchema = z.object({
   store: z.string(),
   /** The session's id. Each start and nightly copy begins a session that older copies lack. */
   session: z.string(),
-  /** A count that grows with each write and is sent only after the write is on disk. */
+  /** The number of writes to the database, as far as they are on disk. */
   count: z.int().min(0),
 });
 export type StoreMark = z.infer<typeof storeMarkSchema>;

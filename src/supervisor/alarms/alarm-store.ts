@@ -82,7 +82,10 @@ export class AlarmStore extends Tables {
     });
   }
 
-  /** Whether an equal alarm was stored within a day; false for most alarms about an order. */
+  /**
+   * Whether an equal alarm was stored within a day. An alarm about an order is never a repetition,
+   * except for the alarms in `repeating`.
+   */
   #isRepeated(raised: RaisedAlarm, nowMs: number): boolean {
     const { alarm, message, orderId, transactionId, about } = raised;
     const subject = [orderId, transactionId, about];

@@ -242,7 +242,10 @@ export class FleetLink {
       store.forget(this.#done.splice(0));
       this.#faults = 0;
     } catch (error) {
-      log.warn({ err: error }, "a document that was sent to the fleet may be sent again");
+      log.warn(
+        { err: error },
+        "could not note that documents were sent; the fleet may get them again",
+      );
     }
   }
 

@@ -252,7 +252,11 @@ export class Forwarder {
     const { transactionId, orderId, number } = item;
     const { class: tryClass, httpStatus, code, description } = verdict;
     const about = { transactionId, orderId, try: number, class: tryClass };
-    if (notes.length > 0) log.warn({ ...about, notes }, "some data of an order had to be changed");
+    if (notes.length > 0)
+      log.warn(
+        { ...about, notes },
+        "data of the order that the gateway would refuse were shortened or left out",
+      );
     if (state === "sent") {
       log.info(about, "the gateway has received the order");
       return;

@@ -47,8 +47,9 @@ export class IdentityCheck {
   }
 
   /**
-   * Makes the terminal ready for a financial command and resolves with the baseline. Throws {@link
-   * TerminalUnavailable}, the abort reason of `preparing`, or TERMINAL_CHANGED.
+   * Makes the terminal ready for a financial command and resolves with the baseline, the last
+   * transaction that the terminal had stored before. Throws {@link TerminalUnavailable}, the abort
+   * reason of `preparing`, or TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
     const { terminal, clock, lastAnswer, prepareMs } = this.#parts;

@@ -206,7 +206,7 @@ export class Matcher {
     return late ? { ...inquiry, heard: { ...inquiry.heard, good: late, refused: true } } : inquiry;
   }
 
-  /** Returns what the journal knows about an attempt in doubt, and about the probed transaction. */
+  /** Returns what the journal knows about an attempt in doubt and about the answer to a probe. */
   ofAttempt(attempt: Attempt, probe: Probe | null): Known {
     const { records, terminalLog, assumptions: holds } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
@@ -317,6 +317,6 @@ export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
 function saysSomething(answer: Answer): boolean {
   if (answer.answer === "none") return concernsNotCharged(answer);
   if (answer.answer === "many" && answer.why === "untimed") return false;
-  // A charged candidate does not count, because the record would change nothing for its order.
+  // The record says nothing new about an order whose charge is known already.
   return candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
 }

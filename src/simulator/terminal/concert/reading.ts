@@ -138,7 +138,7 @@ function amountField(of: FixedReply | FixedRequest): TraceField {
   return field("amount", String(of.amountMinor).padStart(8, "0"), amountText(of));
 }
 
-/** Returns the trace field of a report: its card number; the undocumented bytes become dots. */
+/** Returns a report for the trace: the card number, then a dot for each undocumented byte. */
 function reportField(report: string, card: string | null): TraceField {
   if (card === null) return field("report", maskedField(report), blankText(report));
   const rest = report.slice(card.length).replace(/[^ ]/g, ".");

@@ -205,7 +205,7 @@ export class OneWayTerminal implements Terminal {
     let limit: Timer | undefined;
     try {
       const sent = await sendRequest(request, paying, dialogue, clock);
-      log.info({ sent }, "sending the payment request to the terminal has ended");
+      log.info({ sent }, "the driver has tried to send the payment request to the terminal");
       if (sent === "not-sent" || sent === "refused") {
         this.#silence.takeBack();
         return notBegun(sent, paying.fault || (dialogue.problem ?? ""));

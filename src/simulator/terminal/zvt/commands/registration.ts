@@ -54,7 +54,7 @@ export const registrationCommands: readonly Command[] = [
   /** Log-Off 06 02 (docs/zvt.md 6.4). */
   commandWhenLocked(0x0602, async (process) => {
     await process.finish();
-    // After Log-Off a terminal of card complete has configuration byte BE (docs/zvt.md 6.4).
+    // The acquirer "card complete": its terminals have this byte after Log-Off (docs/zvt.md 6.4).
     const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
     process.parts.registration = { ...loggedOff, ...byte };
   }),

@@ -55,7 +55,7 @@ type Silence =
 interface Asking {
   /** The longest wait for the answer, in milliseconds; missing: T3. */
   readonly timeoutMs?: number | undefined;
-  /** The moment that the command reaches as soon as the message has been sent. */
+  /** The stage of the command that is reached when the message has been sent. */
   readonly sent?: Point;
   /** The id of the message that is sent (docs/zvt.md 9.4). */
   readonly id?: string | undefined;

@@ -136,7 +136,7 @@ export function advanceSession(state: SessionState, input: SessionInput): Sessio
 
 /** Reports the part of a reply that was read before the line was lost, as evidence. */
 function onLost({ phase }: SessionState): SessionStep {
-  // A late ACK can no longer arrive, so it is not known whether the terminal has the frame.
+  // A late ACK may be lost with the line, so the terminal may have the frame despite its NAKs.
   if (phase.is === "refused") return rest(null, [], [{ news: "unanswered" }]);
   return rest(null, [], phase.is === "reading" ? [malformed("truncated", phase.frame.body)] : []);
 }
