@@ -123,6 +123,11 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
   });
 
   test("a command that the terminal cannot carry out never reaches it", async () => {
+    // The kiosk is answered before the terminal has read the last ACK of its session.
+    await until("the terminal has ended the last payment", async () => {
+      const { running } = await at.control<Controlled>("GET", "/state");
+      return running === null || undefined;
+    });
     const before = await heardBy(at);
     const idle = await lacking(at, order(5));
     expect(idle).toEqual(idle.map(({ call }) => ({ call, ...refused("no") })));
