@@ -1,41 +1,55 @@
+import { read } from "node:fs";
+import { promisify } from "node:util";
 import type { SerialPort, SerialPortOpenOptions } from "serialport";
 
-type AutoDetectTypes = typeof SerialPort.binding;
-export type SerialPortOptions = Omit<SerialPortOpenOptions<AutoDetectTypes>, "autoOpen">;
+export type SerialPortOptions = Omit<SerialPortOpenOptions<typeof SerialPort.binding>, "autoOpen">;
 
-/** The part of an open port that reads and writes the device; Windows has no `poller`. */
-interface OpenDevice {
-  fd: number | null;
-  readonly poller?: { stop(): void };
-  read(buffer: Buffer, offset: number, length: number): Promise<unknown>;
-  write(buffer: Buffer): Promise<void>;
+export interface OpenSerialPort {
+  readonly port: SerialPort;
+  /** Closes the port unless that was done; resolves when other programs can open the device. */
   close(): Promise<void>;
 }
+
+type UnixRead = typeof import("@serialport/bindings-cpp/dist/unix-read.js").unixRead;
+type UnixDevice = Parameters<UnixRead>[0]["binding"];
 
 /**
  * Opens a serial port. Rejects with the error of the package `serialport`, also if the package
  * cannot be loaded.
  */
-export async function openSerialPort(options: SerialPortOptions): Promise<SerialPort> {
-  // The package is loaded only here, because it has a native part that many uses do not need.
+export async function openSerialPort(options: SerialPortOptions): Promise<OpenSerialPort> {
+  // The packages are loaded only here, because they have a native part that many uses do not need.
   const { SerialPort } = await import("serialport");
+  const { unixRead } = await import("@serialport/bindings-cpp/dist/unix-read.js");
   const port = new SerialPort({ ...options, autoOpen: false });
   await new Promise<void>((resolve, reject) => {
     port.open((error) => (error ? reject(error) : resolve()));
   });
-  finishBeforeClosing(port.port as unknown as OpenDevice);
-  return port;
+  const device = port.port as UnixDevice;
+  // On Windows a read ends only when the device is closed, so nothing is waited for there.
+  const isUnix = process.platform !== "win32";
+  const { close } = isUnix ? finishBeforeClosing(device, unixRead) : device;
+  let closing: Promise<void> | undefined;
+  device.close = () => {
+    closing = close.call(device);
+    return closing;
+  };
+  return {
+    port,
+    async close() {
+      if (port.isOpen) port.close(() => {});
+      await closing?.catch(() => {});
+    },
+  };
 }
 
 /**
- * Lets the port close only when each read and write that was begun is over. The package frees the
- * file number at once: a read or write that another thread still has to begin would then take bytes
+ * Makes the device end each of its operations before it closes. The package frees the number of the
+ * open file at once: an operation that another thread still has to begin would then take bytes
  * from, or write bytes into, whatever was opened next under the same number.
  */
-function finishBeforeClosing(device: OpenDevice): void {
-  const { poller } = device;
-  if (!poller) return;
-  const [read, write, close] = [device.read, device.write, device.close];
+function finishBeforeClosing(device: UnixDevice, unixRead: UnixRead): Pick<UnixDevice, "close"> {
+  const { write, update, flush, close } = device;
   const running = new Set<Promise<unknown>>();
   const watch = <T>(operation: Promise<T>): Promise<T> => {
     const over = () => void running.delete(operation);
@@ -43,15 +57,34 @@ function finishBeforeClosing(device: OpenDevice): void {
     operation.then(over, over);
     return operation;
   };
-  device.read = (...into) => watch(read.apply(device, into));
+  device.read = (buffer, offset, length) =>
+    watch(unixRead({ binding: device, buffer, offset, length, fsReadAsync: readUnlessHungUp }));
   device.write = (bytes) => watch(write.call(device, bytes));
-  device.close = async () => {
-    const { fd } = device;
-    // Without a file number, what comes back from another thread ends instead of waiting for more.
-    device.fd = null;
-    poller.stop();
-    await Promise.allSettled(running);
-    device.fd = fd;
-    await close.call(device);
+  device.update = (options) => watch(update.call(device, options));
+  device.flush = () => watch(flush.call(device));
+  return {
+    async close() {
+      const { fd } = device;
+      try {
+        // Without the number, what comes back from a thread ends instead of waiting for more.
+        device.fd = null;
+        device.poller.stop();
+        await Promise.allSettled(running);
+      } finally {
+        device.fd = fd;
+      }
+      await close.call(device);
+    },
   };
 }
+
+/**
+ * Reads from a device. Rejects if the line was hung up, as when a USB plug is pulled: the system
+ * then reads zero bytes, and the package would read again without end.
+ */
+const readUnlessHungUp = (async (...from: Parameters<typeof readAsync>) => {
+  const result = await readAsync(...from);
+  if (result.bytesRead === 0) throw new Error("the line was hung up");
+  return result;
+}) as typeof readAsync;
+const readAsync = promisify(read);

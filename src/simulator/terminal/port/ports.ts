@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { closeSync, constants, openSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { ReadStream } from "node:tty";
@@ -85,10 +85,13 @@ interface Pty {
  */
 export async function openPty(): Promise<Pty> {
   const { master, slave, pty: path } = await openBothEnds();
+  // Programs that this one starts would inherit the package's file, and keep the line alive.
+  const registerEnd = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
+  closeSync(slave);
   const terminalEnd = new ReadStream(master);
   const close = (): void => {
     terminalEnd.destroy();
-    closeSync(slave);
+    closeSync(registerEnd);
   };
   return { path, terminalEnd, close };
 }
@@ -116,8 +119,13 @@ async function openBothEnds(): Promise<{ master: number; slave: number; pty: str
  */
 async function openPseudoTerminal(link: string | null) {
   const { path, terminalEnd, close } = await openPty();
-  setRaw(path);
-  if (link) replaceLink(path, link);
+  try {
+    setRaw(path);
+    if (link) replaceLink(path, link);
+  } catch (error) {
+    close();
+    throw error;
+  }
   let isClosed = false;
   const port = streamPort(`pty ${path}`, terminalEnd, {
     write(bytes: Uint8Array) {
@@ -157,11 +165,11 @@ function replaceLink(path: string, link: string): void {
 
 /** Opens a real serial device, without handshake. */
 async function openSerialDevice(device: SerialDevice): Promise<BytePort> {
-  const port = await openSerialPort(device);
+  const { port, close } = await openSerialPort(device);
   return streamPort(`serial ${device.path}`, port, {
     write: (bytes) => port.isOpen && port.write(Buffer.from(bytes)),
     setSpeed: (baudRate) => port.isOpen && port.update({ baudRate }),
-    close: () => port.isOpen && port.close(),
+    close: () => void close(),
   });
 }
 

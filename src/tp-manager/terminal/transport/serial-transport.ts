@@ -1,11 +1,14 @@
-import type { SerialPort } from "serialport";
 import {
   type DeviceRoots,
   findSerialPorts,
   isUsbDevice,
   parseUsbAddress,
 } from "../../../shared/config/serial-ports.ts";
-import { openSerialPort, type SerialPortOptions } from "../../../shared/process/serial-port.ts";
+import {
+  type OpenSerialPort,
+  openSerialPort,
+  type SerialPortOptions,
+} from "../../../shared/process/serial-port.ts";
 import {
   type ByteConnection,
   type ByteTransport,
@@ -33,24 +36,24 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
     async open(listener, signal) {
       signal.throwIfAborted();
       const path = await locatePort(address, roots);
-      const port = await openPort({ path, baudRate, stopBits, dataBits, parity });
+      const open = await openPort({ path, baudRate, stopBits, dataBits, parity });
       if (signal.aborted) {
-        await closed(port);
+        await open.close();
         throw signal.reason;
       }
-      return serialConnection(port, path, listener);
+      return serialConnection(open, path, listener);
     },
   };
 }
 
 /** Opens a port and discards what it received before. Rejects with {@link TransportError}. */
-async function openPort(options: SerialPortOptions): Promise<SerialPort> {
+async function openPort(options: SerialPortOptions): Promise<OpenSerialPort> {
   await serialPorts();
   try {
-    const port = await openSerialPort(options);
+    const open = await openSerialPort(options);
     // Bytes that arrived before the port was opened belong to no open connection.
-    await new Promise<void>((resolve) => port.flush(() => resolve()));
-    return port;
+    await new Promise<void>((resolve) => open.port.flush(() => resolve()));
+    return open;
   } catch (error) {
     const cause = error as Error;
     const { path } = options;
@@ -65,21 +68,17 @@ async function openPort(options: SerialPortOptions): Promise<SerialPort> {
   }
 }
 
-function closed(port: SerialPort): Promise<void> {
-  return new Promise((resolve) => port.close(() => resolve()));
-}
-
 function serialConnection(
-  port: SerialPort,
+  open: OpenSerialPort,
   path: string,
   listener: TransportListener,
 ): ByteConnection {
+  const { port } = open;
   /** Resolves when the port is free again; undefined while the connection is in use. */
   let closing: Promise<void> | undefined;
-  const free = (): Promise<void> => (port.isOpen ? closed(port) : Promise.resolve());
   const broke = (cause: Error | null): void => {
     if (closing !== undefined) return;
-    closing = free();
+    closing = open.close();
     const why = cause ? `: ${cause.message}` : "";
     listener.closed(
       new TransportError("broken", `${path} went away${why}`, cause ? { cause } : {}),
@@ -101,7 +100,7 @@ function serialConnection(
       });
     },
     close() {
-      closing ??= free().then(() => listener.closed(null));
+      closing ??= open.close().then(() => listener.closed(null));
       return closing;
     },
   };

@@ -1,4 +1,3 @@
-import { writeSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { openSerialPort } from "../../../../src/shared/process/serial-port.ts";
 
@@ -7,8 +6,6 @@ export interface RegisterWire {
   readonly serial: boolean;
   write(bytes: Uint8Array): void;
   end(): Promise<void>;
-  /** A serial line that was hung up without a word of the library. */
-  gone(): boolean;
   /** Passes on what comes, from now on. */
   listen(data: (bytes: Uint8Array) => void, closed: () => void): void;
 }
@@ -25,7 +22,6 @@ export async function tcpWire(port: number, host = "127.0.0.1"): Promise<Registe
         else socket.once("close", () => resolve());
         socket.destroy();
       }),
-    gone: () => false,
     listen: (data, closed) => {
       socket.on("data", data);
       socket.once("close", closed);
@@ -35,19 +31,14 @@ export async function tcpWire(port: number, host = "127.0.0.1"): Promise<Registe
 
 /** Opens a pseudo-terminal as a program opens a serial port. */
 export async function serialWire(path: string): Promise<RegisterWire> {
-  const port = await openSerialPort({ path, baudRate: 115_200 });
+  const { port, close } = await openSerialPort({ path, baudRate: 115_200 });
   port.on("error", () => {});
   return {
     serial: true,
     write: (bytes) => {
       if (port.isOpen) port.write(Buffer.from(bytes));
     },
-    end: () =>
-      new Promise((resolve) => {
-        if (!port.isOpen) resolve();
-        else port.close(() => resolve());
-      }),
-    gone: () => isHungUp((port.port as { fd?: number } | undefined)?.fd),
+    end: close,
     listen: (data, closed) => {
       port.on("data", data);
       port.once("close", closed);
@@ -61,15 +52,4 @@ function connected(port: number, host: string): Promise<Socket> {
     socket.once("connect", () => resolve(socket));
     socket.once("error", reject);
   });
-}
-
-/** The serial library misses a hang-up now and then; writing nothing finds it and sends nothing. */
-function isHungUp(descriptor: number | undefined): boolean {
-  if (descriptor === undefined) return true;
-  try {
-    writeSync(descriptor, Buffer.alloc(0));
-    return false;
-  } catch {
-    return true;
-  }
 }

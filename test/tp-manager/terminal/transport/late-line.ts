@@ -1,7 +1,8 @@
 /**
  * A program in which each read and write of a file begins 20 ms late, as on a busy machine. The
  * program sends on a serial line, closes the line at once, and opens a second line, which gets the
- * number of the closed file. It prints what both lines and the register received.
+ * number of the closed file and is then unplugged. It prints what both lines and the register
+ * received, and how the second line ended.
  */
 import fs from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,11 +26,16 @@ const { createTransport } = await import(
 );
 const never = new AbortController().signal;
 let heard = "";
+let ended = "";
+let whenHeard = (): void => {};
 const listener: bytes.TransportListener = {
   data: (received) => {
     heard += Buffer.from(received).toString();
+    whenHeard();
   },
-  closed: () => {},
+  closed: (problem) => {
+    if (problem) ended = problem.message;
+  },
 };
 const open = (path: string) =>
   createTransport(path, { baudRate: 9600, stopBits: 2 }, systemClock).open(listener, never);
@@ -48,8 +54,12 @@ second.onData((bytes) => {
   atSecond += Buffer.from(bytes).toString();
 });
 const again = await open(second.path);
-second.write(Buffer.from("from the second"));
 again.write(Buffer.from("for the second line"));
-while (!heard.includes("second") || !atSecond.includes("line")) await sleep(LATE_MS);
-console.log(JSON.stringify({ atFirst, atSecond, heard }));
+while (!atSecond.includes("line")) await sleep(LATE_MS);
+// The read that follows these bytes begins late, after the plug was pulled.
+whenHeard = () => second.unplug();
+second.write(Buffer.from("from the second"));
+while (!ended) await sleep(LATE_MS);
+ended = ended.replace(second.path, "the port");
+console.log(JSON.stringify({ atFirst, atSecond, heard, ended }));
 process.exit();

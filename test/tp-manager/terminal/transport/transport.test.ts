@@ -9,6 +9,7 @@ import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { parseTcpAddress } from "../../../../src/tp-manager/terminal/transport/tcp-transport.ts";
 import { fromHex, toHex } from "../../../../src/zvt/index.ts";
+import { PATIENCE_MS } from "../../../support/patience.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { openPtyLine } from "./pty-line.ts";
 import { Recorder } from "./recorder.ts";
@@ -88,11 +89,16 @@ function tryWrite(connection: bytes.ByteConnection): boolean {
   }
 }
 
-/** The timer that Linux runs for a connection to a port: its kind, and the seconds left. */
+/** A state of /proc/net/tcp. A closed connection to the same port may be listed too. */
+const ESTABLISHED = "01";
+
+/** The timer that Linux runs for an open connection to a port: its kind, and the seconds left. */
 function kernelTimer(port: number): { readonly kind: string; readonly seconds: number } {
   const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
-  const row = rows.map((text) => text.trim().split(/\s+/)).find((cells) => cells[2] === remote);
+  const row = rows
+    .map((text) => text.trim().split(/\s+/))
+    .find((cells) => cells[2] === remote && cells[3] === ESTABLISHED);
   const [kind = "", left = ""] = row?.[5]?.split(":") ?? [];
   return { kind, seconds: Number.parseInt(left, 16) / 100 };
 }
@@ -229,12 +235,16 @@ test.each([
   expect(() => createTransport(text, line, systemClock)).toThrow(/tcp:\/\/192/);
 });
 
-test("a line closes when its reads and writes are over, or they would reach the next line", () => {
+test("a line that reads and writes late meets neither the next line nor a hung-up line", () => {
   const program = fileURLToPath(new URL("./late-line.ts", import.meta.url));
-  const printed = execFileSync(process.execPath, [program], { encoding: "utf8" });
+  const printed = execFileSync(process.execPath, [program], {
+    encoding: "utf8",
+    timeout: PATIENCE_MS,
+  });
   expect(JSON.parse(printed)).toEqual({
     atFirst: "for the first line",
     atSecond: "for the second line",
     heard: "from the second",
+    ended: "the port went away: the line was hung up",
   });
 });

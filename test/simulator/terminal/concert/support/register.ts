@@ -95,7 +95,7 @@ export class ScriptedRegister {
     const story: string[] = [];
     for (;;) {
       const heard = await this.next(patienceMs, story.at(-1) === "eot");
-      if (heard === undefined) return this.#wire.gone() ? [...story, "closed"] : story;
+      if (heard === undefined) return story;
       story.push(heard);
       if (heard === "closed") return story;
     }

@@ -129,8 +129,7 @@ export class ScriptedRegister {
     const story: string[] = [];
     for (;;) {
       const heard = await within(steppedClock, "register", patienceMs, this.#take(false));
-      if (typeof heard !== "object")
-        return [...story, heard ?? (this.#wire.gone() ? "closed" : "silence")];
+      if (typeof heard !== "object") return [...story, heard ?? "silence"];
       const control = heard.apdu.slice(0, 4);
       story.push(control);
       if (control.startsWith("84")) return story;
