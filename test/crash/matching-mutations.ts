@@ -157,7 +157,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the number that was stored before a declined order",
-    ["matching", "a record with an older receipt number and no moment can be a new sale"],
+    ["matching", "a record with an older receipt number and without date and time can be"],
     ["test/tp-manager/matching/number-alone.test.ts"],
     [
       match,

@@ -209,7 +209,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale that came after a result that was not good",
-    ["matching", "An attempt is no candidate when its own record is another one"],
+    ["matching", "when the attempt's own record is another one"],
     answers,
     [
       candidates,
@@ -261,7 +261,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the record that was there before a reversal",
-    ["matching", "when the record was stored before it"],
+    ["matching", "when the record was stored before the attempt"],
     answers,
     [candidates, "if (wasThere) return false;", ""],
   ),
@@ -273,7 +273,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the own report of a reversal in doubt",
-    ["matching", "An attempt is no candidate when its own record is another one"],
+    ["matching", "when the attempt's own record is another one"],
     answers,
     [
       candidates,
@@ -299,25 +299,25 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the time since which a reversal can be there",
-    ["matching", "when the record was stored before it"],
+    ["matching", "when the record was stored before the attempt"],
     answers,
     [match, "if (isLater || isOver(", "if (isOver("],
   ),
   oneEdit(
     "the old reversal that was over",
-    ["matching", "when it was over before a later command found something else"],
+    ["matching", "when the attempt was over before a later command found something else"],
     [late, fits],
     [match, "if (isLater || isOver(attempt, events) ||", "if (isLater ||"],
   ),
   oneEdit(
     "the later commands that found the record stored",
-    ["matching", "when the record was stored before it"],
+    ["matching", "when the record was stored before the attempt"],
     answers,
     [match, "      fitting.length = 0;\n", ""],
   ),
   oneEdit(
     "the command that was over before another record was found",
-    ["matching", "when it was over before a later command found something else"],
+    ["matching", "when the attempt was over before a later command found something else"],
     [fits],
     [match, "if (wasThere || isOver(attempt, events)) continue;", "if (wasThere) continue;"],
   ),
@@ -333,7 +333,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the age of a baseline when its command begins",
-    ["matching", "when it was over before a later command found something else"],
+    ["matching", "when the attempt was over before a later command found something else"],
     [fits],
     [match, "return wasAsked ? atMs : atMs + BASELINE_AGE_MS;", "return atMs;"],
   ),
