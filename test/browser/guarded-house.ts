@@ -60,13 +60,15 @@ export class GuardedHouse extends TestInstallation {
     }
   }
 
-  /** Waits until the gateway's answers are written, which may be after the payment's answer. */
+  /** Waits until the journal has what comes after a start and a payment by itself. */
   async delivered(): Promise<void> {
-    await until("the journal knows that all is at the gateway", () => {
+    await until("the journal knows that all is at the gateway, and the supervisor's alarms", () => {
       const database = openForReading(join(this.data, "journal.db"));
       try {
         const open = "SELECT 1 FROM hand_off WHERE acknowledged = 0 OR delivery <> 'sent'";
-        return database.prepare(open).get() === undefined ? true : undefined;
+        const isSent = database.prepare(open).get() === undefined;
+        const hasAlarms = database.prepare("SELECT 1 FROM alarm_taken").get() !== undefined;
+        return (isSent && hasAlarms) || undefined;
       } finally {
         database.close();
       }
