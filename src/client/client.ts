@@ -39,7 +39,7 @@ export interface PaymentRequest {
   readonly basket?: CartLine | readonly CartLine[];
   readonly customer?: Customer;
   readonly customData?: Readonly<Record<string, string | number | boolean>>;
-  /** Makes the payment a two-phase sale, charged only by {@link ConnectorClient.deliver}. */
+  /** Two-phase sale: first `Approved`, then charged only by {@link ConnectorClient.deliver}. */
   readonly delivery?: { readonly withinSeconds: number };
 }
 

@@ -4,7 +4,8 @@ import { announcePresence } from "../shared/process/presence.ts";
 
 /**
  * Writes `content` to the file for which the launcher waits, complete or not at all. On a stop
- * signal, removes the file and calls `stop`. `path` null: there is no such file.
+ * signal, removes the file, so that a launcher starts another simulator, and calls `stop`. `path`
+ * null: there is no such file.
  */
 export function announceReady(
   path: string | null,

@@ -98,7 +98,8 @@ export function putStoresBack(dataDirectory: string): void {
     keepAside(dataDirectory);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    // The databases of the new version are not kept then: they hold no payment, only its failure.
+    // Payments were not accepted during the probation, so without copies of these databases only
+    // traces of the new version's failure are lost.
     makeRoom(dataDirectory, { storesToo: false });
   }
   // The log of each database is removed, or SQLite would apply it to the restored database.

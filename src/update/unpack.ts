@@ -21,6 +21,7 @@ const PATH_LENGTH_MAX = 240;
 const DEPTH_MAX = 20;
 
 interface Unpacking {
+  /** The path of a verified .tar.gz. */
   readonly archive: string;
   /** The folder to make; it exists only if it is complete. */
   readonly to: string;

@@ -49,13 +49,13 @@ export type Condition =
   | "if-any"
   /** The part is present if three length digits (F0 to F9) come next (docs/zvt.md 6.5). */
   | "if-length-digits"
-  /** The part is the currency after result code 6F, without field number (docs/zvt.md 7.4). */
+  /** The part is the currency after result code 6F, without field number (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
   /** The part is present if more than a container of tags is left (docs/zvt.md 7.2). */
   | "if-no-container"
   /** The part is a result code without field number, as one vendor sends it (docs/zvt.md 7.1). */
   | "if-bare-result"
-  /** The part is a number of line feeds, sent after attribute FF instead of a text. */
+  /** The part is a number of line feeds instead of a text, after attribute FF (docs/zvt.md 7.3). */
   | "if-line-feeds"
   | "if-no-line-feeds";
 

@@ -137,6 +137,7 @@ export function writeTags(tags: readonly RawTag[]): Uint8Array {
 /** One tag of a container with its decoded value, without card data. */
 export interface Tag {
   readonly tag: number;
+  /** The name in the table of tags; null: the tag is unknown. */
   readonly name: TagName | null;
   /** The value; null: the tag contains tags. Of card data and unknown tags: the number of bytes. */
   readonly value: FieldValue | null;

@@ -140,6 +140,7 @@ export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoP
   return chosen;
 }
 
+/** Whether a port is free on both loopback addresses, or on the only one of this machine. */
 async function isFree(port: number): Promise<boolean> {
   for (const host of ["127.0.0.1", "::1"]) {
     if (/EADDRINUSE|EACCES/.test((await listenFault(host, port)) ?? "")) return false;

@@ -10,9 +10,9 @@ const YOUNG_GENERATION_HALF_MB = 2;
 /** The number of the C library's memory pools; a pool for each thread would keep more memory. */
 const ALLOCATION_POOLS = 2;
 /**
- * The C library gives freed memory blocks of at least this many bytes back to the system at once.
- * SQLite's blocks are smaller, and stay for its next statement. Only tp-manager has this setting,
- * because the supervisor's buffers for answers have this size.
+ * The C library gives freed memory blocks of at least this many bytes, such as those of compiling,
+ * back to the system at once. SQLite's blocks are smaller, and stay for its next statement. Only
+ * tp-manager has this setting, because the supervisor's buffers for answers have this size.
  */
 const GIVEN_BACK_FROM = 32_768;
 

@@ -154,7 +154,8 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
       return { event: "given-up", received, readableByOlder };
     }
     case "going-back":
-      // The file `current` still names the previous version: nothing has to be put back.
+      // If the file `current` still names the previous version, this step has no lock and no write,
+      // so a full disk cannot stop it.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
       return await closed(dataDirectory, () => {
         if (record.withStores) putStoresBack(dataDirectory);

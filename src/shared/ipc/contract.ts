@@ -43,6 +43,7 @@ const deliverySchema = z.object({
 const servedPage = z.object({
   name: z.string(),
   port: z.int(),
+  /** Why the page cannot be served; null: it is served. */
   fault: z.string().nullable(),
 });
 export type ServedPage = z.infer<typeof servedPage>;
@@ -202,8 +203,9 @@ export const supervisorMessages = {
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
   /**
-   * Records that an operator found no further transactions of an order at the gateway. `settled` is
-   * false if no duplicate is possible, or if the order may still be sent.
+   * Records that an operator found no transactions of an order at the gateway except those that the
+   * gateway has named here. `settled` is false if no duplicate is possible, or if the order may
+   * still be sent.
    */
   "gateway-copies": {
     request: z.object({ orderId: z.string(), note: noteSchema }),

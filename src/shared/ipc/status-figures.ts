@@ -6,6 +6,7 @@ export const reasonSince = z.object({ reason: z.string(), sinceMs: z.int() });
 export const notificationFigures = z.object({
   /** How many notifications came since the start of the program, by their verdict. */
   verdicts: z.record(z.string(), z.int()),
+  /** The present refusal of notifications; null: they are not refused. */
   refused: reasonSince.extend({ count: z.int() }).nullable(),
 });
 
@@ -15,12 +16,14 @@ export const updateFigures = z.object({
   channel: z.string(),
   /** When the last check for an update was made, in epoch ms; null: no check yet. */
   checkedMs: z.number().nullable(),
+  /** Why the last check for an update failed; null: it did not fail. */
   fault: z.string().nullable(),
   /** When the update metadata were last verified as fresh, and when they begin to expire. */
   freshMs: z.number().nullable(),
   expiresMs: z.number().nullable(),
   /** The version that waits to be installed; null: none. */
   ready: z.string().nullable(),
+  /** Who put a hold on updates; null: updates are not held. */
   heldBy: z.string().nullable(),
   /** Since and until when updates are held; null: updates are not held, or the hold has no end. */
   heldSinceMs: z.number().nullable().optional(),

@@ -148,7 +148,7 @@ function isTelephoneNumber(run: Run, first: number, length: number): boolean {
   return begins && apart !== undefined && first < apart && length <= TELEPHONE_DIGITS_MAX;
 }
 
-/** Whether a number of at most 15 digits is part of a dated one such as 20261121-0001234. */
+/** Whether a number of at most 15 digits, as Maestro has, is part of one like 20261121-0001234. */
 function isInDatedNumber(run: Run, first: number, length: number): boolean {
   if (length > 15 || ![5, 6].includes(run.digits[first] as number)) return false;
   for (let start = Math.max(0, first - 7); start < first; start++) {

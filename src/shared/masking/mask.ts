@@ -25,7 +25,7 @@ export function maskPan(pan: string): string {
  * Masks every card number in a text, even inside longer numbers. Digits count as a card number if
  * scheme prefix, length and check digit are those of a card, in whatever form they are written. The
  * text keeps its length. The time is proportional to the length, because every log line is masked.
- * `read`: the text that is searched instead, as long as `text`: a URL with a blank for each plus.
+ * `read`: the text of the same length that is searched instead: a URL with a blank for each plus.
  */
 export function maskPansInText(text: string, read = text): string {
   const walked = walk(read);

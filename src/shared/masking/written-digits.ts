@@ -59,7 +59,7 @@ kinds.fill(kind.digit, 0x30, 0x3a);
 
 const kindAt = (text: string, at: number): number => kinds[text.charCodeAt(at)] as number;
 
-/** The widest gap in a card number, in characters: receipts spread one over a line or two. */
+/** The widest gap in a card number, in characters: a receipt can put the number on two lines. */
 const GAP_MAX = 40;
 
 /** The most separators between two digits of one number; card groups may be wider apart. */
@@ -126,7 +126,7 @@ interface Numbers {
   readonly forms: readonly Form[];
 }
 
-/** Digits in a card's groups, or one by one; only at their beginning a card number is searched. */
+/** Digits in a card's groups, or one by one; a card number begins only at their first digit. */
 export interface Form {
   readonly run: Run;
   readonly beginsGroup: boolean;
@@ -148,7 +148,7 @@ function forms(whole: Run, groups: readonly Group[]): Form[] {
   return groups.flatMap(({ length }, i) => {
     const ends = length >= 4 ? endsOfCardGroups(groups, i) : endsOfSingles(groups, i);
     const found = ends.map((to) => formOf(whole, groups, i, to));
-    // Only the longest form that begins at a group is kept; every form that is a list is kept too.
+    // The longest form that begins at a group includes the shorter forms, but not those in a list.
     return found.flatMap((form, at) => (form && (form.isList || at === 0) ? [form] : []));
   });
 }

@@ -43,7 +43,8 @@ interface ProgramExtras {
  * stop, exit code (docs/design.md 9.4). A configuration fault ends with 78 and its reason on
  * standard error and in the log; an unexpected error ends with 70 after it has been logged. A stop
  * that takes longer than `stopDeadlineMs` is cut: the next start recovers. With `--check` the
- * program only checks a setup file and a copy of the database (docs/updates.md 4.1).
+ * program only checks the setup file and the database. It migrates the database, so the data folder
+ * must hold copies (docs/updates.md 4.1).
  */
 export async function runProgram(
   program: Program,

@@ -17,7 +17,7 @@ export const PAGE_HEADER_BYTES_MAX = 768 * 1024;
 /**
  * Returns the text of an HTTP message; null: the message is larger than `bytesMax`. A large message
  * is read to its end, unless `tooLarge` is given, which then ends the message at once. Rejects if
- * the message is cut off.
+ * the message is cut off. "data" events, unlike an iterator, read all that has come at once.
  */
 export function readText(
   message: IncomingMessage,

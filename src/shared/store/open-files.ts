@@ -69,7 +69,7 @@ class FileContent {
   isKept(bytes: number): boolean {
     const known = this.#known;
     try {
-      // The file is read twice, because another program may be writing it during the first reading.
+      // A reading that fails is repeated once, because another program may have been writing.
       if (known && (this.#holds(known) || this.#holds(known))) {
         if (bytes < known.bytes) return false;
         known.bytes = bytes;

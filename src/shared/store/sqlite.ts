@@ -180,6 +180,7 @@ export function assertWhole(database: DatabaseSync): void {
 
 type Values = readonly SQLOutputValue[];
 type Row = Record<string, SQLOutputValue>;
+/** A value for a statement; or one object with all named values, which comes first. */
 type Given = SQLInputValue | Record<string, SQLInputValue>;
 type Reader<T> = (...values: Given[]) => T;
 

@@ -140,7 +140,7 @@ export interface TerminalProtocol<
   readonly demands: readonly string[];
   readonly switches: SwitchTable<Draft<O>>;
   readonly help: readonly HelpSection[];
-  /** Makes the terminal, which first reverses payments that a power cut left unfinished. */
+  /** Makes the terminal. A ZVT terminal first reverses charges that a power cut left unfinished. */
   machine(host: Host<O>): M;
 }
 

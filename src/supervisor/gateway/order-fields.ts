@@ -43,8 +43,9 @@ type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
 /**
  * Checks each value by the table, and cuts or leaves out a wrong value that may be changed. Returns
- * the fields to send (null: a wrong value must not be changed, so nothing is sent), notes of the
- * changes, and the problems. Notes and problems repeat no value, because one is the password.
+ * the fields to send in order (null: a value is missing, or is wrong and must not be changed, so
+ * nothing is sent), notes of the changes, and the problems. Notes and problems repeat no value,
+ * because one is the password.
  */
 export function checkedOrderFields(given: OrderValues) {
   const values: Record<string, string> = {};

@@ -26,7 +26,7 @@ type RecentOperations = ReturnType<typeof recentOperations>;
 
 /**
  * Returns the refund of the last day that a request repeats (docs/rules/26-return-keys.md). null:
- * this database may lack refunds of that day. undefined: the request repeats none, or on purpose.
+ * this database may lack refunds of that day. undefined: it repeats none, or one on purpose.
  */
 export function repeatedBy(
   request: SupervisorRequest<"gateway-operation">,

@@ -65,9 +65,11 @@ function publicIdOf(of: { readonly transactionPublicId: string | null }): string
 }
 
 /**
- * Returns the outcome that notifications prove for the unknown operation of a transaction. A refund
- * is proved when the notified refunds are at least all known refunds and this one together. A
- * refusal counts only if no other operation of its kind exists, and if it came after our request.
+ * Returns the outcome that notifications prove for the unknown operation of a transaction. A
+ * notification proves a capture or a cancellation. A refund is proved when the notified refunds are
+ * at least this refund and those before it together. A refund or refusal that was notified before
+ * our request belongs to another operation, perhaps of the gateway itself. A refusal counts only if
+ * the transaction has no other operation of its kind.
  */
 export function notifiedEnd(
   publicId: string,

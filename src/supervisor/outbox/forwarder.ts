@@ -255,7 +255,7 @@ export class Forwarder {
     if (notes.length > 0)
       log.warn(
         { ...about, notes },
-        "data of the order that the gateway would refuse were shortened or left out",
+        "data of the order that the gateway would refuse were changed or left out",
       );
     if (state === "sent") {
       log.info(about, "the gateway has received the order");
