@@ -54,7 +54,7 @@ export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
 
 /**
  * What the arbiter needs to know about a journal gap: a journal that was lost or restored from a
- * copy may lack sales (docs/rules/17-loss.md).
+ * copy may lack sales (docs/rules/17-loss.md). StoreGuard describes the members.
  */
 interface ArbiterGuard {
   whole(signal: AbortSignal): Promise<void> | undefined;

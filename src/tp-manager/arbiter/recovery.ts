@@ -118,7 +118,8 @@ export class Recovery {
   #questionOf(attempt: Attempt, blocks: boolean, unwritten: WrittenEvent[] = []): Question {
     const { transactionId, request } = attempt;
     const lostSinceMs = this.#parts.clock.monotonicMs();
-    // If the attempt is not in doubt here, its outcome could not be written to the journal.
+    // An attempt that is not in doubt here has an unwritten outcome: it is still running in the
+    // journal, or charged as it was before its reversal.
     let isEndWritten = inDoubtStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.attempts.read(transactionId);
@@ -166,7 +167,7 @@ export class Recovery {
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
   }
 
-  /** Writes an outcome that could not be written before. Returns the attempt if it is in doubt. */
+  /** Writes an unwritten outcome, even if a part of it is written. Returns an attempt in doubt. */
   #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
     if (inDoubtStateOf(attempt)) return this.#parts.oneWay?.endStored(attempt) ?? attempt;
     return isRunning(attempt.state) ? this.#interrupt(attempt, unwritten) : undefined;

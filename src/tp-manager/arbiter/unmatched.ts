@@ -277,7 +277,10 @@ export class Unmatched {
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
 
-  /** Returns what the journal knows about the transaction; no facts if it cannot be read. */
+  /**
+   * Returns what the journal knows about the transaction. If the journal cannot be read, the facts
+   * explain nothing away, so that the alarm is raised.
+   */
   #known(row: UnmatchedRow, probe: Probe): Known {
     const { matcher } = this.#parts;
     const unread = { soldSince: true, closedSince: true, holds: matcher.assumptions };

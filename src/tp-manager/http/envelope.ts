@@ -4,7 +4,7 @@ import { isoTime } from "../../shared/time.ts";
 import { answerOf, errorOfAppError } from "../orders/answer.ts";
 import type { PaymentResult } from "../orders/orders.ts";
 
-/** The `status` of a successful answer that is not about a payment (docs/design.md 5.4). */
+/** The `status` of a successful answer that is no payment (docs/design.md 5.4). */
 export const success = { status: "Success" } as const;
 
 /** A longer answer is encoded to bytes here once, because fastify would encode it twice. */

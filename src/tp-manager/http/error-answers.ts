@@ -42,8 +42,8 @@ type Proof = Pick<PaymentAnswer, "receipt" | "ticket" | "notificationGatewaySent
 const noProof: Proof = { receipt: emptyReceipt, ticket: "", notificationGatewaySent: false };
 
 /**
- * Returns the further members of a refusal. The refusal of a call about a payment has the members
- * of a payment, from the stored order or empty; before authentication it has none.
+ * Returns the further members of a refusal. The refusal of a call that answers a payment has the
+ * members of a payment, from the stored order or empty; before authentication it has none.
  */
 async function more(
   { role, about, routeOptions }: FastifyRequest,
@@ -75,8 +75,9 @@ function toAppError(error: unknown): AppError {
 
 /**
  * Returns whether the order that a request is about is charged, no matter what failed
- * (docs/rules/23-asked.md). undefined: the request names no known order. Before authentication a
- * call about orders gets "unknown": a kiosk without a valid login may ask about a charged order.
+ * (docs/rules/23-asked.md). undefined: the request names no known order, so the error's own value
+ * is answered. Before authentication a call about orders gets "unknown": a kiosk without a valid
+ * login may ask about a charged order.
  */
 function chargedOfAsked(
   request: FastifyRequest,

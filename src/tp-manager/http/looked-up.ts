@@ -13,7 +13,7 @@ import type { Answer, CallContext } from "./call.ts";
  */
 export async function lookedUp(at: CallContext, orderId: string) {
   await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-    // An API error is ignored: the answer below shows anyway that the refund is not finished.
+    // An API error is ignored: the answer below shows that the return is not finished.
     if (!(error instanceof AppError)) throw error;
   });
   const found = await at.orders.lookUp(orderId);

@@ -136,7 +136,7 @@ export class Archive extends rows("archive", {
   }
 
   ofOrder(orderId: string): Attempt[] {
-    // Most orders are not in the archive, which this cached query shows without a search.
+    // A cheap cached query comes first, because nearly no new order is in the archive.
     if (!this.sql.holds.kept(orderId)) return [];
     return this.sql.ofOrder.all(orderId).map(attemptOf);
   }
@@ -202,7 +202,10 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/** Returns the daily task that archives the orders older than `days` that may be archived. */
+/**
+ * Returns the daily task that archives the orders older than `days` that may be archived. `learn`
+ * asks for a delivery state.
+ */
 export function archiveChore(
   archive: Archive,
   days: number,

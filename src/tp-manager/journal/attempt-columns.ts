@@ -9,7 +9,7 @@ import {
 } from "../attempts/phase-table.ts";
 import { type Row, rows, type Statement } from "./database/statements.ts";
 
-/** The columns that {@link readAttempt} reads. */
+/** The columns that {@link readAttempt} reads, without `status`, which SQLite computes itself. */
 export const attemptColumns = `attempt.transaction_id, attempt.number, attempt.request,
   attempt.state, attempt.started_at_ms, attempt.ended_at_ms, attempt.baseline, attempt.ticket,
   attempt.returned_minor, attempt.notified_return_minor, attempt.returned_some,
@@ -54,6 +54,7 @@ export function readJson<T>(value: SQLInputValue | undefined): T {
 }
 
 const TEXTS_KEPT = 32;
+/** The cached texts with their values, newest first; a short list is faster than a hash. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**

@@ -262,7 +262,7 @@ export class AttemptRows extends rows("attempts", {
 
   /**
    * Returns a page of attempts, newest first; `before` continues after the previous page. A page
-   * with a filter is sorted by start time, any other page by row id.
+   * with a filter is sorted by start time, which jumps with the clock, any other page by row id.
    */
   list(page: ListPage): ListedAttempt[] {
     const { sinceMs, untilMs, status, limit, before } = page;

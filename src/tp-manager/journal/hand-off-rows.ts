@@ -49,7 +49,7 @@ export class HandOffRows extends rows("handOffs", {
 })<{ events: EventRows }> {
   /** The state at the gateway by transaction, for acknowledgements that are not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** Stores the mark of the supervisor's database with each acknowledgement, to notice its loss. */
+  /** Stores the mark of the supervisor's database in the commit of each acknowledgement. */
   marks: Pick<StoreExchange, "remember"> | undefined;
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */

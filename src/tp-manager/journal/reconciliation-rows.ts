@@ -138,7 +138,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     const closing = closingOf(row);
     const earlier = this.sql.earlier.all(closingId, CLOSINGS_COMPARED).map(closingOf);
     const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
-    // An attempt of an older version names no end of day, so no earlier one is compared.
+    // An attempt of an older version names no end of day, so no end of day before it is compared.
     const known = earlier.filter(
       ({ id, startedAtMs }) =>
         id > recent.unknownUpTo && this.sql.archivedUnknown.get(startedAtMs) === undefined,

@@ -112,7 +112,7 @@ export class RecordRows extends rows("records", {
     return this.sql.closedSince.get(atMs) !== undefined;
   }
 
-  /** Yields the attempts whose command may have been sent, newest first. */
+  /** Yields the attempts with a write-ahead record, newest first, also those never sent. */
   *sent(): Generator<Attempt, void> {
     // Most callers need only the newest attempt, which is often cached.
     const newest = this.parts.attempts.newestRow();

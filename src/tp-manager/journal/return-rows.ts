@@ -102,8 +102,9 @@ export class ReturnRows extends rows("returns", {
   }
 
   /**
-   * Notes refunds that the gateway notified; a refund noted again changes nothing, and sums never
-   * decrease. `returnedMinor`: the sum paid back by any system; 0: not known. `isNew`: noted now.
+   * Notes refunds that the gateway notified; each is on disk afterwards. A refund noted again
+   * changes nothing, and sums never decrease. `returnedMinor`: the sum paid back by any system; 0:
+   * not known. Returns the attempts; `isNew`: noted now.
    */
   noteReturns(returns: readonly NotedReturn[], atMs: number) {
     return returns.flatMap((one) => {

@@ -153,8 +153,8 @@ const PERIOD_MS = 12 * 3_600_000;
  * Returns the answer for a record that the journal already has, else undefined. If the attempt
  * whose command reported the record is unfinished or was answered as not charged, the record is
  * certainly its sale. `running` is the attempt in whose payment the record arrives: then a record
- * that cannot be distinguished from a known one counts as known, as refusing a report charges
- * nobody.
+ * that cannot be distinguished from a known one counts as known, because two such sales within an
+ * hour do not happen, and refusing a report charges nobody.
  */
 export function knownAs(
   found: ObservedRecord,
@@ -350,7 +350,7 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
   let wasThereMs = Number.POSITIVE_INFINITY;
   // The record's own time or its arrival counts, the earlier one: a terminal's clock may be ahead.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
-  // Whether the terminal had another record stored after the attempt, so it stored no sale.
+  // Whether a command after the attempt found another record, so the attempt stored no sale.
   const isOver = (attempt: Attempt, events: readonly AttemptStep[]): boolean =>
     isFresh && endOf(attempt, events, limitMs) + limitMs < otherStoredMs;
   for (const attempt of records.sent()) {

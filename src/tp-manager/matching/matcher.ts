@@ -111,7 +111,7 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // A record that can be old counts only if one of its candidates is not charged.
+    // A record that can be old counts only if a candidate, or a near one, is not charged.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }

@@ -109,7 +109,10 @@ export class AfterSale {
     throw decided(attempt);
   }
 
-  /** Returns the sale to reverse. Reads the order anew: an earlier call may have reversed it. */
+  /**
+   * Returns the sale to reverse. Called only when this reversal has the terminal: an earlier call
+   * may have reversed the sale meanwhile.
+   */
   #reversible(orderId: string, now: Stored): SaleToReverse {
     const attempt = this.#parts.orders.latest(orderId);
     this.#assertReversible(attempt);

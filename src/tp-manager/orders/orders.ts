@@ -306,9 +306,10 @@ export class Orders {
   }
 
   /**
-   * Records that no financial command was sent, unless another attempt has decided the order
-   * meanwhile: returns that attempt. Throws instead while the order may be charged, by a sale found
-   * just now (docs/rules/19-late.md) or in a lost journal (docs/rules/17-loss.md).
+   * Records that no financial command was sent. Throws instead: the error for {@link
+   * attemptThatDecided} if another attempt has decided the order; TERMINAL_IN_DOUBT for a sale
+   * found just now (docs/rules/19-late.md); `why` or STORES_DISAGREE if a lost journal may have had
+   * a charge (docs/rules/17-loss.md).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;

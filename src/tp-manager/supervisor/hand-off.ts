@@ -259,8 +259,8 @@ export class HandOff {
 
   /**
    * Resolves when the supervisor has stored the transaction, with its state after the first send to
-   * the gateway; undefined if nobody waits for this state, or from a supervisor of an older
-   * version.
+   * the gateway. undefined: nobody waits for this state and no earlier process may have answered
+   * the transaction as sent, or the supervisor is of an older version.
    */
   async #storeThere(
     transaction: Transaction,

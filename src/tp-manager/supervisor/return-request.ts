@@ -65,9 +65,9 @@ export function returnMinorOf(
 }
 
 /**
- * Returns by how much, in minor units, an operation raises the journal's sum of what was paid back;
- * 0 if the gateway has, or may have, the order more than once. An older supervisor, which reports
- * no sum, knows each order once.
+ * Returns by how much, in minor units, an operation raises the journal's sum of what was paid back,
+ * because the supervisor may have lost some sums; 0 if the gateway has, or may have, the order more
+ * than once. An older supervisor, which reports no sum, knows each order once.
  */
 export function addedBy(
   { operation, orderReturnedMinor, isThereOnce }: OperationResult,

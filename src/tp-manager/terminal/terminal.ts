@@ -30,7 +30,8 @@ export interface HeldTerminal {
 
   /**
    * Sends the decision about the goods of a two-phase sale, as the answer to the report that waits
-   * for it (docs/design.md 5.12; docs/zvt.md 8.1). Throws when no report waits.
+   * for it (docs/design.md 5.12; docs/zvt.md 8.1); {@link pay} then ends. Throws when no report
+   * waits.
    */
   decideGoods?(decision: GoodsDecision): void;
   /** Reverses a stored sale by receipt number and amount. The command is sent once. */
@@ -88,6 +89,7 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
 /** Whether the goods of an approved two-phase sale came out. */
 export type GoodsDecision =
   | { readonly goods: "issued" }
+  /** Only goods worth `amountMinor` came out. */
   | { readonly goods: "partly-issued"; readonly amountMinor: number }
   | { readonly goods: "not-issued" };
 
@@ -283,7 +285,7 @@ export type PaymentEnd =
   /** The outcome is unknown: the line or the protocol failed, or the time ran out. */
   | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
 
-/** Why a payment or a reversal failed, as the kiosk is answered. */
+/** Why a payment or a reversal failed: what a bad result or abort means for the customer. */
 export const abortReasons = [
   "declined",
   "cancelled",

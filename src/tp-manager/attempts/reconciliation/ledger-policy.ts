@@ -31,6 +31,7 @@ export interface LedgerEntry {
   readonly cardName: string | null;
   readonly receiptNumber: string | null;
   readonly reversalReceipt: string | null;
+  /** The identity of the terminal; null where it is no longer known. */
   readonly identity: TerminalIdentity | null;
   /** The transaction's state at the gateway; null when the attempt was never handed off. */
   readonly delivery: DeliveryState | null;

@@ -23,7 +23,7 @@ import { paymentRefusal } from "./payments.ts";
 import { type Json, SchemaBook, type Texts } from "./schema-book.ts";
 import { apiErrors, oneOfErrors, time } from "./schemas.ts";
 
-/** The version of the API: members, calls and codes may be added to it, never removed. */
+/** The version of the API: members, calls and codes are added to it, never removed or changed. */
 const API_VERSION = "1";
 const PORT_DEFAULT = "8765";
 

@@ -10,7 +10,7 @@ import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
 
-/** The most orders that one condition names. */
+/** The most orders that one condition counts and names. */
 const STANDING_MAX = 100;
 /** How long a reversed order is listed that is still at the gateway (docs/rules/07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;

@@ -125,6 +125,7 @@ export class HourWatch {
   }
 }
 
+/** Returns the sum of two rows of the same hour, added as in DayRows.addHour. */
 function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
   if (!written) return counted;
   const counts = [written.waitingMax, counted.waitingMax].filter((count) => count !== null);

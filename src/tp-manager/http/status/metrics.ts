@@ -109,7 +109,7 @@ export class Metrics {
   /** Adds the figures of memory, processor, event loop and open files; once per process. */
   addProcessFigures(): void {
     collectDefaultMetrics({ register: this.registry });
-    // These gauges are named like counters, which a linter of Prometheus refuses.
+    // These gauges have names of counters, which Prometheus' linter refuses; others add up to them.
     for (const what of ["handles", "requests", "resources"]) {
       this.registry.removeSingleMetric(`nodejs_active_${what}_total`);
     }

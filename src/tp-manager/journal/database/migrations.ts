@@ -1,7 +1,7 @@
 import type { Migration } from "../../../shared/store/sqlite.ts";
 import { proofMigration, storeMigration } from "../../../shared/store/store.ts";
 
-/** The kinds of attempt events that hold a record of the terminal. */
+/** The kinds of attempt events that hold a record of the terminal; joined by OR for speed. */
 const recordSteps = `report approved second-sale reversal-report told-late charged-late
   found-reversed recovery-charged recovery-reversed taken-over`.split(/\s+/);
 const isRecordStep = (kind: string): string =>

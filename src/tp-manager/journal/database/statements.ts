@@ -98,7 +98,10 @@ export class Statement {
   }
 }
 
-/** All statements of the journal in one list, so that the speed test can run each of them. */
+/**
+ * All statements of the journal in one list, so that the speed test can run each of them. The
+ * schema (migrations.ts) and the few rows about the database itself are not in the list.
+ */
 export class Statements {
   readonly database: DatabaseSync;
   readonly proof: WriteProof;

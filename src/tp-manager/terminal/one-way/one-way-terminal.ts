@@ -66,6 +66,7 @@ export class OneWayTerminal implements Terminal {
   #newest: PaymentOrder | undefined;
   #status: TerminalStatus | null = null;
   #stored: Uint8Array | undefined;
+  /** When {@link #stored} was stored; undefined once the terminal has the next request. */
   #storedAtMs: number | undefined;
   readonly #unstored: UnstoredResults;
   readonly #isTooNoisy: () => boolean;

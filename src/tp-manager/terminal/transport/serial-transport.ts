@@ -27,7 +27,7 @@ export interface SerialOptions {
   readonly roots: DeviceRoots;
 }
 
-/** Returns the transport over a serial port, which uses no handshake (docs/zvt.md 2.1). */
+/** Returns a serial port's transport, without handshake (docs/zvt.md 2.1; docs/concert.md 2.1). */
 export function createSerialTransport(options: SerialOptions): ByteTransport {
   const { path: address, baudRate, stopBits, dataBits = 8, parity = "none", roots } = options;
   return {

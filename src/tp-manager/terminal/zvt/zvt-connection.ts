@@ -33,8 +33,8 @@ export class ZvtConnection {
   /** Whether the next link begins with silence and enquiries after a loss (docs/zvt.md 9.2). */
   #resync = false;
   /**
-   * Set while the terminal restarts. "ended": the restart command was completed; "lost": no
-   * completion came.
+   * Set while the terminal restarts, even before it goes down. "ended": the restart command was
+   * completed; "lost": no completion came.
    */
   #restarting: "ended" | "lost" | undefined;
 
@@ -183,8 +183,9 @@ export class ZvtConnection {
   }
 
   /**
-   * Waits until a restarting terminal is back (docs/zvt.md 10.4). The next link then begins without
-   * silence, because no command can still run on the terminal.
+   * Waits until a restarting terminal is back (docs/zvt.md 10.4). The next link begins without
+   * silence only if the terminal went down, or ended the restart command and still answers: no
+   * command can run on the terminal then.
    */
   async #untilRestarted(restarting: "ended" | "lost"): Promise<void> {
     this.#restarting = undefined;

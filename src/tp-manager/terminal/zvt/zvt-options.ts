@@ -41,6 +41,7 @@ export const defaultZvtOptions = {
   reconnect: { minMs: 500, maxMs: 30_000 },
   /** The character set of the terminal's texts when the terminal names none. */
   charset: "cp437" as Charset,
+  /** The number of characters in a line of a ticket. */
   printerWidth: 40,
   /** Whether messages are numbered (tag 1F73) if the terminal agrees (docs/zvt.md 9.4). */
   messageIds: true,

@@ -204,8 +204,9 @@ export class ZvtTerminal implements Terminal {
 
   /**
    * Returns whether a refused command has ended; asks a busy terminal again for a while. A terminal
-   * carries out one command after the other (docs/zvt.md 5.2): if it answers a later enquiry with a
-   * status, and sent no 04 0F before, the refused command is over and charged nothing.
+   * carries out one command after the other (docs/zvt.md 5.2): if it answers a later enquiry on
+   * the same unbroken link with a status, and sent no 04 0F before, the refused command is over and
+   * charged nothing. Never rejects.
    */
   async #isOver(refusal: Message, run: RunCommand): Promise<boolean> {
     const { clock, options } = this.#zvt;

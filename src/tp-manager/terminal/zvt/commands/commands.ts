@@ -195,8 +195,9 @@ const WINDOW_SECONDS_MAX = 255;
 /**
  * Returns the window for goods of a two-phase sale (docs/zvt.md 8.2). Field 01 is the whole window,
  * as terminals count it from their first or last 04 0F; field 02 allows three repeats. Each of the
- * four 04 0F stays unanswered for a quarter of the window, because some terminals wait only 30 s. A
- * decision is sent at once, or at the repeat two seconds after 84 9C.
+ * four 04 0F stays unanswered for a quarter of the window. Some terminals wait only 30 s: a quarter
+ * is below that for windows up to two minutes. A decision is sent at once, or at the repeat two
+ * seconds after 84 9C.
  */
 function goodsWindow(seconds: number): GoodsWindow {
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > WINDOW_SECONDS_MAX) {

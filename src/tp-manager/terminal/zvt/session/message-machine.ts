@@ -187,7 +187,7 @@ export function malformed(state: SessionState): Step {
   return stay(state, note(text), answer(unknownCommand), ...unjudged(state));
 }
 
-/** Reports that a result of a payment was refused unread (docs/rules/04-approval.md). */
+/** Reports that a payment or reversal had a result refused unread (docs/rules/04-approval.md). */
 function unjudged(state: SessionState): readonly SessionOutput[] {
   const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
   return judged ? [{ output: "unjudged" }] : [];
