@@ -108,7 +108,9 @@ function trustedTargets(web: TufSettings, updater: Updater, work: string) {
 function setReferenceTime(updater: Updater, time: Date): void {
   const { trustedSet } = updater as unknown as { trustedSet?: { referenceTime?: unknown } };
   if (!(trustedSet?.referenceTime instanceof Date))
-    throw new Error("the package tuf-js lacks its reference time");
+    throw new Error(
+      "the package tuf-js has no member referenceTime to set; use its pinned version",
+    );
   trustedSet.referenceTime = time;
 }
 

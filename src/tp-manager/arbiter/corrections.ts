@@ -93,7 +93,7 @@ function isGivenBack(
   }
   if (!givesBack(state.report, reversal)) return false;
   if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
-  // If the journal lost data since this sale, its trace number may name another sale by now.
+  // The journal lost commands after this sale, and with one of them the number may have come again.
   if (parts.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
   return freshnessOf(sold, now, parts).freshness === "reversed";

@@ -190,7 +190,7 @@ async function customerAction(simulator: Controlled, asked: Asked, action: Custo
   }
 }
 
-/** Arms the fault that the person's action causes; `value` is no argument of the fault. */
+/** Arms a fault for something that a person does at the terminal, such as pulling the plug. */
 function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
   return arm(simulator, name, given);
 }

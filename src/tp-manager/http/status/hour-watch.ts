@@ -71,7 +71,7 @@ export class HourWatch {
     return [...others, sumOf(written.find(isRunning), this.#counted)];
   }
 
-  /** Counts, writes the hour's row if it is due, and returns the pause to the next check (ms). */
+  /** Adds the time since the last check, writes the row if due, and returns the next pause (ms). */
   #check(): number {
     const { clock, arbiter } = this.#parts;
     this.#count();

@@ -41,7 +41,7 @@ const MESSAGE_BYTES_MAX = 8_192;
 export class BareLine extends ConcertLine {
   readonly inSessions = false;
   #read: Uint8Array = new Uint8Array(0);
-  /** At which part of the reply a fault closes the connection; undefined: no fault closes it. */
+  /** What a fault does to the connection of the reply; undefined: there is no such fault. */
   #closing: "before" | "middle" | "left-open" | undefined;
 
   /** Sends a message; it counts as delivered when the network has accepted it. */

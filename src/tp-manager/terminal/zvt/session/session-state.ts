@@ -93,7 +93,7 @@ export type SessionOutput =
   | { readonly output: "deliver"; readonly message: Message }
   /** Asks how to answer a 04 0F; the next input is the verdict. */
   | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
-  /** A message that was or may have been a 04 0F was refused without a verdict. */
+  /** A message that was or may have been a 04 0F was refused without asking how to answer. */
   | { readonly output: "unjudged" }
   | { readonly output: "acknowledged" }
   | { readonly output: "end"; readonly end: ExchangeEnd }

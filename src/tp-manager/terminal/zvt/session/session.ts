@@ -145,7 +145,7 @@ export class Session implements LinkListener {
     return this.#state.at === "served" && this.#state.goods?.decision === null;
   }
 
-  /** Sends the decision about the goods (docs/zvt.md 8.1), at the latest with the next report. */
+  /** Answers the report, at the latest when it is repeated, with the decision (docs/zvt.md 8.1). */
   decideGoods(decision: GoodsDecision): void {
     this.#feed({ input: "goods", decision });
   }
