@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Setting, settings, started } from "../simulator/terminal/concert/support/started.ts";
-import { isWhole } from "../support/scope.ts";
+import { isWhole, linesOr } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { python, runConcertRegister } from "./programs.ts";
 
@@ -11,8 +11,9 @@ import { python, runConcertRegister } from "./programs.ts";
  */
 const PAYMENTS = isWhole ? 50 : 15;
 const amounts = Array.from({ length: PAYMENTS }, (_, i) => 100 + 37 * i);
-const played = settings.filter(
-  ({ family, sessions, transport }) => family === "concert" || (!sessions && transport === "tcp"),
+const concertLines = linesOr("pty");
+const played = settings.filter(({ family, sessions, transport }) =>
+  family === "concert" ? concertLines.includes(transport) : !sessions && transport === "tcp",
 );
 
 async function pay(setting: Setting, options: object) {

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { started, transports } from "../simulator/terminal/support/started.ts";
+import { started } from "../simulator/terminal/support/started.ts";
+import { linesOr } from "../support/scope.ts";
 import { mono, runProgram } from "./programs.ts";
 
 /** A third reading of the protocol, in a language that many registers are written in. */
@@ -15,7 +16,7 @@ describe.skipIf(!mono)("a register in C# (Mono)", () => {
   beforeAll(() => mono?.compile("Register.cs", program), 60_000);
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test.each(transports)("pays, reverses and closes the day over %s", async (transport) => {
+  test.each(linesOr("pty"))("pays, reverses and closes the day over %s", async (transport) => {
     const { simulator, register } = await started(transport);
     await register.close();
     const tcp = ["tcp", "127.0.0.1", String(simulator.endpoints.tcp?.port)];

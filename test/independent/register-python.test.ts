@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { started, transports } from "../simulator/terminal/support/started.ts";
+import { started } from "../simulator/terminal/support/started.ts";
+import { linesOr } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { python, runRegister, type Step } from "./programs.ts";
 
@@ -30,7 +31,8 @@ function ends(seen: readonly Step[]): string[] {
   return seen.map(({ step, answer = "", end = "" }) => `${step} ${end || answer}`);
 }
 
-describe.skipIf(!python).each(transports)("a register in Python over %s", (transport) => {
+// The tests of the line itself pay over a pty.
+describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (transport) => {
   test("pays, reverses and closes the day", async () => {
     const { simulator, seen } = await run(transport, approve, [
       "registration:BE:D3",

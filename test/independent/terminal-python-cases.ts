@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
+import { isWhole, rowsOf } from "../support/scope.ts";
 import { MockTerminal, type Plan } from "./programs.ts";
 
 /**
@@ -69,7 +70,10 @@ export function terminalCases(line: "tcp" | "pty"): void {
     });
   }
 
-  test("reports the identity and the state of the terminal", async () => {
+  // Over TCP every case; over a pty those whose course the line decides, in the whole scope all.
+  const anyLine = line === "tcp" ? test : test.skipIf(!isWhole);
+
+  anyLine("reports the identity and the state of the terminal", async () => {
     expect((await at.call("GET", "/config")).one).toMatchObject({
       serialNumber: "12345678",
       deviceId: "MOCK",
@@ -96,7 +100,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect([await sales(), mock.count("0630")]).toEqual([before, reversals + 1]);
   });
 
-  test("answers a decline, a refusal, and a reversal that is not carried out", async () => {
+  anyLine("answers a decline, a refusal, and a reversal that is not carried out", async () => {
     const before = await sales();
     mock.plan({ result: 5 });
     expect((await at.pay(1, "declined")).one).toMatchObject({
@@ -113,7 +117,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect(await sales()).toBe(before + 200);
   });
 
-  test.each([
+  anyLine.each([
     { name: "obeyed", plan: { wait: true, minutes: [1] }, status: "Cancelled" },
     { name: "refused", plan: { seconds: 1, deaf: true, minutes: [1] }, status: "Success" },
     { name: "taken too late", plan: { wait: true, late: true, minutes: [1] }, status: "Success" },
@@ -132,7 +136,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     },
   );
 
-  test("charges in two phases the whole amount, a part, or nothing", async () => {
+  anyLine("charges in two phases the whole amount, a part, or nothing", async () => {
     const before = await sales();
     const decide = async (orderId: string, body: object, withinSeconds = 30) => {
       const delivery = { withinSeconds };
@@ -155,7 +159,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect(await sales()).toBe(before + 900 + 400 + 500);
   });
 
-  test.each([
+  const drops = [
     { drop: "before answer", keep: false },
     { drop: "after answer", keep: false },
     { drop: "before result", keep: false },
@@ -164,19 +168,25 @@ export function terminalCases(line: "tcp" | "pty"): void {
     { drop: "result answered", keep: false },
     { drop: "result answered", keep: true },
     { drop: "before end", keep: true },
-  ] as const)("a link lost $drop, kept: $keep, ends with the truth", async ({ drop, keep }) => {
-    const before = await sales();
-    const orderId = `lost-${drop.replaceAll(" ", "-")}-${keep}`;
-    const started = mock.count("0601");
-    mock.plan({ drop, keep, away: 0.5 });
-    const { one } = await at.pay(4, orderId);
-    const first = one.status === "Unknown" ? await settled(orderId) : one.status;
-    const charged = (await sales()) - before;
-    expect(first).toBe(charged === 400 ? "Success" : "Failed");
-    expect([charged, mock.count("0601") - started]).toEqual([keep ? 400 : 0, 1]);
-  });
+  ] as const;
+  // Each of them on one of the two lines, in the whole scope on both.
+  const tried = rowsOf(drops, 2, line === "tcp" ? 0 : 1);
+  test.each(tried)(
+    "a link lost $drop, kept: $keep, ends with the truth",
+    async ({ drop, keep }) => {
+      const before = await sales();
+      const orderId = `lost-${drop.replaceAll(" ", "-")}-${keep}`;
+      const started = mock.count("0601");
+      mock.plan({ drop, keep, away: 0.5 });
+      const { one } = await at.pay(4, orderId);
+      const first = one.status === "Unknown" ? await settled(orderId) : one.status;
+      const charged = (await sales()) - before;
+      expect(first).toBe(charged === 400 ? "Success" : "Failed");
+      expect([charged, mock.count("0601") - started]).toEqual([keep ? 400 : 0, 1]);
+    },
+  );
 
-  test("closes the day, restarts, and carries out what the terminal demands", async () => {
+  anyLine("closes the day, restarts, and carries out what the terminal demands", async () => {
     expect((await at.pay(7, "before the end")).one.status).toBe("Success");
     const total = await sales();
     const tlc = await at.call("POST", "/tlc");
