@@ -13,6 +13,7 @@ import { demoFolder } from "../support/demo-folder.ts";
 import { runToEnd, startProcess } from "../support/own-processes.ts";
 import { asIdle, PATIENCE_MS } from "../support/patience.ts";
 import { Publisher } from "../support/publisher.ts";
+import { isWhole } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeDelivery, migratesAndCrashes, withFirstWords } from "./fixtures/test-delivery.ts";
 
@@ -223,7 +224,8 @@ class Service {
   }
 }
 
-test("a launcher that a service manager runs takes a version itself", async () => {
+// Another place of the launcher: what a switch does is the same as under the keep-alive (above).
+test.skipIf(!isWhole)("a launcher that a service manager runs takes a version itself", async () => {
   const from = named();
   const { programs } = JSON.parse((await launch("status", "--json")).stdout);
   for (const { pid } of programs) process.kill(pid, "SIGTERM");
