@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { protocols } from "../../src/simulator/terminal/registry.ts";
 import { protocolPart } from "../../src/tp-manager/terminal/registry.ts";
+import { rowsOf } from "../support/scope.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** One demo that speaks one protocol after the other. */
@@ -30,7 +31,8 @@ test("an unknown protocol is refused with the names that are known", async () =>
   );
 });
 
-test.each(others)("the demo pays with a terminal of %s", async (name) => {
+// The scenarios pay with a terminal of every protocol; in the whole scope the demo does too.
+test.each(rowsOf(others, others.length))("the demo pays with a terminal of %s", async (name) => {
   const { code, out, err } = await demo("--protocol", name);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(out).toContain('"status": "Success"');
