@@ -15,7 +15,7 @@ import { asSlow } from "../support/patience.ts";
 import { isWhole } from "../support/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
-const AT_ONCE = isWhole ? 20 : 4;
+const AT_ONCE = isWhole ? 20 : 3;
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
 const test = alone.concurrent;
 // All of them share the cores of a machine that others use too.
@@ -118,12 +118,16 @@ describe("a check of what runs, is stopped and runs again", () => {
     expect(pids(data)).toEqual([[], []]);
   });
 
-  alone("starts both after the next start, whatever sockets and records were left", async () => {
-    await checkout.launch("start", "--data", data);
-    for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-    expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
-    expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
-  });
+  // After a reboot (below) more is left than after this start.
+  alone.skipIf(!isWhole)(
+    "starts both after the next start, whatever sockets and records were left",
+    async () => {
+      await checkout.launch("start", "--data", data);
+      for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+      expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
+      expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+    },
+  );
 
   alone("after a reboot starts both programs, whatever files were left", async () => {
     const run = (name: string) => join(data, "run", name);

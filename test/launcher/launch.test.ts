@@ -9,7 +9,7 @@ import { startProcess } from "../support/own-processes.ts";
 import { isWhole } from "../support/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
-const AT_ONCE = isWhole ? 20 : 4;
+const AT_ONCE = isWhole ? 20 : 3;
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
 const test = alone.concurrent;
 // All of them share the cores of a machine that others use too.

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { rowsOf } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
@@ -72,13 +73,18 @@ test("launch.sh works from any folder, through links, and with a space in its pa
   symlinkSync(direct, join(elsewhere, "absolute"));
   symlinkSync("absolute", join(elsewhere, "link-to-link"));
   const good = { code: 0, out: version, err: "" };
-  expect(await run(direct, ["--version"], elsewhere)).toEqual(good);
-  expect(await run("./launch.sh", ["--version"], shared.root)).toEqual(good);
-  expect(await run("sh", ["launch.sh", "--version"], shared.root)).toEqual(good);
-  expect(await run("../launch.sh", ["--version"], join(shared.root, "src"))).toEqual(good);
-  expect(await run(join(elsewhere, "absolute"), ["--version"])).toEqual(good);
-  expect(await run("./link-to-link", ["--version"], elsewhere)).toEqual(good);
-  expect(await run("sh", ["link-to-link", "--version"], elsewhere)).toEqual(good);
+  const calls: ReadonlyArray<readonly [file: string, words: string[], cwd?: string]> = [
+    [direct, [], elsewhere],
+    ["./launch.sh", [], shared.root],
+    ["sh", ["launch.sh"], shared.root],
+    ["../launch.sh", [], join(shared.root, "src")],
+    [join(elsewhere, "absolute"), []],
+    ["./link-to-link", [], elsewhere],
+    ["sh", ["link-to-link"], elsewhere],
+  ];
+  for (const [file, words, cwd] of rowsOf(calls, 3)) {
+    expect([file, await run(file, [...words, "--version"], cwd)]).toEqual([file, good]);
+  }
 });
 
 test("always-up.sh works through a link and passes its arguments on", async () => {
@@ -149,7 +155,7 @@ test("packages that do not fit are installed again, but not by stop, status, kee
   tool("node", "echo v20.1.0");
   tool("npm", "echo called");
   expect(launchWith("--version").err).toContain("called");
-  for (const command of ["stop", "status", "doctor", "keep-alive"]) {
+  for (const command of rowsOf(["stop", "status", "doctor", "keep-alive"], 3)) {
     expect(launchWith(command, "--data", elsewhere).err).not.toContain("called");
   }
 });
