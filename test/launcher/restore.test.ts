@@ -1,6 +1,6 @@
-import { copyFileSync, existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
 import { restore } from "../../src/launcher/commands/restore.ts";
 import { backupChore } from "../../src/shared/process/daily.ts";
@@ -17,8 +17,7 @@ import { TestClock } from "../support/test-clock.ts";
 import { managerIn, SupervisorSeat, supervisorIn } from "../support/two-stores.ts";
 
 /** A kiosk with the nightly copies of a day on which A was paid; B was paid since. */
-async function kiosk() {
-  const folder = temporaryFolder();
+async function kiosk(folder = temporaryFolder()) {
   const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
   const server = await RecordingGateway.start();
   const seat = new SupervisorSeat();
@@ -40,9 +39,25 @@ async function kiosk() {
   await sell("B");
   manager.close();
   await rig.stop();
+  return { folder, clock, server, seat, sent, ...restoring(folder, clock) };
+}
+
+/** What a restore of this folder is given, and the lines that it says. */
+function restoring(folder: string, clock: TestClock) {
   const lines: string[] = [];
-  const site = { ...installationAt(folder), clock, output: recordedOutput(lines) };
-  return { folder, clock, server, seat, site, lines, sent };
+  return { lines, site: { ...installationAt(folder), clock, output: recordedOutput(lines) } };
+}
+
+const made = temporaryFolder(afterAll);
+let first: ReturnType<typeof kiosk> | undefined;
+
+/** Of one such kiosk the files alone, for tests in which nothing is paid. */
+async function filesOfKiosk() {
+  first ??= kiosk(made);
+  const { clock } = await first;
+  const folder = temporaryFolder();
+  cpSync(made, folder, { recursive: true, preserveTimestamps: true });
+  return { folder, ...restoring(folder, clock) };
 }
 
 test("a restored journal imports what was paid since, and says so", async () => {
@@ -80,7 +95,7 @@ test("after both were restored, the gateway is asked before anything is paid or 
 });
 
 test("a restore after an unfinished one keeps the files from before each of them", async () => {
-  const { folder, site } = await kiosk();
+  const { folder, site } = await filesOfKiosk();
   const target = join(folder, "journal.db");
   stageCopy(target, join(folder, "backup", "journal-2026-01-15.db"), "earlier");
   declareRestored(target, "it was put back", "earlier");
@@ -101,7 +116,7 @@ test("a restore after an unfinished one keeps the files from before each of them
 });
 
 test("no file is touched without a whole copy of that day", async () => {
-  const { folder, site } = await kiosk();
+  const { folder, site } = await filesOfKiosk();
   const before = readdirSync(folder).sort();
   await expect(restore(site, { subject: "journal", from: "2026-01-01" })).rejects.toThrow(
     /there are 2026-01-15/,
@@ -132,7 +147,7 @@ test("no file is touched while a program runs", async () => {
 });
 
 test("a saved copy is the newest of its day, and any copy can be named", async () => {
-  const { folder, site, lines } = await kiosk();
+  const { folder, site, lines } = await filesOfKiosk();
   const nightly = join(folder, "backup", "journal-2026-01-15.db");
   copyFileSync(nightly, join(folder, "backup", "journal-2026-01-15-saved-130507.db"));
   for (const from of ["2026-01-15-saved-130507", undefined, "2026-01-15"]) {
@@ -146,7 +161,7 @@ test("a saved copy is the newest of its day, and any copy can be named", async (
 });
 
 test("a nightly copy made after a saved one of the same day is the newest", async () => {
-  const { folder, site, lines } = await kiosk();
+  const { folder, site, lines } = await filesOfKiosk();
   const nightly = join(folder, "backup", "journal-2026-01-15.db");
   const saved = join(folder, "backup", "journal-2026-01-15-saved-010507.db");
   copyFileSync(nightly, saved);
