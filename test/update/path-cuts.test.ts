@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { recordingLibrary } from "../crash/power/recorder.ts";
 import { Random } from "../simulation/random.ts";
+import { rowsOf, tries } from "../support/scope.ts";
 import { type Recording, stepMoments, UpdatePath } from "./path-cuts.ts";
 
 const library = recordingLibrary();
+const AT_RANDOM = tries(12);
 
 describe.skipIf(library === null)("an update that a power cut ends anywhere", () => {
   let path: UpdatePath;
@@ -18,9 +20,9 @@ describe.skipIf(library === null)("an update that a power cut ends anywhere", ()
   test.each(["works", "fails"] as const)(
     "leaves a whole version and all payments, and the next night takes it: it %s",
     async (course) => {
-      const { cuts, ran, violations } = await path.cutAtRandom(recordings[course], 12, 1);
+      const { cuts, ran, violations } = await path.cutAtRandom(recordings[course], AT_RANDOM, 1);
       expect(violations).toEqual([]);
-      expect(cuts).toBe(12);
+      expect(cuts).toBe(AT_RANDOM);
       expect(ran).toHaveProperty(["1.0.0"]);
     },
   );
@@ -29,7 +31,8 @@ describe.skipIf(library === null)("an update that a power cut ends anywhere", ()
     const recording = recordings.works;
     const moments = stepMoments(recording);
     expect(moments.length).toBeGreaterThan(20);
-    const { ran, violations } = await path.cutAt(recording, moments, new Random(2));
+    const tried = rowsOf(moments, 3);
+    const { ran, violations } = await path.cutAt(recording, tried, new Random(2));
     expect(violations).toEqual([]);
     expect(Object.keys(ran).sort()).toEqual(["1.0.0", "2.0.0"]);
   });
