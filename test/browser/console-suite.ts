@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { rowsOf } from "../support/scope.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll, untranslated } from "./console-house.ts";
 
@@ -10,11 +11,13 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
     const { page, faults } = await consolePage(browser(), at.url, { bypassCSP: true });
     await page.getByRole("heading", { level: 1 }).waitFor();
     await expect.poll(() => page.locator(".banner").innerText()).toMatch(/Ready|payments/);
-    await easyForAll(page, "now");
-    for (const [language, words] of [
+    await easyForAll(page, "now", "more of a view");
+    // The payments and the day are looked at in French too.
+    const languages = [
       ["fr", "Déconnexion"],
       ["de", "Abmelden"],
-    ] as const) {
+    ] as const;
+    for (const [language, words] of rowsOf(languages, 2, 1)) {
       await page.locator("select").selectOption(language);
       await page.getByRole("button", { name: words }).waitFor();
       await expect.poll(() => page.evaluate("document.documentElement.lang")).toBe(language);

@@ -36,7 +36,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const main = () => page.locator("main").innerText();
     await expect.poll(main).toMatch(/Another terminal is connected[\s\S]*52500009/);
     await expect.poll(main).toMatch(/Order A-1[\s\S]*no such field/);
-    await easyForAll(page, "doubt-waiting");
+    await easyForAll(page, "doubt-waiting", "more of a view");
     const compared = [
       ["Fact", "Accepted so far", "Connected now"],
       ["Terminal id", identity.terminalId, "52500009"],
@@ -101,7 +101,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       await gateway.call("POST", "/gateway/refund", { ...target, amount: 4 });
       await page.reload();
       await expect.poll(main).toMatch(/Refund of .*4\.00/);
-      if (kind === "before") await easyForAll(page, "doubt-gateway");
+      if (kind === "before") await easyForAll(page, "doubt-gateway", "more of a view");
       if (kind === "after") {
         await page.getByRole("button", { name: "Ask the gateway" }).click();
       } else {

@@ -5,7 +5,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { isWhole } from "../support/scope.ts";
+import { isWhole, rowsOf } from "../support/scope.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { GuardedHouse } from "./guarded-house.ts";
 import { pages, passwordOnly, type Seen, type WebServer, webServer } from "./web-server.ts";
@@ -148,24 +148,28 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     expect(refused).toBeGreaterThan(100);
   });
 
-  test.each([
+  const prefetches = [
     ["ahead of time", "speculate"],
     ["in the background", "fetchInBackground"],
-  ])("a prefetch that the browser makes for a page %s changes nothing", async (_, way) => {
-    const page = await context.newPage();
-    await page.goto(`http://localhost:${plain.port}`);
-    seen.length = 0;
-    const refused = await house.answered(403);
-    await harmless(async () => {
-      await page.evaluate(`${way}("http://localhost:${api}", "http://localhost:${decoy.port}")`);
-      // Like an address that a user typed: with the password, and without a page that it came from.
-      const typed = { method: "GET", mark: "", authorized: true, site: "none" };
-      await expect.poll(() => seen).toContainEqual({ ...typed, path: "/stop" });
-      await expect.poll(() => house.answered(403)).toBeGreaterThan(refused);
-      await settled();
-    });
-    await page.close();
-  });
+  ] as const;
+  test.each(rowsOf(prefetches, 2))(
+    "a prefetch that the browser makes for a page %s changes nothing",
+    async (_, way) => {
+      const page = await context.newPage();
+      await page.goto(`http://localhost:${plain.port}`);
+      seen.length = 0;
+      const refused = await house.answered(403);
+      await harmless(async () => {
+        await page.evaluate(`${way}("http://localhost:${api}", "http://localhost:${decoy.port}")`);
+        // Like an address that a user typed: with the password, and without a page it came from.
+        const typed = { method: "GET", mark: "", authorized: true, site: "none" };
+        await expect.poll(() => seen).toContainEqual({ ...typed, path: "/stop" });
+        await expect.poll(() => house.answered(403)).toBeGreaterThan(refused);
+        await settled();
+      });
+      await page.close();
+    },
+  );
 
   test("a page of a foreign host reaches nothing", async () => {
     const refused = await attackFrom(`http://evil.test:${plain.port}`, "127.0.0.1", others);
@@ -201,7 +205,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     const page = await context.newPage();
     const base = `http://127.0.0.1:${api}`;
     await harmless(async () => {
-      for (const path of isWhole ? acting : acting.slice(0, 2)) {
+      for (const path of rowsOf(acting, 4)) {
         const away = page.waitForResponse(base + path);
         await go(page, `http://localhost:${plain.port}/`);
         await page.evaluate(`location = "${base}${path}"`);
@@ -247,24 +251,28 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     return await given.finally(() => page.close());
   }
 
-  test.each([
-    ["another port of this machine", () => `http://localhost:${own.port}`, "B-1"],
+  const listed = [
     [
       "the Internet, as far as the browser lets it",
       () => `https://kiosk.test:${ownSecure.port}`,
       "B-2",
     ],
-  ])("a listed page from %s pays, listens and looks up with the client", async (_, origin, id) => {
-    const before = (await house.ledger()).charged;
-    expect(await session(origin(), id)).toEqual({
-      paid: "Success",
-      replayed: true,
-      states: ["running", "charged"],
-      cr: "0",
-      found: "Success",
-    });
-    expect((await house.ledger()).charged - before).toBe(900);
-  });
+    ["another port of this machine", () => `http://localhost:${own.port}`, "B-1"],
+  ] as const;
+  test.each(rowsOf(listed, 2))(
+    "a listed page from %s pays, listens and looks up with the client",
+    async (_, origin, id) => {
+      const before = (await house.ledger()).charged;
+      expect(await session(origin(), id)).toEqual({
+        paid: "Success",
+        replayed: true,
+        states: ["running", "charged"],
+        cr: "0",
+        found: "Success",
+      });
+      expect((await house.ledger()).charged - before).toBe(900);
+    },
+  );
 
   test("a page that is not listed gets nothing by knowing the name and the password", async () => {
     const origin = `http://localhost:${plain.port}`;
