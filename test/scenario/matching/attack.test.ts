@@ -82,17 +82,21 @@ variantTest.concurrent("a sale is found whose number came before the closing", a
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("the kept sale of the first of three attempts is found", async ({ open }) => {
-  const shop = await open();
-  const { terminal } = shop;
-  await shop.sell("P", 500);
-  const late = terminal.next(PRICE);
-  for (let attempt = 1; attempt <= 3; attempt += 1) await shop.pay("A", PRICE, (at) => at.abort());
-  terminal.book(late, "A");
-  await shop.asked("A");
-  expect(await shop.known("A")).toMatchObject({ charged: "yes", commands: 3, charges: 1 });
-  await shop.alarmsOf("A");
-});
+variantTest.concurrent(
+  "the kept sale of the first of three attempts is found",
+  async ({ open }) => {
+    const shop = await open();
+    const { terminal } = shop;
+    await shop.sell("P", 500);
+    const late = terminal.next(PRICE);
+    for (let attempt = 1; attempt <= 3; attempt += 1)
+      await shop.pay("A", PRICE, (at) => at.abort());
+    terminal.book(late, "A");
+    await shop.asked("A");
+    expect(await shop.known("A")).toMatchObject({ charged: "yes", commands: 3, charges: 1 });
+    await shop.alarmsOf("A");
+  },
+);
 
 shopTest.concurrent("a lost reversal is proved by the next payment's report", async ({ open }) => {
   const shop = await open();

@@ -41,7 +41,7 @@ shopTest.concurrent.for(
   expect((await shop.known("A")).charged).toBe("unknown");
 });
 
-shopTest.concurrent.for(
+variantTest.concurrent.for(
   variants([
     ["its receipt number alone", { trace: null, date: null, time: null }],
     ["its moment alone", { receipt: null, trace: null }],

@@ -61,7 +61,7 @@ shopTest.concurrent.for(
   expect(await shop.alarmsOf("A")).toContain("order-charged-twice");
 });
 
-shopTest.concurrent(
+variantTest.concurrent(
   "another amount that is shown while an older order is asked about raises an alarm",
   async ({ open }) => {
     const shop = await open();

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { rowsOf } from "../../support/scope.ts";
 import { tells } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
@@ -30,13 +31,16 @@ shopTest.concurrent.for(
   await expectRefused(shop, shop.terminal.last);
 });
 
-shopTest.concurrent("F10: the last sale but one, reported again, is refused", async ({ open }) => {
-  const shop = await open();
-  await shop.sell("A");
-  const told = shop.terminal.last;
-  await shop.sell("C", 1_300);
-  await expectRefused(shop, told);
-});
+variantTest.concurrent(
+  "F10: the last sale but one, reported again, is refused",
+  async ({ open }) => {
+    const shop = await open();
+    await shop.sell("A");
+    const told = shop.terminal.last;
+    await shop.sell("C", 1_300);
+    await expectRefused(shop, told);
+  },
+);
 
 shopTest.concurrent("F10: a reversed sale, reported again, is refused", async ({ open }) => {
   const shop = await open();
@@ -82,9 +86,9 @@ const retellings: ReadonlyArray<readonly [amountMinor: number, change: Partial<T
   [900, { amountMinor: PRICE }],
 ];
 
-shopTest.concurrent("the last sale, reported again, is refused in every form", async ({ open }) => {
+shopTest.concurrent("the last sale, reported again, is refused in any form", async ({ open }) => {
   const shop = await open();
-  for (const [number, [amountMinor, change]] of retellings.entries()) {
+  for (const [number, [amountMinor, change]] of rowsOf(retellings, 2).entries()) {
     await shop.sell(`A-${number}`, amountMinor);
     await expectRefused(shop, { ...shop.terminal.last, ...change }, `B-${number}`);
   }

@@ -6,7 +6,7 @@ import { PRICE, shopTest, variantTest } from "./shop.ts";
 const shared = { shared: true };
 const unknown = { status: "Unknown", charged: "unknown", commands: 1 };
 
-shopTest.concurrent("F1: a kept aborted sale is unknown after 25 refusals", async ({ open }) => {
+variantTest.concurrent("F1: a kept aborted sale is unknown after 25 refusals", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
