@@ -11,15 +11,15 @@ import {
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
 import { profiles, type ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { startTerminalSimulator } from "../simulator/terminal/support/start-simulator.ts";
+import { type Line, linesOr } from "../support/scope.ts";
 import { Driver, never, Observer, tenEuro } from "../tp-manager/terminal/zvt/driver.ts";
-
-const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
-type Line = (typeof lines)[number];
 
 /** Terminals that report nothing about their last transaction. */
 const forgetful: readonly string[] = ["pax-a80", "empty-repeat-receipt"];
 
-const devices = deviceNames.flatMap((name) => lines.map((line) => ({ name, line })));
+const devices = deviceNames.flatMap((name, number) =>
+  linesOr(number % 2 === 0 ? "tcp" : "pty").map((line) => ({ name, line })),
+);
 
 test.each(devices)("$name over $line: the driver's answers are true", async ({ name, line }) => {
   const { quirks, behaviour } = simulated[name];

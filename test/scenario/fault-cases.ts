@@ -35,7 +35,7 @@ export function kindsOn(line: Line): readonly string[] {
   return kinds.filter((name) => notOn("tcp").includes(name) || pointFaults.includes(name));
 }
 
-/** Every fault of the table; those that strike at a moment at every moment of one of the lines. */
+/** Every fault of the table; those that strike at a moment at each second moment of one of the lines. */
 export function faultCases(line: Line): readonly FaultCase[] {
   return kindsOn(line)
     .flatMap((name) => (pointFaults.includes(name) ? atPoints(name, line) : [withLimits(name)]))
@@ -43,7 +43,7 @@ export function faultCases(line: Line): readonly FaultCase[] {
 }
 
 function atPoints(name: string, line: Line): readonly string[] {
-  return rowsOf(Object.keys(zvtFaults.points), 2, line === "tcp" ? 0 : 1).map(
+  return rowsOf(Object.keys(zvtFaults.points), 4, line === "tcp" ? 0 : 2).map(
     (point) => `${name}:at=${point}${name === "unplug" ? ",ms=50" : ""}`,
   );
 }

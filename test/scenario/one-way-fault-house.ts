@@ -6,6 +6,7 @@ import {
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
 import { asSlow } from "../support/patience.ts";
+import { rowsOf } from "../support/scope.ts";
 
 /** A terminal that knows no cancel and no question, and what makes the connector speak to it. */
 export interface UnaskedLine {
@@ -53,9 +54,11 @@ function withMoments(name: string, sessions: boolean): string[] {
     case "late-reply":
       return [`late-reply:ms=${asSlow(500)}`];
     case "status":
-      return ["status:as=7", "status:as=9", "status:as=X"];
+      return rowsOf(["7", "9", "X"], 2).map((as) => `status:as=${as}`);
     case "not-done":
-      return ["00", "04", "06", "07", "08", "09", "12", "none"].map((af) => `not-done:af=${af}`);
+      return rowsOf(["00", "04", "06", "07", "08", "09", "12", "none"], 3, 1).map(
+        (af) => `not-done:af=${af}`,
+      );
     default:
       return [name];
   }

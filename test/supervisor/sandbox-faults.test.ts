@@ -13,6 +13,7 @@ import { gatewayHistoryOf } from "../../src/supervisor/operations/gateway-histor
 import { ChildProgram } from "../support/child-program.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { recordingLog } from "../support/recording-log.ts";
+import { rowsOf } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { secrets } from "./notifications/mapi.ts";
@@ -124,12 +125,18 @@ test("every fault switch of --help has a row here", () => {
   expect(rows.sort()).toEqual(kinds.sort());
 });
 
-const overBoth = (Object.entries(answers) as Array<[AnswerFault, Expected]>).flatMap(
-  ([kind, expected]) =>
-    [false, true].map((secure) => ({ kind, scheme: secure ? "https" : "http", secure, expected })),
+/** Over http and https in the whole scope; elsewhere each fault over one of them. */
+const overEach = (Object.entries(answers) as Array<[AnswerFault, Expected]>).flatMap(
+  ([kind, expected], number) =>
+    rowsOf([false, true], 2, number % 2).map((secure) => ({
+      kind,
+      scheme: secure ? "https" : "http",
+      secure,
+      expected,
+    })),
 );
 
-test.each(overBoth)(
+test.each(overEach)(
   "$kind over $scheme loses no transaction",
   async ({ kind, scheme, secure, expected: { first, ambiguous, orders } }) => {
     const rig = await openWithSandbox({ secure });
@@ -160,7 +167,9 @@ test.each(overBoth)(
 
 const refusals = (
   Object.entries(lookups) as Array<[LookupFault, { orders: number; state: string }]>
-).flatMap(([kind, expected]) => [400, 404, 405].map((status) => ({ kind, status, ...expected })));
+).flatMap(([kind, expected], number) =>
+  rowsOf([400, 404, 405], 3, number).map((status) => ({ kind, status, ...expected })),
+);
 
 test.each(refusals)(
   "a lost answer with $kind, status $status: $orders orders, an alarm when it may be two",

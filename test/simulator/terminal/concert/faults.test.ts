@@ -4,6 +4,7 @@ import {
   taggedFaultTable,
 } from "../../../../src/simulator/terminal/concert/faults.ts";
 import { asSlow } from "../../../support/patience.ts";
+import { isWhole } from "../../../support/scope.ts";
 import {
   bank,
   fixedRequest,
@@ -164,12 +165,23 @@ function around({ heard, fault }: Case, { sessions, transport }: Setting): reado
   return transport === "tcp" && !heard[0]?.endsWith("cut") ? [...heard, "closed"] : heard;
 }
 
+/** All settings of a case in the whole scope; elsewhere one of each family, another one each time. */
+function playedOn({ on }: Case, number: number): readonly Setting[] {
+  if (isWhole) return on;
+  return (["concert", "caisse-ap"] as const).flatMap((name) => {
+    const own = on.filter(({ family }) => family === name);
+    return own.slice(number % own.length, (number % own.length) + 1);
+  });
+}
+
 describe.each([
   ["the dialogue", ofSessions],
   ["contents", ofContents],
   ["tags", ofTags],
 ] as const)("faults of %s", (_, cases) => {
-  const rows = cases.flatMap((one) => one.on.map((setting) => ({ ...one, ...setting, setting })));
+  const rows = cases.flatMap((one, number) =>
+    playedOn(one, number).map((setting) => ({ ...one, ...setting, setting })),
+  );
   // Each waits for silence much longer than it works.
   const all = test.concurrent.for(rows);
   all("$fault on $transport, $family, sessions $sessions", async (row, { onTestFinished }) => {
