@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type AskKind, askKinds } from "../../../../src/simulator/terminal/zvt/options.ts";
+import { linesOr } from "../../../support/scope.ts";
 import {
   authorisation,
   bank,
@@ -7,7 +8,6 @@ import {
   REGISTRATION_WITHOUT_PRINT,
   STATUS,
   started,
-  transports,
 } from "../support/started.ts";
 
 /** Everything that can be asked is permitted by tag 26; no statuses, no receipts. */
@@ -73,7 +73,9 @@ const cases: readonly Case[] = [
   { ask: "dial-up", answers: ["848300"], heard: ["06d8"], told: { answer: "8483" }, end: good },
 ];
 
-const rows = cases.flatMap((row) => transports.map((transport) => ({ ...row, transport })));
+const rows = cases.flatMap((row, number) =>
+  linesOr(number % 2 === 0 ? "pty" : "tcp").map((transport) => ({ ...row, transport })),
+);
 
 test.each(rows)("$ask over $transport, answered $answers: $end", async (row) => {
   const { ask, answers, heard, told, end } = row;
@@ -91,7 +93,7 @@ test.each(rows)("$ask over $transport, answered $answers: $end", async (row) => 
   if (end !== good) expect(messages.at(-2)).toMatch(new RegExp(`^040f..27${end.slice(-2)}`));
 });
 
-describe.each(transports)("over %s", (transport) => {
+describe.each(linesOr("tcp"))("over %s", (transport) => {
   test("nothing is asked that tag 26 does not permit", async () => {
     const asks = Object.keys(askKinds) as AskKind[];
     const { register, simulator } = await started(transport, { behaviour: { asks } });

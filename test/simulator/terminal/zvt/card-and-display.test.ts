@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decodeApdu, decodeMessage } from "../../../../src/zvt/index.ts";
+import { type Line, linesOr } from "../../../support/scope.ts";
 import {
   ABORT,
   authorisation,
@@ -8,7 +9,6 @@ import {
   REGISTRATION_WITHOUT_PRINT,
   STATUS,
   started,
-  transports,
 } from "../support/started.ts";
 import { fromHex } from "./support/register.ts";
 
@@ -17,7 +17,7 @@ const READ_STRIPE = "06c0 01 0f";
 const USE_READ_CARD = "0601 0c 04 000000001200 49 0978 19 42";
 const manual = { behaviour: { customer: "manual" } } as const;
 
-describe.each(transports)("over %s", (transport) => {
+describe.each(linesOr("pty"))("over %s", (transport) => {
   test("Read Card ends with 04 0F and leaves the card in, until Abort gives it back", async () => {
     const { register } = await registered(transport);
     const messages = await register.run(READ_CHIP);
@@ -150,7 +150,7 @@ test.each(["06c0 03 00 fc 00", "06e1 02 f0 00"])(
 
 type Options = Parameters<typeof started>[1];
 
-async function registered(transport: (typeof transports)[number], options?: Options) {
+async function registered(transport: Line, options?: Options) {
   const at = await started(transport, options);
   await at.register.run(REGISTRATION_WITHOUT_PRINT);
   return at;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decodeApdu, decodeMessage } from "../../../../src/zvt/index.ts";
+import { type Line, linesOr } from "../../../support/scope.ts";
 import {
   authorisation,
   bank,
@@ -10,7 +11,6 @@ import {
   REGISTRATION_WITHOUT_PRINT,
   STATUS,
   started,
-  transports,
 } from "../support/started.ts";
 import { fromHex } from "./support/register.ts";
 
@@ -18,7 +18,7 @@ const PASSWORD = "000000";
 const WITHOUT_STATUS = "0600 08 000000 36 0978 06 00";
 const OPEN_RESERVATIONS = "0623 05 87ffff 0600";
 
-describe.each(transports)("over %s", (transport) => {
+describe.each(linesOr("tcp"))("over %s", (transport) => {
   test("a payment is reversed once, with its receipt number and amount", async () => {
     const { register, simulator } = await registered(transport);
     await register.run(authorisation(1200));
@@ -269,7 +269,7 @@ test("receipt numbers go from 9999 back to 1, traces from 999999", async () => {
   expect([first.trace, second.trace]).toEqual(["999999", "000001"]);
 });
 
-async function registered(transport: (typeof transports)[number], timers = {}) {
+async function registered(transport: Line, timers = {}) {
   const opened = await started(transport, { timers });
   await opened.register.run(WITHOUT_STATUS);
   return opened;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decodeApdu, decodeMessage } from "../../../../src/zvt/index.ts";
+import { type Line, linesOr } from "../../../support/scope.ts";
 import {
   authorisation,
   bank,
@@ -7,7 +8,6 @@ import {
   REGISTRATION,
   REGISTRATION_WITHOUT_PRINT,
   started,
-  transports,
 } from "../support/started.ts";
 import { fromHex } from "./support/register.ts";
 
@@ -16,7 +16,7 @@ const WITH_TIP = "0601 0c 04 000000001200 49 0978 19 48";
 const TIP = "060c 0d 04 000000000150 87 0001 49 0978";
 const TELEPHONIC = `0621 16 ${PASSWORD} 04 000000001200 49 0978 3b 4142433132330000`;
 
-describe.each(transports)("over %s", (transport) => {
+describe.each(linesOr("pty"))("over %s", (transport) => {
   test("a tip is booked once, on a payment that allowed it", async () => {
     const { register, simulator } = await registered(transport);
     const paid = await register.run(WITH_TIP);
@@ -88,7 +88,7 @@ describe.each(transports)("over %s", (transport) => {
 
 type Options = Parameters<typeof started>[1];
 
-async function registered(transport: (typeof transports)[number], options?: Options) {
+async function registered(transport: Line, options?: Options) {
   const at = await started(transport, options);
   await at.register.run(REGISTRATION_WITHOUT_PRINT);
   return at;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { decodeApdu, decodeMessage } from "../../../../src/zvt/index.ts";
+import { type Line, linesOr } from "../../../support/scope.ts";
 import {
   ABORT,
   authorisation,
@@ -13,7 +14,6 @@ import {
   REGISTRATION_WITHOUT_PRINT,
   STATUS,
   started,
-  transports,
 } from "../support/started.ts";
 import { fromHex, type ScriptedRegister } from "./support/register.ts";
 
@@ -21,7 +21,7 @@ const PASSWORD = "000000";
 const SET_ID = `061b 08 ${PASSWORD} 29 87654321`;
 const WRITE = `0814 10 ${PASSWORD} 060b 2d09 1d01 23 1f0003 00000a`;
 
-describe.each(transports)("over %s", (transport) => {
+describe.each(linesOr("tcp"))("over %s", (transport) => {
   test("the terminal id is set while nothing is stored", async () => {
     const { register, simulator } = await registered(transport);
     await register.run(authorisation(1200));
@@ -204,7 +204,7 @@ test("terminal id and password outlive the program with a state file", async () 
 
 type Options = Parameters<typeof started>[1];
 
-async function registered(transport: (typeof transports)[number], options?: Options) {
+async function registered(transport: Line, options?: Options) {
   const at = await started(transport, options);
   await at.register.run(REGISTRATION_WITHOUT_PRINT);
   return at;
