@@ -25,8 +25,8 @@ import { openRig, PASSWORD } from "./supervisor-rig.ts";
 /** What comes from outside is refused, and nothing grows. */
 const MESSAGES_PER_MINUTE_MAX = 600;
 const NOTIFICATION_BYTES_MAX = 64 * 1024;
-/** Elsewhere than in the whole scope each kind of damage comes 27 times at least. */
-const DOCUMENTS = isWhole ? 10_000 : 1_000;
+/** Elsewhere than in the whole scope each kind of damage comes ten times at least. */
+const DOCUMENTS = isWhole ? 10_000 : 400;
 const AT_A_TIME = 16;
 /**
  * What may be left on the heap: caches of the runtime and statements of SQLite fill up once. The

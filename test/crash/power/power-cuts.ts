@@ -18,13 +18,15 @@ export interface PowerCuts {
 interface CutOptions {
   readonly seed: number;
   readonly imagesEach: number;
+  /** The power is cut at each so many-th moment; at each one without it. */
+  readonly step?: number;
   readonly stopAtFirst?: boolean;
 }
 
 /** Cuts the power at every moment of a recorded session and opens what is left. */
 export function cutEverywhere(
   records: readonly DiskRecord[],
-  { seed, imagesEach, stopAtFirst = false }: CutOptions,
+  { seed, imagesEach, step = 1, stopAtFirst = false }: CutOptions,
 ): PowerCuts {
   const random = new Random(seed);
   const disk = new RecordedDisk(new Map());
@@ -37,7 +39,7 @@ export function cutEverywhere(
     const promised = book.promises.length > promisedBefore;
     if (record.what === "sync" || promised) {
       found.moments += 1;
-      for (let i = 0; i < imagesEach; i++) {
+      for (let i = 0; i < imagesEach && found.moments % step === 0; i++) {
         cut(storesOn(disk.afterPowerCut(random)), book, found);
       }
     }

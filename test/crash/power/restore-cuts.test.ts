@@ -11,13 +11,14 @@ import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { Random } from "../../simulation/random.ts";
 import { ChildProgram } from "../../support/child-program.ts";
+import { isWhole } from "../../support/scope.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import type { DiskRecord } from "./disk-record.ts";
 import { type Files, judgedOnce, RecordedDisk } from "./recorded-disk.ts";
 import { Recorder, recordingLibrary } from "./recorder.ts";
 
 const library = recordingLibrary();
-const IMAGES_EACH = 2;
+const IMAGES_EACH = isWhole ? 2 : 1;
 
 interface OpenStore {
   readonly database: DatabaseSync;

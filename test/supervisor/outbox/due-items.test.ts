@@ -14,7 +14,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { insertAsBefore, sampleTransaction } from "../sample-transaction.ts";
 
 const ITEMS = 12;
-const STEPS = 400;
+const STEPS = isWhole ? 400 : 200;
 const SPAN_MS = 1_000;
 
 interface Waiting {

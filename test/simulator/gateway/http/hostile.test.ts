@@ -8,7 +8,7 @@ import { hostileDocuments, xmlMakers } from "../../../support/hostile-documents.
 import { postsTo } from "../../../support/kept-connections.ts";
 import { ownTimeOf } from "../../../support/own-time.ts";
 import { asSlow } from "../../../support/patience.ts";
-import { isWhole, tries } from "../../../support/scope.ts";
+import { isWhole } from "../../../support/scope.ts";
 import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {
   elements,
@@ -20,13 +20,14 @@ import {
 } from "../sandbox-for-test.ts";
 
 const AT_A_TIME = 8;
+const MUTATED = isWhole ? 4_000 : 400;
 const PATH = "/soap/payment-v2";
 const XML = { "content-type": "text/xml" };
 
 const send = (sandbox: GatewaySandbox, body: string | Buffer, path = PATH) =>
   fetch(sandbox.url + path, { method: "POST", body, headers: XML });
 
-test("thousands of mutated requests are answered, and the sandbox goes on", async () => {
+test("many mutated requests are answered, and the sandbox goes on", async () => {
   const sandbox = await sandboxForTest();
   const good = Buffer.from(orderBody);
   const piece = fc.oneof(
@@ -49,7 +50,7 @@ test("thousands of mutated requests are answered, and the sandbox goes on", asyn
       ),
     );
   const counts = new Map<number, number>();
-  const documents = fc.sample(mutated, { numRuns: tries(4_000), seed: 11 });
+  const documents = fc.sample(mutated, { numRuns: MUTATED, seed: 11 });
   const post = postsTo(sandbox.port, AT_A_TIME);
   const workers = Array.from({ length: AT_A_TIME }, async () => {
     for (let next = documents.pop(); next; next = documents.pop()) {
@@ -60,12 +61,12 @@ test("thousands of mutated requests are answered, and the sandbox goes on", asyn
   });
   await Promise.all(workers);
   expect([...counts.keys()].sort()).toEqual([200, 500]);
-  expect(counts.get(500)).toBeGreaterThan(800);
+  expect(counts.get(500)).toBeGreaterThan(isWhole ? 3_200 : 320);
   expect((await generate(sandbox)).result["code"]).toBe("0");
 });
 
-/** Elsewhere than in the whole scope each kind of damage comes 27 times at least. */
-const DOCUMENTS = isWhole ? 10_000 : 1_000;
+/** Elsewhere than in the whole scope each kind of damage comes ten times at least. */
+const DOCUMENTS = isWhole ? 10_000 : 400;
 const HEAP_GROWTH_MAX = (isWhole ? 10 : 4) * 1024 * 1024;
 
 test("malformed documents of every kind leave nothing on the heap", async () => {
@@ -140,7 +141,7 @@ test("documents that grow, nest or repeat are refused quickly and cost no memory
   ];
   const before = process.memoryUsage().rss;
   const tookMs = await ownTimeOf([], async () => {
-    for (const body of hostile.flatMap((one) => [one, one, one])) {
+    for (const body of hostile.flatMap((one) => (isWhole ? [one, one, one] : [one]))) {
       const response = await send(sandbox, body);
       expect([body.slice(0, 20), response.status]).toEqual([body.slice(0, 20), 500]);
       await response.text();
