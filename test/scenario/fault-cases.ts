@@ -35,7 +35,7 @@ export function kindsOn(line: Line): readonly string[] {
   return kinds.filter((name) => notOn("tcp").includes(name) || pointFaults.includes(name));
 }
 
-/** Every fault of the table; those that strike at a moment at each second moment of one of the lines. */
+/** Every fault; those that strike at a moment at each second moment on one of the lines. */
 export function faultCases(line: Line): readonly FaultCase[] {
   return kindsOn(line)
     .flatMap((name) => (pointFaults.includes(name) ? atPoints(name, line) : [withLimits(name)]))

@@ -132,7 +132,7 @@ test("a parked order is shown until an operator has dealt with it", async () => 
 
 const WRONG_DIGESTS = isWhole ? 651 : 251;
 
-test(`${WRONG_DIGESTS} notifications with a wrong digest: one alarm with count and since`, async () => {
+test(`${WRONG_DIGESTS} notifications with a wrong digest: one alarm, count and since`, async () => {
   const at = await openFaces();
   const { rig } = at;
   const listenerClock = new TestClock();
@@ -177,7 +177,9 @@ test(`${WRONG_DIGESTS} notifications with a wrong digest: one alarm with count a
   expect(health.troubles[0]).toEqual({
     trouble: "notifications-refused",
     orderIds: [],
-    says: `${WRONG_DIGESTS} notifications of the gateway refused, the last one because: wrong digest`,
+    says:
+      `${WRONG_DIGESTS} notifications of the gateway refused, ` +
+      "the last one because: wrong digest",
     todo: expect.stringContaining("GATEWAY_PWD"),
     since: new Date(sinceMs).toISOString(),
     count: WRONG_DIGESTS,

@@ -249,7 +249,7 @@ test("text without twelve digits in a row is returned as it is", () => {
   );
 });
 
-/** A quarter of a MiB outside the whole scope: what grows with the square takes minutes for it too. */
+/** Outside the whole scope a quarter: what grows with the square takes minutes for it too. */
 const LENGTH = (isWhole ? 1 : 0.25) * 1024 * 1024;
 const LENGTH_MS_MAX = isWhole ? 5_000 : 1_250;
 

@@ -165,7 +165,7 @@ function around({ heard, fault }: Case, { sessions, transport }: Setting): reado
   return transport === "tcp" && !heard[0]?.endsWith("cut") ? [...heard, "closed"] : heard;
 }
 
-/** All settings of a case in the whole scope; elsewhere one of each family, another one each time. */
+/** All settings of a case in the whole scope; elsewhere one of each family, in turn. */
 function playedOn({ on }: Case, number: number): readonly Setting[] {
   if (isWhole) return on;
   return (["concert", "caisse-ap"] as const).flatMap((name) => {

@@ -122,7 +122,7 @@ function faultsOf({ transport: line, family, sessions }: Setting): readonly stri
   );
 }
 
-/** Elsewhere than in the whole scope a fault that two lines of a family can have is on one of them. */
+/** All in the whole scope; elsewhere a fault of two lines of a family is on one of them. */
 function playedHere(setting: Setting): readonly string[] {
   const others = settings.filter((each) => each !== setting && each.family === setting.family);
   const shared = faultsOf(setting).filter((name) => others.flatMap(faultsOf).includes(name));
