@@ -32,6 +32,9 @@ def registration(reg, config="BE", blocks=""):
     seen = reg.command(0x0600, PASSWORD + bytes([reg.config]) + EURO, fields)
     reg.asked.add(0x49)  # the currency is one of the bare bytes in front
     reg.config = reg.config if seen.end == "060F" else 0x86
+    if not seen.end:
+        reg.judge.complain(f"registration was answered {seen.answer}")
+        return seen.show()
     found = reg.fields(seen.fields, REGISTERED_ORDER)
     reg.judge.demand(seen.end == "060F", f"registration ended with {seen.end}")
     seen.extra = {"tid": found.get(0x29, b"").hex(), "ready": found.get(0x19, b"").hex()}
@@ -292,15 +295,20 @@ def unknown(reg, control="067F"):
 def reset(reg, limit="40"):
     """docs/zvt.md 6.4: 80 00, 06 0F, then the terminal restarts and answers nothing for a while."""
     seen = reg.command(0x0618)
+    try:
+        reg.link.receive(5)  # the line is lost when the terminal goes down
+    except (OSError, LinkLost):
+        pass
     reg.close()
     until = time.monotonic() + int(limit)
     while time.monotonic() < until:
         time.sleep(0.5)
         try:
             reg.connect()
-            reg.command(0x0501, PASSWORD, [(0x03, b"\x06")])
+            state = reg.command(0x0501, PASSWORD, [(0x03, b"\x06")])
             reg.judge.take()  # what a restarting terminal says is no offence
-            return seen.show()
+            if state.end == "060F":
+                return seen.show()
         except (OSError, LinkLost, Broken):
             continue
     raise Broken("the terminal did not come back")
