@@ -8,7 +8,7 @@ import fs from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../../src/shared/time.ts";
 import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
-import { openPtyLine } from "./pty-line.ts";
+import { openPtyLine, type PtyLine } from "./pty-line.ts";
 
 const LATE_MS = 20;
 for (const what of ["read", "write"] as const) {
@@ -41,25 +41,27 @@ const open = (path: string) =>
   createTransport(path, { baudRate: 9600, stopBits: 2 }, systemClock).open(listener, never);
 
 const first = await openPtyLine();
-let atFirst = "";
-first.onData((bytes) => {
-  atFirst += Buffer.from(bytes).toString();
-});
+const atFirst = received(first);
 const connection = await open(first.path);
 connection.write(Buffer.from("for the first line"));
 await connection.close();
 const second = await openPtyLine();
-let atSecond = "";
-second.onData((bytes) => {
-  atSecond += Buffer.from(bytes).toString();
-});
+const atSecond = received(second);
 const again = await open(second.path);
 again.write(Buffer.from("for the second line"));
-while (!atSecond.includes("line")) await sleep(LATE_MS);
+while (!atSecond().includes("line")) await sleep(LATE_MS);
 // The read that follows these bytes begins late, after the plug was pulled.
 whenHeard = () => second.unplug();
 second.write(Buffer.from("from the second"));
 while (!ended) await sleep(LATE_MS);
 ended = ended.replace(second.path, "the port");
-console.log(JSON.stringify({ atFirst, atSecond, heard, ended }));
+console.log(JSON.stringify({ atFirst: atFirst(), atSecond: atSecond(), heard, ended }));
 process.exit();
+
+function received(line: PtyLine): () => string {
+  let text = "";
+  line.onData((bytes) => {
+    text += Buffer.from(bytes).toString();
+  });
+  return () => text;
+}
