@@ -1,44 +1,8 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { getCACertificates } from "node:tls";
 import type { Config } from "../shared/config/config.ts";
+import { certificatesIn } from "../shared/config/server-trust.ts";
 import type { SupervisorAnswer } from "../shared/ipc/contract.ts";
-import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
-
-/**
- * Returns the certificates of a file that the setting `name` names. A file without certificates
- * ends the program, because the fault would show only at the first connection (docs/design.md 9.3).
- */
-export function certificatesIn(name: string, path: string | undefined): string[] {
-  if (path === undefined) return [];
-  const refuse = (why: string): ProgramExit =>
-    new ProgramExit(exitCodes.configuration, `${name} ${path} ${why}`);
-  const text = readGiven(name, path);
-  const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
-  try {
-    if (found.length > 0 && found.every((one) => new X509Certificate(one))) return found;
-  } catch {
-    throw refuse("holds a damaged certificate");
-  }
-  throw refuse("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
-}
-
-/** Returns the text of the file that a setting names; an unreadable file ends the program. */
-export function readGiven(name: string, path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    const why = `cannot be read: ${(error as Error).message}`;
-    throw new ProgramExit(exitCodes.configuration, `${name} ${path} ${why}`);
-  }
-}
-
-/** Returns the given certificates together with those of Node and of the system. */
-export function trustedWith(certificates: readonly string[]): string[] {
-  const known = [...getCACertificates("default"), ...getCACertificates("system")];
-  return [...new Set([...known, ...certificates])];
-}
 
 type Settings = Pick<Config, "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE">;
 

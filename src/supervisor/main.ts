@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { certificatesIn } from "../shared/config/server-trust.ts";
 import { type Handlers, supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/process/daily.ts";
@@ -12,7 +13,7 @@ import type { StoreExchange } from "../shared/store/store-exchange.ts";
 import { WriteProof } from "../shared/store/write-proof.ts";
 import { random } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
-import { certificateEnds, certificatesIn } from "./certificates.ts";
+import { certificateEnds } from "./certificates.ts";
 import { createGatewayClient } from "./gateway/gateway-client.ts";
 import { HttpTransport } from "./gateway/http-transport.ts";
 import { Intake } from "./intake/intake.ts";

@@ -1,5 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
+import { certificatesIn, readGiven, trustedWith } from "../shared/config/server-trust.ts";
 import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
@@ -7,7 +8,6 @@ import { logFileOf, type ProgramContext } from "../shared/process/lifecycle.ts";
 import type { AlarmLog } from "../shared/process/logger.ts";
 import { random } from "../shared/time.ts";
 import { isDelivery } from "../shared/version-files.ts";
-import { certificatesIn, readGiven, trustedWith } from "./certificates.ts";
 import type { BrokerSettings } from "./fleet/broker.ts";
 import { Fleet } from "./fleet/fleet.ts";
 import type { UploadBundle } from "./fleet/fleet-requests.ts";

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
+import { certificatesIn, proxyFor, trustedWith } from "../../shared/config/server-trust.ts";
 import { parseJson } from "../../shared/json.ts";
+import { ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Clock } from "../../shared/time.ts";
 import { basicAuthorization, httpCall, NO_ANSWER } from "../processes/network.ts";
 
@@ -12,39 +14,54 @@ const WRONG_CREDENTIALS = 1_000_001;
 const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
 const NO_TRANSACTION = "0";
 
-type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
+type Settings = Pick<
+  Config,
+  "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD" | "GATEWAY_API_KEY" | "GATEWAY_CA_FILE"
+>;
 
 /**
  * Checks the gateway's address and login by looking up a transaction that cannot exist: a lookup is
- * the only call with a login that changes nothing (docs/gateway.md 4.5). `nowMs`: the gateway's
- * time, read from its answer.
+ * the only call with a login that changes nothing (docs/gateway.md 4.5). The lookup trusts the same
+ * certificates, takes the same proxy and has the same credentials as a lookup of the supervisor.
+ * `nowMs`: the gateway's time, read from its answer.
  */
 export async function checkGateway(
-  { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password }: Settings,
+  settings: Settings,
   clock: Clock,
 ): Promise<{ readonly finding: Finding; readonly nowMs: number | undefined }> {
-  const authorization = basicAuthorization(login, password);
+  const { GATEWAY_URL: url, GATEWAY_CA_FILE: caFile, GATEWAY_API_KEY: key } = settings;
+  const credentials =
+    key === undefined
+      ? { authorization: basicAuthorization(settings.GATEWAY_LOGIN, settings.GATEWAY_PWD) }
+      : { "x-api-key": key };
   try {
+    const ca = trustedWith(certificatesIn("GATEWAY_CA_FILE", caFile));
     const answer = await httpCall(`${url.replace(/\/+$/, "")}/v3/transaction/${NO_TRANSACTION}`, {
-      headers: { accept: "application/json", authorization },
+      tls: { ca, proxyEnv: proxyFor(url, process.env) },
+      headers: { accept: "application/json", ...credentials },
       limit: { clock, withinMs: ANSWER_WITHIN_MS },
     });
     const dateMs = Date.parse(answer.headers.date ?? "");
     const nowMs = Number.isNaN(dateMs) ? undefined : dateMs;
     // An answer without a code comes from some other server between this machine and the gateway.
     const { data } = z.object({ code: z.number() }).safeParse(parseJson(answer.text));
-    return { finding: judged(url, answer.status, data?.code), nowMs };
+    return { finding: judged(settings, answer.status, data?.code), nowMs };
   } catch (error) {
     return { finding: unreachable(url, error as Error), nowMs: undefined };
   }
 }
 
-function judged(url: string, status: number, code: number | undefined): Finding {
+function judged(
+  { GATEWAY_URL: url, GATEWAY_API_KEY: key }: Settings,
+  status: number,
+  code: number | undefined,
+): Finding {
   if (status === 401 || code === WRONG_CREDENTIALS) {
-    return finding("gateway-login-refused", { url, http: status });
+    const refused = key === undefined ? "gateway-login-refused" : "gateway-key-refused";
+    return finding(refused, { url, http: status });
   }
   if (status === 200 || (code !== undefined && loginAccepted.includes(code))) {
-    return finding("gateway-right", { url });
+    return finding(key === undefined ? "gateway-right" : "gateway-key-right", { url });
   }
   return finding("gateway-unclear", { url, http: status });
 }
@@ -54,7 +71,8 @@ function unreachable(url: string, error: Error): Finding {
   if (name === NO_ANSWER) {
     return finding("gateway-silent", { url, seconds: ANSWER_WITHIN_MS / 1_000 });
   }
-  if (/CERT|SELF_SIGNED|ISSUER|ALTNAME|SSL|TLS/i.test(code)) {
+  const isUntrusted = /CERT|SELF_SIGNED|SIGNATURE|ISSUER|ALTNAME|SSL|TLS/i.test(code);
+  if (isUntrusted || error instanceof ProgramExit) {
     return finding("gateway-not-trusted", { url, detail: message });
   }
   const isNameless = /ENOTFOUND|EAI_AGAIN/.test(code);

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { Agent, type AgentOptions, request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
 import { httpRequest, readText } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -8,6 +8,8 @@ interface HttpCall {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** For https: the trusted certificates and the proxy; missing: those of Node, and no proxy. */
+  readonly tls?: Pick<AgentOptions, "ca" | "proxyEnv">;
   /** The time limit for the whole answer; missing: there is no limit. */
   readonly limit?: { readonly clock: Clock; readonly withinMs: number };
 }
@@ -23,12 +25,17 @@ export function basicAuthorization(login: string, password: string): string {
  * Makes one HTTP call on a connection of its own, because a connection that stays open would keep
  * the launcher running. `fetch` is not used: it loads more code, and Wine refuses its connections.
  */
-export function httpCall(url: string, { method = "GET", headers, body, limit }: HttpCall = {}) {
-  const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+export function httpCall(
+  url: string,
+  { method = "GET", headers, body, tls, limit }: HttpCall = {},
+) {
+  const isSecure = url.startsWith("https:");
+  const send = isSecure ? httpsRequest : httpRequest;
+  const agent = tls && isSecure ? new Agent(tls) : false;
   return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>(
     (resolve, reject) => {
       const sent = { ...headers, connection: "close" };
-      const request = send(url, { agent: false, method, headers: sent });
+      const request = send(url, { agent, method, headers: sent });
       const timer = limit?.clock.startTimer("HTTP call", limit.withinMs, () => {
         const error = new Error(`the server has not answered within ${limit.withinMs / 1_000} s`);
         request.destroy(Object.assign(error, { name: NO_ANSWER }));

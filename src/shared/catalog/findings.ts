@@ -74,6 +74,8 @@ const rows = {
   "gateway-right": ok("gateway", "url"),
   "gateway-silent": fail("gateway", "url", "seconds"),
   "gateway-login-refused": fail("gateway", "url", "http"),
+  "gateway-key-right": ok("gateway", "url"),
+  "gateway-key-refused": fail("gateway", "url", "http"),
   "gateway-unclear": warn("gateway", "url", "http"),
   "gateway-not-trusted": fail("gateway", "url", "detail"),
   "gateway-no-name": fail("gateway", "url", "detail"),

@@ -3,10 +3,9 @@ import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { connect as connectSecurely, TLSSocket } from "node:tls";
-import { isLoopback } from "../../shared/config/config-field.ts";
+import { proxyFor, trustedWith } from "../../shared/config/server-trust.ts";
 import { httpRequest, readText } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
-import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
 import { HttpConnections, HttpExchange, type HttpRequest, IDLE_MS } from "./http-connections.ts";
 
@@ -77,7 +76,7 @@ export class HttpTransport {
 
   #begin(message: HttpMessage, exchange: HttpExchange): void {
     const { url, headers, body } = message;
-    const proxyEnv = proxyFor(url, this.#settings);
+    const proxyEnv = proxyFor(url, this.#settings.proxyEnvironment);
     if (!proxyEnv) {
       const { origin, host, pathname, search } = new URL(url);
       this.#direct.send({ origin, host, path: pathname + search, headers, body }, exchange);
@@ -117,21 +116,6 @@ export class HttpTransport {
 
 const RETRY_AFTER = "retry-after";
 const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_MS };
-
-/**
- * Returns the environment for the proxy support of Node; undefined: no proxy is used. A proxy is
- * used for https only, so that the proxy reads nothing, and never for an address of this machine.
- */
-function proxyFor(
-  url: string,
-  { proxyEnvironment: from = {} }: TransportSettings,
-): Record<string, string> | undefined {
-  const proxies = ["HTTPS_PROXY", "https_proxy"].filter((name) => from[name]);
-  if (proxies.length === 0 || !url.startsWith("https:")) return undefined;
-  if (isLoopback(new URL(url).hostname)) return undefined;
-  const names = [...proxies, "NO_PROXY", "no_proxy"];
-  return Object.fromEntries(names.flatMap((name) => (from[name] ? [[name, from[name]]] : [])));
-}
 
 function sendByNode(
   { url, headers, body }: HttpMessage,

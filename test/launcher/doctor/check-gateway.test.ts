@@ -1,8 +1,11 @@
+import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, connect, type Server } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { checkGateway } from "../../../src/launcher/doctor/check-gateway.ts";
 import { systemClock } from "../../../src/shared/time.ts";
+import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
 import { ChildProgram } from "../../support/child-program.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -32,11 +35,20 @@ async function server(answer: RequestListener): Promise<string> {
   const http = createServer(answer);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void http.close());
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${portOf(http)}`;
 }
 
-const ask = (GATEWAY_URL: string, GATEWAY_PWD = "good-password") =>
-  checkGateway({ GATEWAY_URL, GATEWAY_LOGIN: "shop", GATEWAY_PWD }, systemClock);
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+const ask = (
+  GATEWAY_URL: string,
+  GATEWAY_PWD = "good-password",
+  more: { GATEWAY_API_KEY?: string; GATEWAY_CA_FILE?: string } = {},
+) => {
+  const without = { GATEWAY_API_KEY: undefined, GATEWAY_CA_FILE: undefined };
+  const login = { GATEWAY_URL, GATEWAY_LOGIN: "shop", GATEWAY_PWD };
+  return checkGateway({ ...without, ...login, ...more }, systemClock);
+};
 
 test("a good login is accepted, a wrong one refused, and no order is made", async () => {
   const url = await sandbox();
@@ -80,4 +92,60 @@ test("a gateway that cannot be reached is a failure with what to check", async (
   });
   expect(nobody.finding.says).toContain("cannot be reached");
   expect(nobody.nowMs).toBeUndefined();
+});
+
+test("the lookup trusts GATEWAY_CA_FILE and takes the proxy, as the supervisor does", async () => {
+  const tls = selfSignedTls(["gateway.example.test"], systemClock.now());
+  const caFile = `${temporaryFolder()}/ca.pem`;
+  writeFileSync(caFile, tls.cert);
+  const gateway = createTlsServer({ key: tls.key, cert: tls.cert }, (_request, response) => {
+    response.writeHead(404).end('{"code":3000002}');
+  });
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void gateway.close());
+  const tunnels: (string | undefined)[] = [];
+  const proxy = createServer().on("connect", (request, socket) => {
+    tunnels.push(request.url);
+    const onward = connect(portOf(gateway), "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      onward.pipe(socket).pipe(onward);
+    });
+    for (const end of [socket, onward]) end.on("error", () => onward.destroy());
+    socket.on("close", () => onward.destroy());
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void proxy.close());
+  vi.stubEnv("HTTPS_PROXY", `http://127.0.0.1:${portOf(proxy)}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const url = "https://gateway.example.test";
+  const trusting = await ask(url, undefined, { GATEWAY_CA_FILE: caFile });
+  expect(trusting.finding).toMatchObject({ verdict: "ok" });
+  expect(tunnels).toEqual(["gateway.example.test:443"]);
+  const strict = await ask(url);
+  expect(strict.finding.says).toContain("is not trusted");
+  expect(strict.finding.todo).toContain("GATEWAY_CA_FILE");
+  const broken = await ask(url, undefined, { GATEWAY_CA_FILE: "/not/there.pem" });
+  expect(broken.finding.says).toMatch(/is not trusted: GATEWAY_CA_FILE \/not\/there.pem cannot/);
+});
+
+test("a key for the lookup is tested in place of the login", async () => {
+  const seen: unknown[] = [];
+  const url = await server(({ headers }, response) => {
+    seen.push([headers["x-api-key"], headers.authorization]);
+    response.writeHead(headers["x-api-key"] === "right" ? 404 : 401).end('{"code":3000002}');
+  });
+  const withKey = async (key: string) =>
+    (await ask(url, undefined, { GATEWAY_API_KEY: key })).finding;
+  expect(await withKey("right")).toMatchObject({
+    verdict: "ok",
+    says: `${url} answers and accepts GATEWAY_API_KEY; the login is not tested`,
+  });
+  expect(await withKey("wrong")).toMatchObject({
+    verdict: "fail",
+    says: `${url} refuses GATEWAY_API_KEY (HTTP 401)`,
+  });
+  expect(seen).toEqual([
+    ["right", undefined],
+    ["wrong", undefined],
+  ]);
 });

@@ -1,0 +1,54 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { getCACertificates } from "node:tls";
+import { exitCodes, ProgramExit } from "../process/exit-codes.ts";
+import { isLoopback } from "./config-field.ts";
+
+/**
+ * Returns the certificates of a file that the setting `name` names. A file without certificates
+ * ends the program, because the fault would show only at the first connection (docs/design.md 9.3).
+ */
+export function certificatesIn(name: string, path: string | undefined): string[] {
+  if (path === undefined) return [];
+  const refuse = (why: string): ProgramExit =>
+    new ProgramExit(exitCodes.configuration, `${name} ${path} ${why}`);
+  const text = readGiven(name, path);
+  const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  try {
+    if (found.length > 0 && found.every((one) => new X509Certificate(one))) return found;
+  } catch {
+    throw refuse("holds a damaged certificate");
+  }
+  throw refuse("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
+}
+
+/** Returns the text of the file that a setting names; an unreadable file ends the program. */
+export function readGiven(name: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const why = `cannot be read: ${(error as Error).message}`;
+    throw new ProgramExit(exitCodes.configuration, `${name} ${path} ${why}`);
+  }
+}
+
+/** Returns the given certificates together with those of Node and of the system. */
+export function trustedWith(certificates: readonly string[]): string[] {
+  const known = [...getCACertificates("default"), ...getCACertificates("system")];
+  return [...new Set([...known, ...certificates])];
+}
+
+/**
+ * Returns the environment for the proxy support of Node; undefined: no proxy is used. A proxy is
+ * used for https only, so that the proxy reads nothing, and never for an address of this machine.
+ */
+export function proxyFor(
+  url: string,
+  from: Readonly<Record<string, string | undefined>> = {},
+): Record<string, string> | undefined {
+  const proxies = ["HTTPS_PROXY", "https_proxy"].filter((name) => from[name]);
+  if (proxies.length === 0 || !url.startsWith("https:")) return undefined;
+  if (isLoopback(new URL(url).hostname)) return undefined;
+  const names = [...proxies, "NO_PROXY", "no_proxy"];
+  return Object.fromEntries(names.flatMap((name) => (from[name] ? [[name, from[name]]] : [])));
+}
