@@ -173,6 +173,7 @@ export class Forwarder {
   }
 
   async #send(item: ClaimedItem): Promise<GatewayReply> {
+    if (item.isReversed) return { verdict: unsendable("reversed at the terminal"), notes: [] };
     const transaction = item.transaction ?? readStored(item.content);
     if (!transaction) {
       return { verdict: unsendable("stored in a form that is not understood"), notes: [] };
@@ -248,7 +249,7 @@ export class Forwarder {
   }
 
   #report({ item, verdict, notes, decision: { state, itemDelayMs, queueHoldMs } }: Decided): void {
-    const { log } = this.#parts;
+    const { log, store } = this.#parts;
     const { transactionId, orderId, number } = item;
     const { class: tryClass, httpStatus, code, description } = verdict;
     const about = { transactionId, orderId, try: number, class: tryClass };
@@ -266,7 +267,8 @@ export class Forwarder {
     if (tryClass === "other-answer") {
       log.error({ alarm: "gateway-answer-mismatch", ...details }, `${meaning}: ${description}`);
     }
-    if (state === "parked") {
+    // Not parked: the gateway has named the order meanwhile, or the sale was reversed.
+    if (state === "parked" && store.delivery(transactionId)?.state === "parked") {
       log.error({ alarm: "transaction-parked", ...details }, `parked for an operator: ${meaning}`);
     } else {
       log.warn({ ...details, itemDelayMs, queueHoldMs }, `sending an order failed: ${meaning}`);

@@ -21,6 +21,8 @@ export interface ClaimedItem {
   readonly startedAtMs: number;
   readonly history: ItemHistory;
   readonly uncertain: UncertainSend;
+  /** Whether the sale was reversed at the terminal, so that it must not be sent. */
+  readonly isReversed: boolean;
 }
 
 export const itemColumns = `sequence, transaction_id AS transactionId, tries AS number,
@@ -30,20 +32,21 @@ export const itemColumns = `sequence, transaction_id AS transactionId, tries AS 
     WHERE own.transaction_id = outbox.transaction_id) AS content,
   failures, no_result_since_ms AS noResultSinceMs, no_result_tries AS noResultTries,
   look_next AS nextIsLookup, sent_at_ms AS sentAtMs, resends, orders_possible AS orders,
-  absent_since_ms AS absentSinceMs, untold AS unanswered`;
+  absent_since_ms AS absentSinceMs, untold AS unanswered, reversed`;
 
 type Named = Pick<ClaimedItem, "sequence" | "transactionId" | "number" | "orderId" | "content">;
 export type ItemRow = Named &
   ItemHistory &
-  Omit<UncertainSend, "lookUpNext"> & { nextIsLookup: 0 | 1 };
+  Omit<UncertainSend, "lookUpNext"> & { nextIsLookup: 0 | 1; reversed: 0 | 1 };
 
 export function itemOf(row: ItemRow, startedAtMs: number): ClaimedItem {
   const { sequence, transactionId, number, orderId, content, ...state } = row;
   invariant(content !== null, `outbox item ${transactionId} has its transaction`);
-  const { failures, noResultSinceMs, noResultTries, nextIsLookup, ...sends } = state;
+  const { failures, noResultSinceMs, noResultTries, nextIsLookup, reversed, ...sends } = state;
   const history = { failures, noResultSinceMs, noResultTries };
   const uncertain = { ...sends, lookUpNext: nextIsLookup === 1 };
-  return { sequence, transactionId, orderId, content, number, startedAtMs, history, uncertain };
+  const own = { sequence, transactionId, orderId, content, number, startedAtMs };
+  return { ...own, history, uncertain, isReversed: reversed === 1 };
 }
 
 /** The SET clause for items that a lost database may have sent before `:now`. */
@@ -88,7 +91,8 @@ export function insertItem(
   }
   const sequence = Number(added.lastInsertRowid);
   const first = { number: 1, startedAtMs: nowMs, history: noHistory, uncertain: noUncertainSend };
-  return { sequence, transactionId, orderId, content, transaction, ...first };
+  const own = { sequence, transactionId, orderId, content, transaction };
+  return { ...own, ...first, isReversed: false };
 }
 
 /** The state that an outbox item has after a try or a lookup. */
@@ -114,8 +118,7 @@ const endedClaim = `
   WHERE sequence = ?16 AND claimed_at_ms IS NOT NULL`;
 
 const settled = `
-  UPDATE outbox SET state = :state, dropped = :dropped, settled_at_ms = :now,
-    reason = :reason || iif(ambiguous = 0, '', :ifAmbiguous)
+  UPDATE outbox SET state = :state, dropped = :dropped, settled_at_ms = :now, reason = :reason
   WHERE transaction_id = :id AND claimed_at_ms IS NULL
     AND (state IN ('pending', 'parked') OR dropped = 1 AND :evenDropped)`;
 
@@ -123,8 +126,6 @@ const settled = `
 interface Settlement {
   readonly state: Exclude<DeliveryState, "pending">;
   readonly reason: string;
-  /** The text that is appended to the stored reason if the answer of a try was lost. */
-  readonly ifAmbiguous?: string;
   readonly dropped?: boolean;
   /** Whether an item that an operator has dropped is settled too. */
   readonly evenDropped?: boolean;
@@ -135,10 +136,10 @@ export function settleItem(
   database: DatabaseSync,
   id: string,
   now: number,
-  { state, reason, ifAmbiguous = "", dropped = false, evenDropped = false }: Settlement,
+  { state, reason, dropped = false, evenDropped = false }: Settlement,
 ): boolean {
   const flags = { dropped: dropped ? 1 : 0, evenDropped: evenDropped ? 1 : 0 };
-  const values = { id, now, state, reason, ifAmbiguous, ...flags };
+  const values = { id, now, state, reason, ...flags };
   return prepared(database, settled).run(values).changes === 1;
 }
 
@@ -151,6 +152,18 @@ export const namedIsSent = `
     reason = 'the gateway has named its transaction of it'
   WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')
     AND EXISTS (SELECT 1 FROM gateway_ids WHERE transaction_id = :id)`;
+
+/**
+ * The statement that closes a waiting or dropped item whose sale was reversed at the terminal,
+ * because a send would book a reversed sale. {@link endClaim} repeats it for an item that was tried
+ * or looked up during the reversal.
+ */
+export const reversedIsClosed = `
+  UPDATE outbox SET state = 'closed', dropped = 0, settled_at_ms = :now,
+    reason = 'reversed at the terminal' ||
+      iif(ambiguous = 0, '', ' after an answer was lost: the gateway may have the order')
+  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND reversed = 1
+    AND (state IN ('pending', 'parked') OR dropped = 1)`;
 
 /** Ends a claim inside the caller's commit. `ambiguous`: the answer of the try was lost. */
 export function endClaim(
@@ -180,5 +193,7 @@ export function endClaim(
   );
   invariant(changes === 1, `the item ${transactionId} was still claimed`);
   if (state === "sent") return;
-  prepared(database, namedIsSent).run({ id: transactionId, now: endedAtMs });
+  for (const sql of [namedIsSent, reversedIsClosed]) {
+    prepared(database, sql).run({ id: transactionId, now: endedAtMs });
+  }
 }

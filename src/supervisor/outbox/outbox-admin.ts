@@ -73,7 +73,7 @@ export class OutboxAdmin extends Tables {
       UPDATE outbox SET state = 'pending', dropped = 0, next_try_at_ms = :now,
         delayed_at_ms = :now, failures = 0, no_result_since_ms = NULL, no_result_tries = 0,
         sent_at_ms = iif(sent_at_ms IS NULL, NULL, 0), reason = NULL, settled_at_ms = NULL
-      WHERE transaction_id = :id AND claimed_at_ms IS NULL
+      WHERE transaction_id = :id AND claimed_at_ms IS NULL AND reversed = 0
         AND (state IN ('pending', 'parked') OR dropped = 1)`;
     return this.together(() => {
       const isDue = this.run(sql, { id: transactionId, now: nowMs }) > 0;

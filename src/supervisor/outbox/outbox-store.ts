@@ -11,7 +11,7 @@ import {
   insertItem,
   itemColumns,
   itemOf,
-  settleItem,
+  reversedIsClosed,
 } from "./item-rows.ts";
 import { delayCeilingMs } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
@@ -147,15 +147,12 @@ export class OutboxStore extends Tables {
    */
   withdraw(given: Transaction, nowMs: number, mayBeSent = false): "closed" | "sent" | "running" {
     const { transactionId: id } = given;
-    const reason = "reversed at the terminal";
-    const ifAmbiguous = " after an answer was lost: the gateway may have the order";
     type Row = { state: DeliveryState; claimedAtMs: number | null; ambiguous: number };
     return this.together(() => {
       if (this.content(id) === undefined) insertItem(this.database, given, nowMs, { mayBeSent });
       this.#alsoWrite();
       this.run("UPDATE outbox SET reversed = 1 WHERE transaction_id = ?", id);
-      const end = { state: "closed", reason, ifAmbiguous, evenDropped: true } as const;
-      settleItem(this.database, id, nowMs, end);
+      this.run(reversedIsClosed, { id, now: nowMs });
       const sql = `SELECT state, claimed_at_ms AS claimedAtMs, ambiguous
         FROM outbox WHERE transaction_id = ?`;
       const row = this.get<Row>(sql, id);

@@ -18,7 +18,7 @@ import type { Gateway } from "../gateway/gateway-client.ts";
 import { returnedOfOrder } from "../operations/gateway-history.ts";
 import { OperationStore } from "../operations/operation-store.ts";
 import type { Forwarder } from "../outbox/forwarder.ts";
-import { insertItem, settleItem } from "../outbox/item-rows.ts";
+import { insertItem, reversedIsClosed, settleItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { StoreLosses } from "../outbox/store-losses.ts";
 
@@ -152,8 +152,8 @@ const reasons = {
 
 /**
  * Stores one transaction of the journal and returns whether it was missing here. A transaction that
- * the journal knows as sent or closed is never queued again; a pending one is looked up first,
- * because a lost database may have sent it. Throws while a try of the transaction runs.
+ * the journal knows as sent, closed or reversed is never queued again; another pending one is
+ * looked up first, because a lost database may have sent it. Throws while a try of it runs.
  */
 function storeAgain(
   { transaction: given, state, reversed }: SupervisorRequest<"take-over">["items"][number],
@@ -171,6 +171,7 @@ function storeAgain(
   if (reversed) {
     const sql = "UPDATE outbox SET reversed = 1 WHERE transaction_id = ? AND reversed = 0";
     prepared(database, sql).run(id);
+    prepared(database, reversedIsClosed).run({ id, now });
   }
   if (isOver && store.delivery(id)?.state === "pending") {
     throw new Error(`${id} is being sent to the gateway; ask again later`);

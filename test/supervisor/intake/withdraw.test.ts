@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Transaction } from "../../../src/shared/transaction.ts";
-import { accepted, refusedOrder } from "../recording-gateway.ts";
+import { accepted, type Behaviour, refusedOrder } from "../recording-gateway.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
 
@@ -185,4 +185,110 @@ test("a reversed sale that a lost database may have sent is answered as perhaps 
   rig.losses.note("it was lost");
   expect(rig.intake.withdraw(transaction)).toBe("sent");
   expect(rig.alarms()).toContain("reversed-after-sending");
+});
+
+/** How a try can end whose sale was reversed while it ran, and what a repeated withdrawal hears. */
+const ends: ReadonlyArray<[string, Behaviour, "closed" | "sent", string]> = [
+  ["the gateway answers 503", { status: 503 }, "closed", "closed"],
+  ["the gateway answers 500", { status: 500 }, "sent", "closed"],
+  ["the answer is lost", "reset", "sent", "closed"],
+  ["the gateway refuses the order", refusedOrder, "closed", "closed"],
+  ["the gateway accepts the order", accepted, "sent", "sent"],
+];
+
+describe("a sale that is reversed while its try runs is not sent again", () => {
+  test.each(ends)("when %s", async (_, end, outcome, state) => {
+    const rig = await openRig();
+    const { promise, resolve } = Promise.withResolvers<Behaviour>();
+    rig.server.behave = () => promise;
+    const id = rig.handOver("A-1");
+    await expect.poll(() => rig.server.requests).toHaveLength(1);
+    expect(() => withdraw(rig, id)).toThrow(/ask again/);
+    rig.server.behave = () => accepted;
+    resolve(end);
+    await rig.tries(id, 1);
+    rig.forwarder.start();
+    await rig.clock.advance(24 * 3_600_000);
+    expect(rig.server.requests).toHaveLength(1);
+    expect(rig.store.delivery(id)?.state).toBe(state);
+    expect(withdraw(rig, id)).toBe(outcome);
+    expect(rig.alarms().includes("reversed-after-sending")).toBe(outcome === "sent");
+  });
+
+  test("when the program ends in the try, or in a lookup", async () => {
+    for (const step of ["send", "lookup"] as const) {
+      const rig = await openRig();
+      const transaction = sampleTransaction();
+      const id = transaction.transactionId;
+      const isSend = step === "send";
+      rig.store.add(transaction, rig.clock.now(), { isClaimed: isSend, mayBeSent: !isSend });
+      if (!isSend) rig.store.claim("lookup", rig.clock.now());
+      expect(() => withdraw(rig, id)).toThrow(/ask again/);
+      rig.forwarder.start();
+      await rig.advanceInSteps(60_000, () => rig.store.counts().pending === 0);
+      await rig.clock.advance(24 * 3_600_000);
+      expect([step, rig.server.requests]).toEqual([step, []]);
+      expect(rig.store.delivery(id)?.state).toBe("closed");
+      await rig.stop();
+    }
+  });
+
+  test("when a lookup during the reversal does not find it", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => "reset";
+    const id = await tried(rig);
+    const claimed = rig.store.claim("lookup", rig.clock.now() + 3_600_000);
+    expect(() => withdraw(rig, id)).toThrow(/ask again/);
+    rig.server.behave = () => accepted;
+    if (!claimed) throw new Error("nothing is looked up");
+    const uncertain = { ...claimed.uncertain, lookUpNext: false };
+    const update = { state: "pending" as const, nextTryAtMs: null, uncertain, reason: null };
+    rig.store.endLookup(claimed, update, rig.clock.now());
+    rig.forwarder.start();
+    await rig.clock.advance(24 * 3_600_000);
+    expect(rig.server.requests).toHaveLength(1);
+    expect(rig.admin.requeue(id, rig.clock.now())).toBe("closed");
+  });
+});
+
+test.each(["pending", "parked"] as const)(
+  "a reversed sale that a resync hands off again as %s is not sent",
+  async (state) => {
+    const rig = await openRig();
+    rig.losses.note("it was lost");
+    const transaction = sampleTransaction();
+    const id = transaction.transactionId;
+    const item = { transaction, state, reversed: true };
+    rig.storeMessages["take-over"]({ items: [item], last: true });
+    rig.forwarder.start();
+    await rig.clock.advance(24 * 3_600_000);
+    expect(rig.server.requests).toEqual([]);
+    expect(rig.store.delivery(id)?.state).toBe("closed");
+    expect(rig.admin.requeue(id, rig.clock.now())).toBe("closed");
+  },
+);
+
+test("a reversed sale that a restored database had as dropped cannot be requeued", async () => {
+  const rig = await openRig();
+  rig.server.behave = () => refusedOrder;
+  const id = await tried(rig);
+  rig.admin.drop(id, "a note", rig.clock.now());
+  rig.losses.note("it was restored");
+  const item = { transaction: stored(rig, id), state: "closed", reversed: true } as const;
+  rig.storeMessages["take-over"]({ items: [item], last: true });
+  expect(rig.admin.requeue(id, rig.clock.now())).toBe("closed");
+});
+
+test("a reversed sale that an older version left waiting is not sent", async () => {
+  const rig = await openRig();
+  const transaction = sampleTransaction();
+  const id = transaction.transactionId;
+  rig.store.add(transaction, rig.clock.now());
+  rig.database.prepare("UPDATE outbox SET reversed = 1").run();
+  expect(rig.admin.requeue(id, rig.clock.now())).toBe("closed");
+  rig.forwarder.start();
+  await rig.clock.advance(24 * 3_600_000);
+  expect(rig.server.requests).toEqual([]);
+  expect(rig.store.delivery(id)?.state).toBe("closed");
+  expect(rig.alarms()).toEqual([]);
 });
