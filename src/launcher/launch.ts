@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
-import { installationAt, versionNumber } from "../shared/process/installation.ts";
+import { installationAt, versionNumber } from "../shared/program/installation.ts";
 import { storageFault } from "../shared/store/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { defaultDataDirectory, demoDataDirectory } from "../shared/version-files.ts";

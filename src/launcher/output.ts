@@ -1,4 +1,4 @@
-import type { Installation } from "../shared/process/installation.ts";
+import type { Installation } from "../shared/program/installation.ts";
 import type { Clock } from "../shared/time.ts";
 
 /** The terminal's codes for colours and bold text (ECMA-48, SGR). */

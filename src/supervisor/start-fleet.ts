@@ -4,8 +4,8 @@ import { certificatesIn, readGiven, trustedWith } from "../shared/config/server-
 import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
-import { logFileOf, type ProgramContext } from "../shared/process/lifecycle.ts";
 import type { AlarmLog } from "../shared/process/logger.ts";
+import { logFileOf, type ProgramContext } from "../shared/program/lifecycle.ts";
 import { random } from "../shared/time.ts";
 import { isDelivery } from "../shared/version-files.ts";
 import type { BrokerSettings } from "./fleet/broker.ts";

@@ -4,7 +4,7 @@ import type {
   ServedPage,
   tpManagerMessages,
 } from "../shared/ipc/contract.ts";
-import { versionNumber } from "../shared/process/installation.ts";
+import { versionNumber } from "../shared/program/installation.ts";
 import type { Clock } from "../shared/time.ts";
 import type { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";

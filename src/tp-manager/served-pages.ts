@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { consolePortOf } from "../shared/config/schema.ts";
 import type { ServedPage } from "../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
-import type { ProgramContext } from "../shared/process/lifecycle.ts";
+import type { ProgramContext } from "../shared/program/lifecycle.ts";
 import { createConsole } from "./console/console.ts";
 import type { ApiOptions } from "./http/app.ts";
 import { listenOnLoopback } from "./http/door/loopback-server.ts";

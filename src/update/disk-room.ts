@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { updateFolderOf } from "../shared/process/probation.ts";
+import { updateFolderOf } from "../shared/program/probation.ts";
 import { syncFolder } from "../shared/store/store-file.ts";
 import { removeWhole, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";

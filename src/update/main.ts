@@ -2,7 +2,7 @@ import { setPriority } from "node:os";
 import { parseArgs } from "node:util";
 import { loadConfig } from "../shared/config/config.ts";
 import { exitCodes } from "../shared/process/exit-codes.ts";
-import { installationAt } from "../shared/process/installation.ts";
+import { installationAt } from "../shared/program/installation.ts";
 import { checkNow, checkText } from "./check-for-update.ts";
 
 /**

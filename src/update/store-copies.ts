@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { updateFolderOf } from "../shared/process/probation.ts";
+import { updateFolderOf } from "../shared/program/probation.ts";
 import { finishPutBack } from "../shared/store/put-back.ts";
 import { openForReading, readableFrom, schemaOf } from "../shared/store/sqlite.ts";
 import { copySynced, syncFolder } from "../shared/store/store-file.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "../shared/process/exclusive-lock.ts";
-import { updateFolderOf } from "../shared/process/probation.ts";
+import { updateFolderOf } from "../shared/program/probation.ts";
 import { readOr } from "../shared/read-or.ts";
 import { readJsonIfWhole } from "../shared/store/store-file.ts";
 import { type Clock, poll, sleep } from "../shared/time.ts";

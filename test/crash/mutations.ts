@@ -235,10 +235,10 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "date and time in the comparison of two transactions",
     breaks: ["matching", "| hours or days apart | else | | different: numbers come again |"],
-    tests: ["test/tp-manager/matching/comparison.test.ts"],
+    tests: ["test/tp-manager/attempts/comparison.test.ts"],
     edits: [
       {
-        file: `${room}/matching/comparison.ts`,
+        file: `${room}/attempts/comparison.ts`,
         from: 'return content && agreeInBoth(a, b) ? "unsure" : "different";',
         to: 'return content ? "same" : "different";',
       },

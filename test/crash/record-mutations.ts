@@ -1,10 +1,10 @@
 import { type Mutation, oneEdit } from "./mutation.ts";
 
-const comparison = "src/tp-manager/matching/comparison.ts";
+const comparison = "src/tp-manager/attempts/comparison.ts";
 const candidates = "src/tp-manager/matching/candidates.ts";
 const match = "src/tp-manager/matching/match.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];
-const records = ["test/tp-manager/matching/comparison.test.ts"];
+const records = ["test/tp-manager/attempts/comparison.test.ts"];
 const late = "test/tp-manager/arbiter/late-reports.test.ts";
 const contradicted = ["test/tp-manager/arbiter/contradicted-words.test.ts"];
 const fits = "test/tp-manager/matching/candidates.test.ts";

@@ -2,7 +2,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const facts = "src/tp-manager/matching/facts.ts";
 const table = "src/tp-manager/matching/table.ts";
-const time = "src/tp-manager/matching/comparison.ts";
+const time = "src/tp-manager/attempts/comparison.ts";
 const doubt = "src/tp-manager/matching/facts.ts";
 const machine = "src/tp-manager/attempts/payment-machine.ts";
 const looks = ["test/tp-manager/matching/table.test.ts"];

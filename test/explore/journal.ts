@@ -1,3 +1,4 @@
+import type { NamedRecord } from "../../src/tp-manager/attempts/comparison.ts";
 import type { UnmatchedRow } from "../../src/tp-manager/attempts/findings.ts";
 import {
   type Attempt,
@@ -9,7 +10,6 @@ import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
 import type { AttemptRows } from "../../src/tp-manager/journal/attempt-rows.ts";
 import type { KnownRecord, RecordRows } from "../../src/tp-manager/journal/record-rows.ts";
 import type { TerminalRows } from "../../src/tp-manager/journal/terminal-rows.ts";
-import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
 import type { NextFound } from "../../src/tp-manager/matching/facts.ts";
 import { AMOUNT_MINOR } from "./entry-reports.ts";
 import { latest, type StoredAttempt, type World } from "./world.ts";

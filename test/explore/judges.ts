@@ -1,12 +1,12 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
-import type { AttemptState, Judgement } from "../../src/tp-manager/attempts/payment.ts";
-import { advance, judgeReport } from "../../src/tp-manager/attempts/payment-machine.ts";
-import { effectsOf } from "../../src/tp-manager/matching/answer.ts";
 import {
   compareReports,
   mayBeAnotherSale,
   namesAnotherSale,
-} from "../../src/tp-manager/matching/comparison.ts";
+} from "../../src/tp-manager/attempts/comparison.ts";
+import type { AttemptState, Judgement } from "../../src/tp-manager/attempts/payment.ts";
+import { advance, judgeReport } from "../../src/tp-manager/attempts/payment-machine.ts";
+import { effectsOf } from "../../src/tp-manager/matching/answer.ts";
 import {
   type EarlierProbe,
   type Inquiry,

@@ -1,6 +1,6 @@
+import type { NamedRecord } from "../../src/tp-manager/attempts/comparison.ts";
 import { isNotCharged } from "../../src/tp-manager/attempts/payment.ts";
 import type { Answer } from "../../src/tp-manager/matching/answer.ts";
-import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
 import type { Inquiry, Probe } from "../../src/tp-manager/matching/facts.ts";
 import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { showAudit } from "../../src/launcher/commands/audit.ts";
 import { checkJournal } from "../../src/launcher/doctor/check-programs.ts";
 import { ProgramExit } from "../../src/shared/process/exit-codes.ts";
-import { installationAt } from "../../src/shared/process/installation.ts";
+import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { house, pay, request } from "../support/payment-house.ts";
 import { recordedOutput } from "../support/recorded-output.ts";

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { paySample } from "../../src/launcher/demo/sample-payment.ts";
 import { type DemoSetup, readDemoSetup } from "../../src/launcher/demo/settings.ts";
-import { installationAt } from "../../src/shared/process/installation.ts";
+import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { demoFolder } from "../support/demo-folder.ts";
 import { recordedOutput } from "../support/recorded-output.ts";

@@ -9,7 +9,7 @@ import {
   mayGoBackByItself,
 } from "../../src/launcher/update/take-version.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
-import { installationAt } from "../../src/shared/process/installation.ts";
+import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -6,7 +6,7 @@ import { beatWatchdog } from "../../src/launcher/commands/foreground.ts";
 import { createOutput } from "../../src/launcher/output.ts";
 import type { Program } from "../../src/shared/ipc/contract.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
-import { installationAt } from "../../src/shared/process/installation.ts";
+import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { until } from "../support/child-program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

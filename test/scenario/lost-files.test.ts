@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { restore } from "../../src/launcher/commands/restore.ts";
 import type { Output } from "../../src/launcher/output.ts";
-import { installationAt } from "../../src/shared/process/installation.ts";
+import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";

@@ -36,7 +36,7 @@ const long = [
   "test/supervisor/supervisor.test",
   "test/simulator/terminal/concert/faults",
   "test/simulator/terminal/zvt/faults/faults",
-  "test/shared/lifecycle",
+  "test/shared/program/lifecycle",
   "test/update/path-cuts",
   "test/update/switch-cuts",
   "test/tp-manager/terminal/zvt/goods",

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
 import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
-import { Probation } from "../../src/shared/process/probation.ts";
+import { Probation } from "../../src/shared/program/probation.ts";
 import type { Clock } from "../../src/shared/time.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
 import { ClosingKeeper } from "../../src/tp-manager/arbiter/closing-keeper.ts";

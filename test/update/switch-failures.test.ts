@@ -7,7 +7,7 @@ import { finishUpdate } from "../../src/launcher/commands/start.ts";
 import { carrySwitchOut } from "../../src/launcher/update/switch.ts";
 import { isYoung } from "../../src/launcher/update/take-version.ts";
 import { leaveToReader, namedVersion } from "../../src/launcher/update/versions.ts";
-import { beginProbation, receivedOnProbation } from "../../src/shared/process/probation.ts";
+import { beginProbation, receivedOnProbation } from "../../src/shared/program/probation.ts";
 import { copyStores } from "../../src/update/store-copies.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
 import {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { CommandContext } from "../../src/launcher/output.ts";
 import { carrySwitchOut, endSwitch, recordNext } from "../../src/launcher/update/switch.ts";
 import type { SwitchSite } from "../../src/launcher/update/versions.ts";
-import { installationAt } from "../../src/shared/process/installation.ts";
+import { installationAt } from "../../src/shared/program/installation.ts";
 import { openDatabase, prepared } from "../../src/shared/store/sqlite.ts";
 import { syncFolder, writeSynced } from "../../src/shared/store/store-file.ts";
 import { systemClock } from "../../src/shared/time.ts";

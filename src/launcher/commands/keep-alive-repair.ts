@@ -3,7 +3,7 @@ import { uptime } from "node:os";
 import { join } from "node:path";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import { installationAt } from "../../shared/process/installation.ts";
+import { installationAt } from "../../shared/program/installation.ts";
 import { isFull, storageFault } from "../../shared/store/storage-fault.ts";
 import { isoTime, systemClock } from "../../shared/time.ts";
 import { isDelivery, readyFileOf } from "../../shared/version-files.ts";

@@ -1,7 +1,7 @@
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { settingsIn } from "../../shared/process/installation.ts";
 import { writeTicket } from "../../shared/process/kiosk-ticket.ts";
+import { settingsIn } from "../../shared/program/installation.ts";
 import type { CommandContext } from "../output.ts";
 
 /**

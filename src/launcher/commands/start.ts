@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import { versionNumber } from "../../shared/process/installation.ts";
+import { versionNumber } from "../../shared/program/installation.ts";
 import { isDelivery, probationMarkOf, underWayFileOf } from "../../shared/version-files.ts";
 import { simulatorSpecs, startSimulator } from "../demo/settings.ts";
 import type { CommandContext } from "../output.ts";

@@ -1,6 +1,6 @@
 import { loadConfig } from "../../shared/config/config.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { versionNumber } from "../../shared/process/installation.ts";
+import { versionNumber } from "../../shared/program/installation.ts";
 import { isoTime } from "../../shared/time.ts";
 import { isDelivery } from "../../shared/version-files.ts";
 import {

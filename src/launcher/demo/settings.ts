@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { settingsIn } from "../../shared/process/installation.ts";
+import { settingsIn } from "../../shared/program/installation.ts";
 import { replaceSynced } from "../../shared/store/store-file.ts";
 import { poll } from "../../shared/time.ts";
 import {

@@ -2,7 +2,7 @@ import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
 import { type Config, loadConfig, SetupFileFaulty } from "../../shared/config/config.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import type { Installation } from "../../shared/process/installation.ts";
+import type { Installation } from "../../shared/program/installation.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 
 export const CONFIG_CHECK = "config";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
-import { versionNumber } from "../../shared/process/installation.ts";
+import { versionNumber } from "../../shared/program/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { isDelivery, versionFolder } from "../../shared/version-files.ts";
 import { requireRoom, roomNeeded } from "../../update/disk-room.ts";

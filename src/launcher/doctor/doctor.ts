@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Finding, Verdict } from "../../shared/catalog/findings.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { versionNumber } from "../../shared/process/installation.ts";
+import { versionNumber } from "../../shared/program/installation.ts";
 import type { LauncherArguments } from "../arguments.ts";
 import { type CommandContext, forThisSystem, type Mood, shellArgument } from "../output.ts";
 import { programStates, reportOf } from "../processes/programs.ts";

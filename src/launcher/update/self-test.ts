@@ -4,7 +4,7 @@ import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import { updateFolderOf } from "../../shared/process/probation.ts";
+import { updateFolderOf } from "../../shared/program/probation.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { isFull } from "../../shared/store/storage-fault.ts";
 import { copySynced } from "../../shared/store/store-file.ts";

@@ -1,11 +1,11 @@
 import { existsSync, renameSync } from "node:fs";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import { versionNumber } from "../../shared/process/installation.ts";
+import { versionNumber } from "../../shared/program/installation.ts";
 import {
   beginProbation,
   endProbation,
   receivedOnProbation,
-} from "../../shared/process/probation.ts";
+} from "../../shared/program/probation.ts";
 import { underWayFileOf } from "../../shared/version-files.ts";
 import { isDiskFull, makeRoom } from "../../update/disk-room.ts";
 import { patiently } from "../../update/durable-files.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { versionNumber } from "../../shared/process/installation.ts";
-import { admitPayments } from "../../shared/process/probation.ts";
+import { versionNumber } from "../../shared/program/installation.ts";
+import { admitPayments } from "../../shared/program/probation.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { poll, sleep } from "../../shared/time.ts";
 import { installationRoot, isDelivery, programFile } from "../../shared/version-files.ts";

@@ -1,6 +1,6 @@
 import { maskPansInText } from "../../shared/masking/mask.ts";
-import { versionNumber } from "../../shared/process/installation.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { versionNumber } from "../../shared/program/installation.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { AskedFor } from "./asked-for.ts";
 import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Chore } from "../../shared/process/daily.ts";
+import type { Chore } from "../../shared/program/daily.ts";
 import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import type { ProgramContext } from "../../shared/process/lifecycle.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
+import type { ProgramContext } from "../../shared/program/lifecycle.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { checkTime, installationId, readState } from "../../update/update-state.ts";

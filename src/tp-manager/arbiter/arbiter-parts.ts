@@ -1,11 +1,11 @@
 import type { AlarmLog } from "../../shared/process/logger.ts";
-import type { Probation } from "../../shared/process/probation.ts";
+import type { Probation } from "../../shared/program/probation.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { Stored } from "../attempts/comparison.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import type { JournalGap } from "../journal/gap-rows.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { Stored } from "../matching/comparison.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Inquiries } from "./inquiries.ts";

@@ -1,6 +1,7 @@
 import type { Charged } from "../../shared/catalog/errors.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { type Stored, sameTerminal } from "../attempts/comparison.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { chargedOf, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
@@ -12,7 +13,6 @@ import {
   textOfProof,
 } from "../matching/answer.ts";
 import { reportsOf } from "../matching/candidates.ts";
-import { type Stored, sameTerminal } from "../matching/comparison.ts";
 import { lostSince } from "../matching/facts.ts";
 import { freshnessOf } from "../matching/fresh-number.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";

@@ -1,7 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
-import { sameTerminal } from "../matching/comparison.ts";
+import { sameTerminal } from "../attempts/comparison.ts";
 import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts";
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../attempts/comparison.ts";
 import {
   type Attempt,
   goodsWindowSeconds,
@@ -14,7 +15,6 @@ import {
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
 import { type Assumptions, finalOf } from "../matching/assumptions.ts";
-import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
 import type {
   CancelAnswer,
   GoodsDecision,

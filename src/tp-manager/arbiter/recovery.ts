@@ -1,10 +1,10 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { NoteKind, WrittenEvent } from "../attempts/attempt-event.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { anyTerminal, compareReports, compareStored } from "../attempts/comparison.ts";
 import { type Attempt, type Detail, isCharged, REVERSAL_BEGINS } from "../attempts/payment.ts";
 import { isInDoubt, isRunning, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
 import { candidatesIn, type Proof, RULES_VERSION } from "../matching/answer.ts";
-import { anyTerminal, compareReports, compareStored } from "../matching/comparison.ts";
 import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts.ts";
 import { identityOf } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { Clock } from "../../shared/time.ts";
+import { sameTerminal } from "../attempts/comparison.ts";
 import { storage } from "../attempts/failures.ts";
-import { sameTerminal } from "../matching/comparison.ts";
 import {
   type Baseline,
   type TerminalIdentity,

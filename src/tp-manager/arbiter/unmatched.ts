@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { LineFields } from "../../shared/process/logger.ts";
+import { compareReports, type Stored } from "../attempts/comparison.ts";
 import {
   type UnmatchedFinding,
   type UnmatchedRow,
@@ -16,7 +17,6 @@ import {
   notChargedOrdersIn,
   unproven,
 } from "../matching/answer.ts";
-import { compareReports, type Stored } from "../matching/comparison.ts";
 import { inquiryOfUnmatched, type Known, type Probe } from "../matching/facts.ts";
 import { nothingFound } from "../matching/matcher.ts";
 import { type Conclusion, judge, type Verdict } from "../matching/table.ts";

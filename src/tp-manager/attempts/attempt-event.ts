@@ -2,9 +2,9 @@ import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { anyTerminal } from "../matching/comparison.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
+import { anyTerminal } from "./comparison.ts";
 import {
   type AttemptState,
   type AttemptStep,

@@ -1,12 +1,12 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Proof } from "../matching/answer.ts";
-import type { Stored } from "../matching/comparison.ts";
 import type {
   Baseline,
   GoodsDecision,
   PaymentEnd,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import type { Stored } from "./comparison.ts";
 import type { AttemptState, Judgement } from "./payment.ts";
 
 /** Everything that can happen to an attempt; payment-machine.ts decides which state follows. */

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { compareReports } from "../matching/comparison.ts";
 import { type AttemptEvent, eventOf, fold, nothingKnown } from "./attempt-event.ts";
 import auditRules from "./audit-rules-en.json" with { type: "json" };
+import { compareReports } from "./comparison.ts";
 import {
   type AttemptState,
   type AttemptStep,

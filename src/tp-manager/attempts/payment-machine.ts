@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../shared/catalog/errors.ts";
-import { namesAnotherSale } from "../matching/comparison.ts";
 import type { AbortReason, PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
+import { namesAnotherSale } from "./comparison.ts";
 import {
   type AttemptState,
   type ChargedState,

@@ -1,6 +1,6 @@
-import { compareReports, haveMoments, namesTrace } from "../matching/comparison.ts";
 import type { PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
+import { compareReports, haveMoments, namesTrace } from "./comparison.ts";
 import {
   type AttemptState,
   type ChargedState,

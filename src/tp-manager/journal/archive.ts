@@ -1,5 +1,5 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { Chore } from "../../shared/process/daily.ts";
+import type { Chore } from "../../shared/program/daily.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import type { Attempt, AttemptState, PaymentRequest } from "../attempts/payment.ts";
 import { phasesWith, phaseTable } from "../attempts/phase-table.ts";

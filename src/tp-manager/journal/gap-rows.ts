@@ -1,9 +1,9 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
 import { eventAt, stepOf } from "../attempts/attempt-event.ts";
+import { compareReports, sameTerminal } from "../attempts/comparison.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/phase-table.ts";
 import { importedRequest, newerState, openReturnOf } from "../attempts/rebuilt-attempt.ts";
-import { compareReports, sameTerminal } from "../matching/comparison.ts";
 import { canHaveBeenTakenBack } from "../matching/facts.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { nextNumber, readJson } from "./attempt-columns.ts";

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from "node:sqlite";
+import { type NamedRecord, sameTerminal } from "../attempts/comparison.ts";
 import { type Attempt, lastReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
-import { type NamedRecord, sameTerminal } from "../matching/comparison.ts";
 import { lostSince, type NextFound } from "../matching/facts.ts";
 import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";

@@ -1,6 +1,6 @@
+import { compareReports } from "../attempts/comparison.ts";
 import type { SettledUnmatched, UnmatchedFinding, UnmatchedRow } from "../attempts/findings.ts";
 import { type Fact, factTable, type Learned, type LearnedFrom } from "../matching/assumptions.ts";
-import { compareReports } from "../matching/comparison.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
 import { type Row, rows } from "./database/statements.ts";

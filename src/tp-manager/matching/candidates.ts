@@ -1,4 +1,12 @@
 import {
+  type Comparison,
+  compareReports,
+  compareStored,
+  isFromPayment,
+  isNamed,
+  sameTerminal,
+} from "../attempts/comparison.ts";
+import {
   type Attempt,
   type AttemptStep,
   isNotCharged,
@@ -8,14 +16,6 @@ import {
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Source } from "./answer.ts";
-import {
-  type Comparison,
-  compareReports,
-  compareStored,
-  isFromPayment,
-  isNamed,
-  sameTerminal,
-} from "./comparison.ts";
 import { askedOf, saleLimitMs, unfitFor } from "./facts.ts";
 
 /** A terminal's record of a transaction, with how and when it was received or read. */

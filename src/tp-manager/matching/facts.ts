@@ -1,4 +1,16 @@
 import { invariant } from "../../shared/invariant.ts";
+import {
+  anyTerminal,
+  type Comparison,
+  compareReports,
+  compareStored,
+  haveMoments,
+  isFromPayment,
+  isNextReceipt,
+  namesTrace,
+  type Stored,
+  sameTerminal,
+} from "../attempts/comparison.ts";
 import type { UnmatchedRow } from "../attempts/findings.ts";
 import {
   type Attempt,
@@ -12,18 +24,6 @@ import { judgeReport } from "../attempts/payment-machine.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Assumptions } from "./assumptions.ts";
-import {
-  anyTerminal,
-  type Comparison,
-  compareReports,
-  compareStored,
-  haveMoments,
-  isFromPayment,
-  isNextReceipt,
-  namesTrace,
-  type Stored,
-  sameTerminal,
-} from "./comparison.ts";
 
 /**
  * Collects the facts of an inquiry: what one probe of the terminal shows, what was received on the

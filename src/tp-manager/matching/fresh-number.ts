@@ -1,9 +1,3 @@
-import { type Attempt, endReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
-import { receiptNumberOf } from "../attempts/reconciliation/ledger-policy.ts";
-import { givesBack } from "../attempts/reversal-machine.ts";
-import type { ReportedResult } from "../journal/attempt-rows.ts";
-import type { Journal } from "../journal/journal.ts";
-import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import {
   compareReports,
   haveMoments,
@@ -11,7 +5,13 @@ import {
   RECEIPT_MAX,
   type Stored,
   sameTerminal,
-} from "./comparison.ts";
+} from "../attempts/comparison.ts";
+import { type Attempt, endReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
+import { receiptNumberOf } from "../attempts/reconciliation/ledger-policy.ts";
+import { givesBack } from "../attempts/reversal-machine.ts";
+import type { ReportedResult } from "../journal/attempt-rows.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 
 /**
  * Decides whether a receipt number still names the sale that it was given to

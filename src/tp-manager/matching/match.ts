@@ -1,4 +1,14 @@
 import {
+  type Comparison,
+  compareReports,
+  compareStored,
+  haveMoments,
+  type NamedRecord,
+  nearestLocalTime,
+  sameTerminal,
+  sharesNumber,
+} from "../attempts/comparison.ts";
+import {
   type Attempt,
   type AttemptStep,
   endReportOf,
@@ -28,16 +38,6 @@ import {
   candidacyOfSale,
   type ObservedRecord,
 } from "./candidates.ts";
-import {
-  type Comparison,
-  compareReports,
-  compareStored,
-  haveMoments,
-  type NamedRecord,
-  nearestLocalTime,
-  sameTerminal,
-  sharesNumber,
-} from "./comparison.ts";
 import { askedOf, lostSince, unfitFor } from "./facts.ts";
 
 /** What the matcher reads of the journal; tests that try every order of events replace it. */

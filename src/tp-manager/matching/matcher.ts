@@ -1,3 +1,11 @@
+import {
+  anyTerminal,
+  compareReports,
+  compareStored,
+  haveMoments,
+  type Stored,
+  sameTerminal,
+} from "../attempts/comparison.ts";
 import type { UnmatchedRow } from "../attempts/findings.ts";
 import {
   type Attempt,
@@ -22,14 +30,6 @@ import {
   type WhyNotOne,
 } from "./answer.ts";
 import { type Assumptions, type Learned, takenForGranted } from "./assumptions.ts";
-import {
-  anyTerminal,
-  compareReports,
-  compareStored,
-  haveMoments,
-  type Stored,
-  sameTerminal,
-} from "./comparison.ts";
 import {
   type Inquiry,
   inquiryOfAttempt,

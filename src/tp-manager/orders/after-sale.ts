@@ -1,5 +1,6 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
+import { type Stored, sameTerminal } from "../attempts/comparison.ts";
 import { invalid, storage } from "../attempts/failures.ts";
 import {
   type Attempt,
@@ -10,7 +11,6 @@ import {
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
-import { type Stored, sameTerminal } from "../matching/comparison.ts";
 import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";

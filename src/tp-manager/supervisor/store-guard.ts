@@ -5,6 +5,7 @@ import { formatMajor } from "../../shared/money.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import { type Clock, type Timer, unlessAborted } from "../../shared/time.ts";
+import { type Stored, sameTerminal } from "../attempts/comparison.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, currencyNumericOf, type PaymentRequest } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
@@ -13,7 +14,6 @@ import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { GapRows, JournalGap } from "../journal/gap-rows.ts";
 import type { ResyncRows } from "../journal/hand-off-rows.ts";
 import type { RecordRows } from "../journal/record-rows.ts";
-import { type Stored, sameTerminal } from "../matching/comparison.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type {
   Baseline,

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { dirname, join, relative } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { backupChore } from "../../../src/shared/process/daily.ts";
+import { backupChore } from "../../../src/shared/program/daily.ts";
 import { openStore } from "../../../src/shared/store/put-back.ts";
 import { Store } from "../../../src/shared/store/store.ts";
 import { systemClock } from "../../../src/shared/time.ts";

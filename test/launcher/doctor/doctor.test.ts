@@ -10,7 +10,7 @@ import { runDoctor } from "../../../src/launcher/doctor/doctor.ts";
 import type { TpManagerStatus } from "../../../src/launcher/processes/programs.ts";
 import type { Finding } from "../../../src/shared/catalog/findings.ts";
 import type { ServedPage } from "../../../src/shared/ipc/contract.ts";
-import { installationAt } from "../../../src/shared/process/installation.ts";
+import { installationAt } from "../../../src/shared/program/installation.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { testCards } from "../../shared/masking/test-cards.ts";
 import { freePort } from "../../support/installation.ts";

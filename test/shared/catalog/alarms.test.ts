@@ -20,7 +20,7 @@ const programs = ["tp-manager", "supervisor"] as const;
 
 test.each(programs)("every alarm of %s is raised there, and each once in the list", (program) => {
   const files = repositoryFiles("src").filter(
-    (path) => path.startsWith(`src/${program}/`) || path === "src/shared/process/daily.ts",
+    (path) => path.startsWith(`src/${program}/`) || path === "src/shared/program/daily.ts",
   );
   const source = files
     .filter((path) => path.endsWith(".ts"))

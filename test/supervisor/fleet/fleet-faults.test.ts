@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
-import type { ProgramContext } from "../../../src/shared/process/lifecycle.ts";
+import type { ProgramContext } from "../../../src/shared/program/lifecycle.ts";
 import { startFleet } from "../../../src/supervisor/start-fleet.ts";
 import { updatesIn } from "../../../src/supervisor/updates/fleet-updates.ts";
 import { checkInItsOwnProgram } from "../../../src/supervisor/updates/update-checks.ts";

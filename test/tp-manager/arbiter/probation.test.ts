@@ -6,7 +6,7 @@ import {
   endProbation,
   receivedOnProbation,
   updateFolderOf,
-} from "../../../src/shared/process/probation.ts";
+} from "../../../src/shared/program/probation.ts";
 import { house, outcome, pay, request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
 import { disconnected, lost, ScriptedTerminal } from "../../support/scripted-terminal.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { installationAt } from "../../../src/shared/process/installation.ts";
+import { installationAt } from "../../../src/shared/program/installation.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { Maintenance } from "../../../src/tp-manager/http/maintenance/maintenance.ts";

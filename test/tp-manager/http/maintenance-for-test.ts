@@ -1,5 +1,5 @@
 import { sharedFields } from "../../../src/shared/config/schema.ts";
-import { installationAt } from "../../../src/shared/process/installation.ts";
+import { installationAt } from "../../../src/shared/program/installation.ts";
 import { Maintenance } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runChores } from "../../../src/shared/process/daily.ts";
+import { runChores } from "../../../src/shared/program/daily.ts";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { archiveChore } from "../../../src/tp-manager/journal/archive.ts";

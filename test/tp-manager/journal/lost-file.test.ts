@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { backupChore } from "../../../src/shared/process/daily.ts";
+import { backupChore } from "../../../src/shared/program/daily.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { type House, house, pay, request } from "../../support/payment-house.ts";
 import { baseline } from "../../support/reports.ts";

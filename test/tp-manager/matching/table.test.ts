@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nearestLocalTime } from "../../../src/tp-manager/matching/comparison.ts";
+import { nearestLocalTime } from "../../../src/tp-manager/attempts/comparison.ts";
 import {
   type Inquiry,
   isProbedInTime,

@@ -1,6 +1,6 @@
 import type { Charged } from "../../../shared/catalog/errors.ts";
 import type { DeliveryState } from "../../../shared/ipc/contract.ts";
-import { RECEIPT_MAX } from "../../matching/comparison.ts";
+import { RECEIPT_MAX } from "../../attempts/comparison.ts";
 import type { TerminalIdentity } from "../../terminal/terminal.ts";
 import type { NotCharged } from "../payment.ts";
 

@@ -1,4 +1,4 @@
-import { RECEIPT_MAX, sameTerminal } from "../../matching/comparison.ts";
+import { RECEIPT_MAX, sameTerminal } from "../../attempts/comparison.ts";
 import type {
   ClosingTotals,
   TelecollectionEnd,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { currencyOf, formatMajor } from "../../../shared/money.ts";
-import { osName, versionNumber } from "../../../shared/process/installation.ts";
+import { osName, versionNumber } from "../../../shared/program/installation.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../../terminal/terminal.ts";
 import { oneOf } from "../body/input.ts";

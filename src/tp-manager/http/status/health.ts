@@ -9,7 +9,7 @@ import {
   conditionText,
   KEEPS_PAYMENTS,
 } from "../../../shared/catalog/conditions.ts";
-import { osName, versionNumber } from "../../../shared/process/installation.ts";
+import { osName, versionNumber } from "../../../shared/program/installation.ts";
 import { readOr } from "../../../shared/read-or.ts";
 import { isoTime, localTimeZone } from "../../../shared/time.ts";
 import type { EventData, KeptEvent } from "../../attempts/event-table.ts";

@@ -4,7 +4,7 @@ import {
   conditionsOf,
   conditionTable,
 } from "../../../shared/catalog/conditions.ts";
-import { versionNumber } from "../../../shared/process/installation.ts";
+import { versionNumber } from "../../../shared/program/installation.ts";
 import { readOr } from "../../../shared/read-or.ts";
 import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
 import { paymentEventOf } from "../../attempts/phase-table.ts";

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { ScheduledTask } from "node-cron";
+import type { AlarmLog } from "../process/logger.ts";
 import { dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
 import type { Store } from "../store/store.ts";
 import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, sleep } from "../time.ts";
-import type { AlarmLog } from "./logger.ts";
 
 /** A task that a program carries out once a day. */
 export interface Chore {

@@ -5,15 +5,15 @@ import { type Config, loadConfig } from "../config/config.ts";
 import type { ConfigPart } from "../config/config-field.ts";
 import type { Program } from "../ipc/contract.ts";
 import { openRunDirectory } from "../ipc/run-directory.ts";
+import { acquireProcessLock } from "../process/exclusive-lock.ts";
+import { exitCodes, ProgramExit } from "../process/exit-codes.ts";
+import { createLogger, type RootLogger } from "../process/logger.ts";
+import { announcePresence } from "../process/presence.ts";
+import { keepHeapSmall } from "../process/small-heap.ts";
 import { storageFault } from "../store/storage-fault.ts";
 import { type Clock, systemClock } from "../time.ts";
 import { defaultDataDirectory } from "../version-files.ts";
-import { acquireProcessLock } from "./exclusive-lock.ts";
-import { exitCodes, ProgramExit } from "./exit-codes.ts";
 import { type Installation, installationAt } from "./installation.ts";
-import { createLogger, type RootLogger } from "./logger.ts";
-import { announcePresence } from "./presence.ts";
-import { keepHeapSmall } from "./small-heap.ts";
 
 export function logFileOf({ logDirectory }: Installation, program: Program): string {
   return join(logDirectory, `${program}.log`);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { exitCodes, ProgramExit } from "../../../src/shared/process/exit-codes.ts";
-import { type ProgramContext, runProgram } from "../../../src/shared/process/lifecycle.ts";
+import { type ProgramContext, runProgram } from "../../../src/shared/program/lifecycle.ts";
 
 const data = process.argv[process.argv.indexOf("--data") + 1] ?? "";
 const behaviourFile = join(data, "behaviour");

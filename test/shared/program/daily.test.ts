@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { getTasks } from "node-cron";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { openLogFile } from "../../../src/shared/process/log-file.ts";
 import {
   backupChore,
   oldLogsChore,
   runChores,
   startDaily,
-} from "../../../src/shared/process/daily.ts";
-import { openLogFile } from "../../../src/shared/process/log-file.ts";
+} from "../../../src/shared/program/daily.ts";
 import { daysOfCopies } from "../../../src/shared/store/copies.ts";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { recordingLog } from "../../support/recording-log.ts";

@@ -5,7 +5,7 @@ import {
   compareStored,
   isNextReceipt,
   namesAnotherSale,
-} from "../../../src/tp-manager/matching/comparison.ts";
+} from "../../../src/tp-manager/attempts/comparison.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { declined, report } from "../../support/reports.ts";
 

@@ -20,7 +20,7 @@ function install(behaviour = "", setup = setupText()) {
   return {
     data,
     start: (...parameters: string[]) =>
-      startChild("process/lifecycle-program.ts", "--data", data, ...parameters),
+      startChild("program/lifecycle-program.ts", "--data", data, ...parameters),
     log: (): LogLine[] =>
       readFileSync(join(data, "logs", "tp-manager.log"), "utf8")
         .trimEnd()
@@ -151,7 +151,7 @@ describe("a configuration fault ends with 78", () => {
 
   test("when there is no setup file", async () => {
     const program = startChild(
-      "process/lifecycle-program.ts",
+      "program/lifecycle-program.ts",
       "--data",
       join(temporaryFolder(), "new"),
     );
@@ -164,7 +164,7 @@ test("a second instance ends with 75 and leaves the first alone, which a kill en
   const { data, start } = install();
   const cache = join(data, "compile-cache");
   const first = await started(
-    startColdChild(cache, "process/lifecycle-program.ts", "--data", data),
+    startColdChild(cache, "program/lifecycle-program.ts", "--data", data),
   );
   const second = start();
   expect((await second.exited).code).toBe(75);
@@ -222,7 +222,7 @@ test("a start that names its own exit code ends with it", async () => {
 test.each([["--dta", "x"], ["positional"], ["--data"], ["--foreground=yes"]])(
   "bad arguments %s end with 64 and the usage",
   async (...parameters) => {
-    const program = startChild("process/lifecycle-program.ts", ...parameters);
+    const program = startChild("program/lifecycle-program.ts", ...parameters);
     expect((await program.exited).code).toBe(64);
     expect(program.stderr()).toContain("usage: tp-manager [--data DIR] [--foreground | --check]");
   },
