@@ -100,7 +100,7 @@ interface AppErrorOptions extends ErrorOptions {
   /** Whether the order is charged, if more is known about it than the error table says. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** Whether an earlier request for this order or operation may have been carried out. */
+  /** Whether this request, or an earlier one for this operation, may have been carried out. */
   readonly mayBeDone?: boolean;
 }
 
@@ -110,7 +110,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly charged: Charged;
   readonly details: Readonly<Record<string, unknown>> | undefined;
-  readonly mayBeDone: boolean;
+  mayBeDone: boolean;
   /** The order that the error is about, if the request names the order by another id. */
   orderId: string | undefined;
 

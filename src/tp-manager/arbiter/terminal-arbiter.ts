@@ -168,7 +168,7 @@ export class TerminalArbiter {
     const { oneWay } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "no");
-    storage(() => oneWay?.settled(attempt, settled), "unknown");
+    storage(() => oneWay?.settled(attempt, settled), "unknown", true);
     const { report: _, ...detail } = decision;
     writer.log("warn", detail, "an operator settled the attempt");
     this.#parts.inquiries.reconsider();

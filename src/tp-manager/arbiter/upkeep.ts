@@ -59,7 +59,7 @@ export class Upkeep {
         const ended = await answerWithin(clock, this.#parts.telecollectionLimitMs, (signal) =>
           terminal.telecollect(signal),
         );
-        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
+        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no", true);
         this.#parts.recovery.closed(ended);
         return { end: ended, id };
       },

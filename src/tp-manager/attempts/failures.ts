@@ -37,12 +37,22 @@ export function invalid(
 
 /**
  * Runs `work` on the journal and turns its errors into STORAGE_FAILED. `charged` is what is known
- * of the requested order at that time (docs/rules/10-charged.md).
+ * of the requested order at that time (docs/rules/10-charged.md). `mayBeDone`: the request was sent.
  */
-export function storage<T>(work: () => T, charged: Charged): T {
+export function storage<T>(work: () => T, charged: Charged, mayBeDone = false): T {
   try {
     return work();
   } catch (error) {
-    throw new AppError("STORAGE_FAILED", undefined, { charged, cause: error });
+    throw new AppError("STORAGE_FAILED", undefined, { charged, mayBeDone, cause: error });
+  }
+}
+
+/** Settles like `work`; if its request may be done already (`mayBeDone`), an error says so. */
+export async function afterSent<T>(mayBeDone: boolean, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError) error.mayBeDone ||= mayBeDone;
+    throw error;
   }
 }

@@ -70,7 +70,8 @@ function toAppError(error: unknown): AppError {
   if (known) return new AppError(known);
   if (statusCode === 401) return new AppError("UNAUTHORIZED");
   if (statusCode >= 400 && statusCode < 500) return new AppError("REQUEST_INVALID", message);
-  return new AppError("INTERNAL", undefined, { cause: error });
+  // An unexpected fault does not show how much of the request was carried out.
+  return new AppError("INTERNAL", undefined, { mayBeDone: true, cause: error });
 }
 
 /**

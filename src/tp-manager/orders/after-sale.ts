@@ -50,7 +50,7 @@ export class AfterSale {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
     // If another attempt of the order is charged, its answer is returned (docs/rules/19-late.md).
-    const spoken = orders.latest(orderId);
+    const spoken = orders.latest(orderId, true);
     return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
   }
 
@@ -86,7 +86,7 @@ export class AfterSale {
     // The outcome shows whether another decision, or the terminal's time limit, came first.
     await arbiter.lease.whenFree();
     if (taken === "other") throw decided(await orders.latestAsked(orderId));
-    const end = orders.latest(orderId);
+    const end = orders.latest(orderId, true);
     const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);
     if (inVain) throw decided(end);
     return orders.result(end, false);

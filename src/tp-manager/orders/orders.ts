@@ -116,8 +116,8 @@ export class Orders {
   }
 
   /** Returns the attempt that decides an order's status. Throws ORDER_NOT_FOUND. */
-  latest(orderId: string): Attempt {
-    const attempt = reading(() => this.#parts.attempts.latest(orderId));
+  latest(orderId: string, mayBeDone = false): Attempt {
+    const attempt = reading(() => this.#parts.attempts.latest(orderId), mayBeDone);
     if (!attempt) throw this.#notFound();
     return attempt;
   }
@@ -208,12 +208,13 @@ export class Orders {
     if (!isCharged(attempt.state)) {
       const delivery = reading(
         () => handOffs.handOff(transactionId)?.delivery ?? handOffs.archivedDelivery(transactionId),
+        !replayed,
       );
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
     // Read again, because a reversal may have come during the wait (docs/rules/08-finished.md).
-    const now = reading(() => attempts.read(transactionId)) ?? attempt;
+    const now = reading(() => attempts.read(transactionId), !replayed) ?? attempt;
     return { attempt: now, delivery, replayed };
   }
 
@@ -281,7 +282,7 @@ export class Orders {
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
       () => {}, // the arbiter has logged the error
     );
-    const still = reading(() => attempts.latest(running.request.orderId));
+    const still = reading(() => attempts.latest(running.request.orderId), true);
     if (!still) throw new AppError("TERMINAL_NO_ANSWER");
     return this.result(still, false);
   }
@@ -367,6 +368,6 @@ function asUnknown(why: AppError): AppError {
 }
 
 /** Runs `read`; a failure throws STORAGE_FAILED, charged "unknown" (docs/rules/10-charged.md). */
-function reading<T>(read: () => T): T {
-  return storage(read, "unknown");
+function reading<T>(read: () => T, mayBeDone = false): T {
+  return storage(read, "unknown", mayBeDone);
 }

@@ -9,7 +9,7 @@ import { type Currency, currencyOf } from "../../shared/money.ts";
 import { newId } from "../../shared/new-id.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { storage } from "../attempts/failures.ts";
+import { afterSent, storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
 import { alarmReturnedTwice, isReturnedTwice, rowOf } from "../attempts/phase-table.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
@@ -141,10 +141,12 @@ export class GatewayOperations {
     if (operation.state === "not-sent" || !currency) return undefined;
     const { amountMinor } = operation;
     return await aboutOrder(known, async () => {
-      const found = this.#attemptOf(known);
-      const attempt = found && (await this.reconcile(found));
-      const isNews = attempt && attempt.returnedMinor < (orderReturnedMinor ?? 0);
-      if (isNews) this.#note(attempt, { operation, orderReturnedMinor });
+      await afterSent(mayBeDone(operation), async () => {
+        const found = this.#attemptOf(known);
+        const attempt = found && (await this.reconcile(found));
+        const isNews = attempt && attempt.returnedMinor < (orderReturnedMinor ?? 0);
+        if (isNews) this.#note(attempt, { operation, orderReturnedMinor });
+      });
       return { operation: assertDone(operation), orderId, currency, amountMinor, replayed: true };
     });
   }
@@ -224,11 +226,14 @@ export class GatewayOperations {
     const { link } = this.#parts;
     const result = { transactionPublicId, happened, note };
     const { operation: settled } = await link.ask("gateway-settle", result);
-    const attempt = this.#attemptOf(where);
-    if (attempt) await this.reconcile(attempt);
+    await afterSent(settled !== null, async () => {
+      const attempt = this.#attemptOf(where);
+      if (attempt) await this.reconcile(attempt);
+      const { operationId } = settled ?? {};
+      if (!attempt || operationId === undefined) return;
+      this.#note(attempt, await link.ask("gateway-operation-end", { operationId }));
+    });
     if (!settled) throw new AppError("NOTHING_TO_SETTLE");
-    const { operationId } = settled;
-    if (attempt) this.#note(attempt, await link.ask("gateway-operation-end", { operationId }));
     return settled;
   }
 
@@ -246,7 +251,7 @@ export class GatewayOperations {
     });
     if (!settled) throw new AppError("NOTHING_TO_SETTLE");
     const attempt = known.find((one) => one.transactionId === transactionId);
-    if (attempt) this.#note(attempt, { operation: null, ...result });
+    await afterSent(true, () => attempt && this.#note(attempt, { operation: null, ...result }));
     return result.transactionPublicIds;
   }
 
@@ -327,8 +332,10 @@ export class GatewayOperations {
     } finally {
       this.#sending.delete(request.operationId);
     }
-    if (attempt && open) this.#conclude(attempt, open, result);
-    else if (attempt) this.#note(attempt, result, addedBy(result, request.amountMinor ?? 0));
+    await afterSent(mayBeDone(result.operation), () => {
+      if (attempt && open) this.#conclude(attempt, open, result);
+      else if (attempt) this.#note(attempt, result, addedBy(result, request.amountMinor ?? 0));
+    });
     return assertDone(result.operation);
   }
 
@@ -399,6 +406,10 @@ async function aboutOrder<T>(
     if (error instanceof AppError && orderId !== null) error.orderId = orderId;
     throw error;
   }
+}
+
+function mayBeDone(operation: GatewayOperation | null): boolean {
+  return operation !== null && operation.state !== "refused" && operation.state !== "not-sent";
 }
 
 /**

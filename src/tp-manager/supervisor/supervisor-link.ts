@@ -38,6 +38,14 @@ const limits: Readonly<Partial<Record<Name, Limit>>> = {
   status: { ms: 1_000 },
 };
 
+/** The messages by which an operator changes something; a lost answer does not show whether. */
+const changing: ReadonlySet<Name> = new Set<Name>([
+  "gateway-settle",
+  "gateway-copies",
+  "outbox-requeue",
+  "outbox-drop",
+]);
+
 /** Sends messages from tp-manager to the supervisor. It repeats no message by itself. */
 export class SupervisorLink {
   readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
@@ -71,7 +79,9 @@ export class SupervisorLink {
     try {
       return await this.call(name, request);
     } catch (error) {
-      throw error instanceof IpcError ? unavailable(error, about) : error;
+      if (!(error instanceof IpcError)) throw error;
+      const isSent = changing.has(name) && error.failure !== "unreachable";
+      throw unavailable(error, isSent ? { mayBeDone: true } : about);
     }
   }
 }

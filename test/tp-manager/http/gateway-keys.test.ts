@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
 import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
@@ -172,6 +172,79 @@ describe("an idempotency key", () => {
       [503, "SUPERVISOR_UNAVAILABLE", "Unknown", "yes"],
       [503, "SUPERVISOR_UNAVAILABLE", "Failed", "yes"],
     ]);
+  });
+});
+
+describe("a refund that was carried out and cannot be written into the journal", () => {
+  const isUnwritten = [503, "STORAGE_FAILED", "Unknown", "yes"];
+  const full = () => {
+    throw new Error("the disk is full");
+  };
+  const outcome = ({
+    told,
+    one,
+  }: Awaited<ReturnType<Awaited<ReturnType<typeof known>>["refund"]>>) => [
+    ...told,
+    one.status,
+    one.error?.charged,
+  ];
+
+  test("is Unknown, also when it is repeated with its key", async () => {
+    const at = await known();
+    const writes = vi.spyOn(at.at.journal.returns, "endReturn").mockImplementation(full);
+    const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
+    expect(outcome(await ask())).toEqual(isUnwritten);
+    expect(outcome(await ask())).toEqual(isUnwritten);
+    // Another refund was not sent, because the journal does not know yet what the first one did.
+    const other = outcome(await at.refund({ amount: 3 }));
+    expect(other).toEqual([503, "STORAGE_FAILED", "Failed", "yes"]);
+    writes.mockRestore();
+    expect((await ask()).told).toEqual(done);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("is Unknown for an order in the archive", async () => {
+    const at = await known();
+    const { handOffs, archive, returns } = at.at.journal;
+    const now = at.at.clock.now();
+    handOffs.acknowledgeHandOff(at.transactionId, "pending", now);
+    handOffs.setDelivery(at.transactionId, "sent", now);
+    archive.putAway(now + 1, 100);
+    vi.spyOn(returns, "noteReturns").mockImplementation(full);
+    expect(outcome(await at.refund({ amount: 4 }))).toEqual(isUnwritten);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("is Failed when the gateway refused it, or it cannot be reserved", async () => {
+    const at = await known();
+    const isFailed = [503, "STORAGE_FAILED", "Failed", "yes"];
+    const { returns } = at.at.journal;
+    vi.spyOn(returns, "reserveReturn").mockImplementationOnce(full);
+    expect(outcome(await at.refund({ amount: 4 }))).toEqual(isFailed);
+    at.fault("wrong-code");
+    vi.spyOn(returns, "endReturn").mockImplementationOnce(full);
+    expect(outcome(await at.refund({ amount: 4 }))).toEqual(isFailed);
+    expect(refunded(at)).toEqual(["0.00"]);
+  });
+
+  test("is Unknown when a fault of the program follows", async () => {
+    const at = await known();
+    vi.spyOn(at.rig.log, "info").mockImplementation((...line: readonly unknown[]) => {
+      if (line[1] === "a cancel or refund at the gateway ended") throw new TypeError("a fault");
+    });
+    const told = outcome(await at.refund({ amount: 4 }));
+    expect(told).toEqual([500, "INTERNAL", "Unknown", "yes"]);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("is Unknown when it was settled, and the settlement cannot be written", async () => {
+    const at = await known();
+    at.fault("reset-before-commit");
+    expect((await at.refund({ idempotencyKey: "k", amount: 4 })).told).toEqual(isUnknown);
+    vi.spyOn(at.at.journal.returns, "endReturn").mockImplementationOnce(full);
+    const settlement = { orderId: "A-1", happened: false, note: "seen" };
+    const { http, one } = await at.call("POST", "/gateway/settle", settlement);
+    expect([http, one.error.code, one.status, one.error.charged]).toEqual(isUnwritten);
   });
 });
 
