@@ -70,6 +70,7 @@ export interface Refusal {
 }
 
 export type Outcome = PaymentAnswer | Refusal;
+type KnownPayment = PaymentAnswer & { readonly attempts: readonly Attempt[] };
 
 /**
  * One event, whose `name` decides the members of `data`. A newer connector may send names that this
@@ -120,16 +121,17 @@ export class ConnectorClient {
     return (await this.#call("POST", "/payment", request, signal)).one as unknown as Outcome;
   }
 
-  /** Returns the state of an order; undefined: the connector never received the order. */
-  async payment(
-    orderId: string,
-    signal?: AbortSignal,
-  ): Promise<(PaymentAnswer & { readonly attempts: readonly Attempt[] }) | undefined> {
+  /**
+   * Returns the state of an order; undefined: the connector never received the order, so that
+   * nobody was charged. Rejects when it is not known, for example because orders may be lost.
+   */
+  async payment(orderId: string, signal?: AbortSignal): Promise<KnownPayment | undefined> {
     const path = `/payment/${encodeURIComponent(orderId)}`;
     const { http, one } = await this.#call("GET", path, undefined, signal);
-    if (http === 404) return undefined;
-    if (!("attempts" in one)) throw new ConnectorError(http, errorOf(one));
-    return one as unknown as PaymentAnswer & { readonly attempts: readonly Attempt[] };
+    if ("attempts" in one) return one as unknown as KnownPayment;
+    const error = errorOf(one);
+    if (error.code === "ORDER_NOT_FOUND" && error.charged === "no") return undefined;
+    throw new ConnectorError(http, error);
   }
 
   /** Ends a two-phase sale. `amount`: the value of the goods that came out, if not all did. */
@@ -207,13 +209,18 @@ export class ConnectorClient {
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
     let text = "";
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      text += decoder.decode(value, { stream: true });
-      const blocks = text.split("\n\n");
-      text = blocks.pop() ?? "";
-      for (const block of blocks) yield eventOf(block);
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        text += decoder.decode(value, { stream: true });
+        const blocks = text.split("\n\n");
+        text = blocks.pop() ?? "";
+        for (const block of blocks) yield eventOf(block);
+      }
+    } finally {
+      // A caller that leaves its loop closes the connection, of which the connector has few.
+      await reader.cancel().catch(() => {});
     }
   }
 

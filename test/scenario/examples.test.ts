@@ -81,6 +81,17 @@ describe("docs/examples.md", () => {
     paysOnce(codeBlocks("docs/examples.md", language)[index], file, command),
   );
 
+  test("TypeScript: an order charged before at another amount is not called free", async () => {
+    const folder = temporaryFolder();
+    const [code = ""] = codeBlocks("docs/examples.md", "ts");
+    writeFileSync(join(folder, "pay.ts"), here(code, "OTHER"));
+    copyFileSync(join(projectRoot, "src/client/client.ts"), join(folder, "client.ts"));
+    await at.pay(5, "OTHER-1001");
+    const ended = await runToEnd(node, ["pay.ts"], { cwd: folder }).catch((error) => error);
+    expect(ended.stderr).toContain("Failed, charged: yes: call the attendant");
+    expect(ended.stdout).not.toContain("not charged");
+  });
+
   test.skipIf(!hasTool("python3"))("Python: pays once, and a second call pays nothing more", () =>
     paysOnce(codeBlocks("docs/examples.md", "python")[0], "pay.py", ["python3", "pay.py"]),
   );

@@ -37,7 +37,8 @@ export function invalid(
 
 /**
  * Runs `work` on the journal and turns its errors into STORAGE_FAILED. `charged` is what is known
- * of the requested order at that time (docs/rules/10-charged.md). `mayBeDone`: the request was sent.
+ * of the requested order at that time (docs/rules/10-charged.md). `mayBeDone`: what was requested
+ * was sent.
  */
 export function storage<T>(work: () => T, charged: Charged, mayBeDone = false): T {
   try {
