@@ -150,7 +150,7 @@ export class CrashSite {
 
   /**
    * Asks for the order until nothing runs and nothing is in doubt that can be proved. On a serial
-   * line a terminal whose report was acknowledged by the link but never answered waits for the
+   * line a terminal whose report got its ACK by the link but never answered waits for the
    * answer as long as field 01 of the authorisation says, at least 10 s, before the terminal
    * reverses and is idle again (docs/zvt.md 8.2). Only then can anybody ask it.
    */

@@ -151,8 +151,8 @@ const ofFold: readonly Mutation[] = [
     [machine, "const earlier = good ?? before;", "const earlier = good;"],
   ),
   oneEdit(
-    "the second sale of which the first was not acknowledged",
-    ["20-second-sale", "provably got its acknowledgement | is charged, and the payment completes"],
+    "the second sale of which the first got no ACK",
+    ["20-second-sale", "provably got its ACK | is charged, and the payment completes"],
     folds,
     [machine, "if (second && !last.acknowledged) {", "if (second && last.report.good === false) {"],
   ),
@@ -182,8 +182,8 @@ const ofFold: readonly Mutation[] = [
     [machine, 'const kept = isContradicted ? "disagrees" : judgement;', "const kept = judgement;"],
   ),
   oneEdit(
-    "the acknowledgement of an earlier report",
-    ["28-unchanged-storage", "the acknowledgement counts as arrived all the same"],
+    "the ACK of an earlier report",
+    ["28-unchanged-storage", "the ACK counts as arrived all the same"],
     [...folds, unwritten],
     [
       machine,

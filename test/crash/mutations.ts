@@ -46,7 +46,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "the commit before 04 0F is acknowledged (done a moment later)",
+    removes: "the commit before the ACK of 04 0F (done a moment later)",
     breaks: [
       "1.2",
       "The terminal's report of a result is written to the journal before the driver",
@@ -126,7 +126,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "the second matching read of a charge that was not acknowledged",
+    removes: "the second matching read of a charge without ACK",
     breaks: ["02-proof", "It must be seen twice, with the terminal idle between the two reads"],
     tests: ["test/tp-manager/arbiter/recovery.test.ts"],
     edits: [
@@ -170,7 +170,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the supervisor's storing before a hand-off counts as done",
     breaks: [
       "1.2",
-      "marks it for its first try to reach the gateway, and acknowledges it to tp-manager.",
+      "first try to reach the gateway, and answers tp-manager that the hand-off is accepted.",
     ],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
@@ -178,7 +178,7 @@ export const mutations: readonly Mutation[] = [
         file: `${room}/supervisor/hand-off.ts`,
         from: "      else state = await this.#storeThere(transaction, isFirst);",
         to: `      else {
-        this.#store.acknowledgeHandOff(transactionId, "pending", this.#clock.now());
+        this.#store.noteAccepted(transactionId, "pending", this.#clock.now());
         state = await this.#storeThere(transaction, isFirst);
       }`,
       },

@@ -53,29 +53,29 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the prints that make a sale final",
-    ["28-unchanged-storage", "acknowledgement proves less, and the unchanged storage counts"],
+    ["28-unchanged-storage", "ACK proves less, and the unchanged storage counts"],
     looks,
     [
       facts,
-      "(heard.acknowledged || heard.earlierAckArrived) && !inquiry.printsCount",
-      "(heard.acknowledged || heard.earlierAckArrived)",
+      "(heard.ackArrived || heard.earlierAckArrived) && !inquiry.printsCount",
+      "(heard.ackArrived || heard.earlierAckArrived)",
     ],
   ),
   oneEdit(
     "the prints in the proof of a charge",
-    ["28-unchanged-storage", "acknowledgement proves less, and the unchanged storage counts"],
+    ["28-unchanged-storage", "ACK proves less, and the unchanged storage counts"],
     looks,
     [
       facts,
-      "acknowledged: heard.acknowledged && !inquiry.printsCount,",
-      "acknowledged: heard.acknowledged,",
+      "ackArrived: heard.ackArrived && !inquiry.printsCount,",
+      "ackArrived: heard.ackArrived,",
     ],
   ),
   oneEdit(
-    "the acknowledgement that another report followed",
-    ["28-unchanged-storage", "the acknowledgement counts as arrived all the same"],
+    "the ACK that another report followed",
+    ["28-unchanged-storage", "the ACK counts as arrived all the same"],
     [unwritten],
-    [facts, "(heard.acknowledged || heard.earlierAckArrived) &&", "heard.acknowledged &&"],
+    [facts, "(heard.ackArrived || heard.earlierAckArrived) &&", "heard.ackArrived &&"],
   ),
   oneEdit(
     "the terminal id of a record",
@@ -137,8 +137,8 @@ export const verdictMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the acknowledgement before a bad end",
-    ["22-heard-end", "unless a good report's acknowledgement provably arrived"],
+    "the ACK before a bad end",
+    ["22-heard-end", "unless a good report's ACK provably arrived"],
     [...looks, ...columns],
     [
       table,
@@ -147,7 +147,7 @@ export const verdictMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the acknowledgement that may have arrived in the last moment",
+    "the ACK that may have arrived in the last moment",
     ["28-unchanged-storage", "It counts as arrived against an unchanged storage"],
     looks,
     [
@@ -183,13 +183,13 @@ export const verdictMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the acknowledgement of the first of two sales",
+    "the ACK of the first of two sales",
     [
       "20-second-sale",
-      "A stored reversal of the second settles an acknowledged first one as charged.",
+      "A stored reversal of the second settles a first one whose ACK arrived as charged.",
     ],
     looks,
-    [table, 'takesBack === "the-second" && acknowledged,', 'takesBack === "the-second",'],
+    [table, 'takesBack === "the-second" && ackArrived,', 'takesBack === "the-second",'],
   ),
   oneEdit(
     "the second look at a stored reversal",
@@ -208,8 +208,8 @@ export const verdictMutations: readonly Mutation[] = [
     [table, 'asReported === "different" && !refused,', 'asReported === "different" && refused,'],
   ),
   oneEdit(
-    "the whole of which a part was acknowledged",
-    ["02-proof", "a sale of more than the part that was reported and provably acknowledged"],
+    "the whole of which a part got its ACK",
+    ["02-proof", "a sale of more than the part that was reported and whose ACK provably arrived"],
     looks,
     [
       table,
@@ -290,7 +290,7 @@ export const verdictMutations: readonly Mutation[] = [
     [table, "if (!next?.served || inquiry", "if (!next || inquiry"],
   ),
   oneEdit(
-    "the rule that a failed end after an acknowledged sale leaves the order in doubt",
+    "the rule that a failed end after the ACK of a sale leaves the order in doubt",
     ["04-approval", "in doubt; a charge then takes two probes"],
     looks,
     [
@@ -324,7 +324,7 @@ export const verdictMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the good result that a contrary one followed",
-    ["28-unchanged-storage", "the acknowledgement counts as arrived all the same"],
+    ["28-unchanged-storage", "the ACK counts as arrived all the same"],
     ["test/tp-manager/matching/inquiry.test.ts"],
     [
       doubt,

@@ -168,7 +168,7 @@ export const faultsPutBack: readonly PutBack[] = [
 ];
 
 function unproved(doubt: Inquiry): Inquiry {
-  return { ...doubt, heard: { ...doubt.heard, acknowledged: false } };
+  return { ...doubt, heard: { ...doubt.heard, ackArrived: false } };
 }
 
 /** Unless every member is equal, the transaction from before is made a wholly other one. */

@@ -169,7 +169,7 @@ export class AskedTerminal implements Terminal {
     const told = made === null ? reversalOf(this.#world, named) : recordOf(this.#world, made);
     this.#hear(made, told, observer);
     if (way !== "it is carried out") return this.#heard(lost("line"));
-    observer.acknowledged();
+    observer.ackArrived();
     return this.#heard({ end: "completed", ticket: "" });
   }
 
@@ -199,7 +199,7 @@ export class AskedTerminal implements Terminal {
     }
     this.#world.keep(index);
     if (way === "tp-manager is killed") return await this.#killed();
-    if (way.includes("printed") || way === "it ends well") observer.acknowledged();
+    if (way.includes("printed") || way === "it ends well") observer.ackArrived();
     if (way.endsWith("a probe is stale")) this.#staysStale();
     if (way.startsWith("a second sale")) return await this.#approves(observer);
     if (way === "it ends well") return this.#heard({ end: "completed", ticket: "" });
@@ -211,7 +211,7 @@ export class AskedTerminal implements Terminal {
     const answer = this.#hear(index, recordOf(this.#world, index), observer);
     if (answer !== "accept") return this.#aborts("terminal-fault", "6C");
     await this.#wait(ANSWER_MS);
-    observer.acknowledged();
+    observer.ackArrived();
     return this.#heard({ end: "completed", ticket: "" });
   }
 

@@ -21,7 +21,7 @@ export interface Register {
   readonly order: string;
   readonly alive: () => boolean;
   readonly report: (report: TransactionReport) => "accept" | "refuse" | "hold" | "silent";
-  readonly acknowledged: () => void;
+  readonly ackArrived: () => void;
   readonly end: (end: PaymentEnd) => void;
   /** The line breaks for this command. */
   readonly lose: (how: "line" | "silence") => void;
@@ -283,7 +283,7 @@ export class ModelDevice {
     this.#lost(running, "printing");
     const unprinted = !register.alive() || running.rebooted;
     if (!unprinted) {
-      register.acknowledged();
+      register.ackArrived();
       if (!behaviour.printsCount && outcome !== "report-then-abort-reversed") {
         this.#storage.keep(sale, report, true);
       }
@@ -390,7 +390,7 @@ export class ModelDevice {
     if (answer !== "accept") return this.#complete(running);
     await this.#pause(50);
     this.#lost(running, "printing");
-    register.acknowledged();
+    register.ackArrived();
     await this.#pause(200);
     this.#complete(running);
   }

@@ -223,8 +223,8 @@ export class ModelTerminal implements Terminal {
         if (answer === "accept") this.#watch.acknowledges(order);
         return answer;
       },
-      acknowledged: () => {
-        if (alive()) observer.acknowledged();
+      ackArrived: () => {
+        if (alive()) observer.ackArrived();
       },
       end: (how) => {
         if (!alive()) return;

@@ -94,7 +94,7 @@ const terminal: Readonly<Record<string, Tried>> = {
   language: { given: ["fr"], does: behaviour({ language: "fr" }), refused: ["it"] },
   vending: { given: [], does: behaviour({ vending: true }) },
   "no-auto-reversal": { given: [], does: behaviour({ autoReversal: false }) },
-  "hides-unacknowledged": { given: [], does: behaviour({ repeatsUnacknowledged: false }) },
+  "hides-unacknowledged": { given: [], does: behaviour({ repeatsWithoutAck: false }) },
   "knows-1f1f": { given: [], does: behaviour({ receiptNumberCheck: true }) },
   "knows-1f73": { given: [], does: behaviour({ messageIds: true }) },
   device: { given: ["ccv"], does: behaviour({ vending: true }), refused: ["CCV"] },

@@ -38,7 +38,7 @@ export class CountingTerminal {
       });
       observer.report(reversal);
       this.#tells(reversal);
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "" });
     };
   }
@@ -49,7 +49,7 @@ export class CountingTerminal {
       const sale = this.#report(this.#store(order.amountMinor), order.amountMinor);
       observer.report(sale);
       this.#tells(sale);
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "" });
     };
   }
@@ -66,7 +66,7 @@ export class CountingTerminal {
   forgets(): void {
     this.#at.terminal.script = (order, observer) => {
       observer.report(this.#report(this.#next(), order.amountMinor));
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "" });
     };
   }

@@ -59,7 +59,7 @@ const issues =
     const sale = saleOf(order, "0902");
     observer.report(sale);
     at.terminal.onDecision = () => {
-      observer.acknowledged();
+      observer.ackArrived();
       at.terminal.baseline = {
         ...at.terminal.baseline,
         last: { kind: "transaction", report: sale },

@@ -72,7 +72,7 @@ export class NumberingTerminal extends ScriptedTerminal {
   #sell(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const told = this.#nextReport(order.amountMinor, null);
     if (observer.report(told) !== "accept") return Promise.resolve(lost("refused"));
-    observer.acknowledged();
+    observer.ackArrived();
     this.#keep(order.amountMinor, told);
     return Promise.resolve({ end: "completed", ticket: "sale" });
   }
@@ -82,7 +82,7 @@ export class NumberingTerminal extends ScriptedTerminal {
     if (!sale) return Promise.resolve(refusal("B5", "reversal impossible"));
     if (sale.isReversed) return Promise.resolve(refusal("B4", "already reversed"));
     observer.report(this.#giveBack(sale));
-    observer.acknowledged();
+    observer.ackArrived();
     return Promise.resolve({ end: "completed", ticket: "reversal" });
   }
 

@@ -41,14 +41,14 @@ export function saleReport(paid: number, change: Partial<TransactionReport> = {}
 export const approves: PayScript = (order, observer, paid = 0) => {
   const answer = observer.report(saleReport(paid, { amountMinor: order.amountMinor }));
   if (answer !== "accept") return Promise.resolve(lost("the report was refused"));
-  observer.acknowledged();
+  observer.ackArrived();
   return Promise.resolve({ end: "completed", ticket: "line 1|line 2" });
 };
 
 /** Reverses what was asked. */
 export const reverses = (order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> => {
   observer.report(reversalReport(order));
-  observer.acknowledged();
+  observer.ackArrived();
   return Promise.resolve({ end: "completed", ticket: "reversal" });
 };
 
@@ -172,7 +172,7 @@ export class ScriptedTerminal implements Terminal {
         if (answer === "accept" && told.good) this.stores(told);
         return answer;
       },
-      acknowledged: () => observer.acknowledged(),
+      ackArrived: () => observer.ackArrived(),
       prompt: (prompt) => observer.prompt(prompt),
     };
   }

@@ -33,7 +33,7 @@ class Till {
       const answer = observer.report(this.next(order.amountMinor));
       this.show(terminal);
       if (answer !== "accept") return Promise.resolve(lost("refused"));
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "ticket" });
     };
     terminal.reversal = (order, observer) => {
@@ -41,7 +41,7 @@ class Till {
       this.last = { ...this.next(order.amountMinor), originalTrace: traceNumber };
       observer.report(this.last);
       this.show(terminal);
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "reversal" });
     };
   }

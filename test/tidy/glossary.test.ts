@@ -96,6 +96,7 @@ const few = rowsOf(`## Words that are not used
 | Word | types | reply | |
 | look, care | names | probe | look up |
 | of before, hand over | everywhere | previous | before all |
+| acknowledged | everywhere | ACK | acknowledged rows, a sentence with operator, \`src/console\` |
 `);
 const found = (path: string, text: string, ...published: string[]): string[] =>
   hitsIn({ path, text }, few, new Set(published)).map(({ line, form }) => `${line} ${form}`);
@@ -119,6 +120,21 @@ test.each([
   ["a part of another word", "const retold = foretold; // untold"],
   ["what the row allows", "lookUp(); // of before all others"],
 ])("no word is found in %s", (_, text) => expect(found("src/a.ts", text)).toEqual([]));
+
+test.each([
+  ["an operator acknowledged it. A frame was acknowledged", ["1 acknowledged"]],
+  ["| acknowledged | operator |\n| acknowledged by an operator |", ["1 acknowledged"]],
+  ["- acknowledged\n- by an operator, who acknowledged\n  the alarm", ["1 acknowledged"]],
+])("a word is right in a sentence about who does it: %j", (text, places) => {
+  expect(found("docs/a.md", text)).toEqual(places);
+});
+
+test("a word is right in a folder, and in a name, that the row allows", () => {
+  const text = "acknowledged(new AcknowledgedRows());";
+  expect(found("src/console/a.ts", text)).toEqual([]);
+  expect(found("src/a.ts", text)).toEqual(["1 acknowledged"]);
+  expect(found("src/console/a.ts", "lastTold();")).toEqual(["1 told"]);
+});
 
 test("a file's own path is read like a name", () => {
   expect(found("src/care/told.ts", "f();")).toEqual(["0 care", "0 told"]);

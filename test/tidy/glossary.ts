@@ -10,6 +10,10 @@ interface Row {
   readonly write: string;
   /** Phrases in which the word is meant as everybody means it. */
   readonly but: readonly string[];
+  /** Words that stand in every sentence in which the word is right, such as who does it. */
+  readonly besides: readonly string[];
+  /** Folders and files in which the word is right. */
+  readonly within: readonly string[];
 }
 
 export interface Hit {
@@ -33,6 +37,7 @@ interface Words {
 }
 
 const unused = "Words that are not used";
+const SENTENCE = "a sentence with ";
 
 export function rowsOf(glossary: string): Row[] {
   return tableOf(glossary, unused).map(([forms = "", where = "", write = "", but = ""]) => {
@@ -40,7 +45,17 @@ export function rowsOf(glossary: string): Row[] {
       throw new Error(`docs/glossary.md: "${where}" is no place of "${forms}"`);
     }
     const list = (cell: string): string[] => cell.split(", ").filter(Boolean);
-    return { forms: list(forms), where, write, but: list(but) };
+    const right = list(but);
+    return {
+      forms: list(forms),
+      where,
+      write,
+      but: right.filter((one) => !one.startsWith(SENTENCE) && !one.startsWith("`")),
+      besides: right
+        .filter((one) => one.startsWith(SENTENCE))
+        .map((one) => one.slice(SENTENCE.length)),
+      within: right.filter((one) => one.startsWith("`")).map((one) => one.replaceAll("`", "")),
+    };
   });
 }
 
@@ -80,12 +95,27 @@ export function hitsIn(source: Source, rows: readonly Row[], names: ReadonlySet<
     .filter((name) => name.includes(" "))
     .reduce((all, stored) => all.replaceAll(stored, stored.replace(/\S/g, " ")), source.text);
   const pieces = /\.(ts|js)$/.test(path) ? codePieces({ path, text }) : pagePieces({ path, text });
+  const searched = rowsIn(path, rows);
   return pieces.flatMap((piece) =>
-    formsIn(piece, rows, names).map(({ form, at }) => {
+    formsIn(piece, searched, names).map(({ form, at }) => {
       const line = text.slice(0, Math.max(0, piece.start) + at).split("\n").length;
       return { path, line: piece.start < 0 ? 0 : line, form };
     }),
   );
+}
+
+const byFile = new WeakMap<readonly Row[], Map<string, readonly Row[]>>();
+
+/** The rows without those whose words are right in this file; files of the same rows share them. */
+function rowsIn(path: string, rows: readonly Row[]): readonly Row[] {
+  const without = rows.filter(({ within }) => within.some((one) => path.startsWith(one)));
+  if (without.length === 0) return rows;
+  const known = byFile.get(rows) ?? new Map<string, readonly Row[]>();
+  byFile.set(rows, known);
+  const key = without.map(({ forms }) => forms[0]).join();
+  const found = known.get(key) ?? rows.filter((row) => !without.includes(row));
+  known.set(key, found);
+  return found;
 }
 
 function codePieces({ path, text }: Source): Piece[] {
@@ -146,7 +176,7 @@ function formsIn(
   const isName = piece.kind === "name" || piece.kind === "member";
   const byWord = byWordOf(rows);
   const perhaps = new Set([text, ...words.all].flatMap((word) => byWord.get(word) ?? []));
-  return [...perhaps].flatMap(({ forms, where, but }) => {
+  return [...perhaps].flatMap(({ forms, where, but, besides }) => {
     if (where === "types") {
       return forms.filter((form) => isName && form === text).map((form) => ({ form, at: 0 }));
     }
@@ -155,9 +185,19 @@ function formsIn(
     return forms.flatMap((form) =>
       placesOf(form, words)
         .filter((place) => !place.some((index) => allowed.has(index)))
-        .map(([first = 0]) => ({ form, at: words.at[first] ?? 0 })),
+        .map(([first = 0]) => ({ form, at: words.at[first] ?? 0 }))
+        .filter(({ at }) => besides.length === 0 || !sentenceHas(besides, text, at)),
     );
   });
+}
+
+/** Whether the sentence, cell or item around a place of the text has one of the words. */
+function sentenceHas(besides: readonly string[], text: string, at: number): boolean {
+  const ends = [...text.matchAll(/[.:;?!]["”`)*]*\s|\||\n\s*[*/]*\s*\n|\n\s*- |",?\n/g)];
+  const from = ends.findLast(({ index }) => index < at)?.index ?? 0;
+  const to = ends.find(({ index }) => index >= at)?.index ?? text.length;
+  const { all } = wordsOf(text.slice(from, to));
+  return besides.some((word) => all.includes(word));
 }
 
 const byWords = new WeakMap<readonly Row[], ReadonlyMap<string, readonly Row[]>>();
@@ -192,7 +232,8 @@ function wordsOf(text: string): Words {
 }
 
 const isCompound = (name: string): boolean => /[a-z][A-Z]|[A-Za-z][-_/][A-Za-z]|^\//.test(name);
-const statement = /\b(SELECT|UPDATE|INSERT|DELETE|CREATE|WHERE|FROM|SET|ALTER|ORDER BY)\b/;
+const statement =
+  /\b(SELECT|UPDATE|INSERT|DELETE|CREATE|WHERE|FROM|SET|ALTER|ORDER BY)\b|\b\w+ = \d/;
 
 /** The text with blanks in place of published names, as far as a name is surely meant. */
 function withoutNames({ kind, text }: Piece, names: ReadonlySet<string>): string {

@@ -82,7 +82,7 @@ export const conditionFigures = z.object({
   unmatched: waiting.nullable().optional(),
   /** Unmatched transactions under the name that the previous version uses. */
   strays: waiting.nullable().optional(),
-  /** Unacknowledged differences of end-of-day comparisons, and missing receipt numbers. */
+  /** Differences at ends of day, or missing receipts, that no operator has acknowledged. */
   differences: waiting.nullable().optional(),
   /** Orders that were charged although the kiosk got another answer, or no answer. */
   unreadCharges: z

@@ -38,7 +38,7 @@ export interface Incoming {
 export type Sent = "taken" | "refused" | "lost";
 
 export interface BrokerConnection {
-  /** How many messages may wait for the broker's acknowledgement at the same time. */
+  /** How many messages may wait for the broker's PUBACK at the same time. */
   readonly window: number;
   /** Sends a message and resolves with its outcome; never rejects. */
   send(message: Outgoing): Promise<Sent>;

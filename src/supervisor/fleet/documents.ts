@@ -27,7 +27,7 @@ const condition = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
 
 const head = {
   version: z.literal(FLEET_VERSION),
-  /** The document's id, which stays when a lost acknowledgement makes the kiosk send it again. */
+  /** The document's id, which stays when a lost PUBACK makes the kiosk send it again. */
   id: uuid,
   kiosk: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   at: time,

@@ -118,7 +118,7 @@ export class FleetLink {
         if (sent === "refused") store.count("dropped");
         this.#flying--;
         this.#done.push(sequence);
-        // Acknowledged documents wait here, so that one commit deletes several of them.
+        // Documents that got their PUBACK wait here, so that one commit deletes several of them.
         if (this.#flying === 0 || this.#done.length >= connection.window / 2) this.#pump();
       });
     });

@@ -19,8 +19,8 @@ const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** The longest time for TCP, TLS and the broker's acceptance together. */
 const CONNECT_LIMIT_MS = 30_000;
-/** How long the broker may take to acknowledge a message before the connection is ended. */
-const ACKNOWLEDGE_LIMIT_MS = 60_000;
+/** How long the broker may take for the PUBACK of a message before the connection is ended. */
+const PUBACK_LIMIT_MS = 60_000;
 const CLOSE_LIMIT_MS = 1_000;
 const WINDOW_MAX = 16;
 /** The largest packet that is accepted from the broker, far above any request of the fleet. */
@@ -151,7 +151,7 @@ interface ConnectionParts {
 class MqttConnection implements BrokerConnection {
   readonly #parts: ConnectionParts;
   readonly #unanswered = new Set<(sent: Sent) => void>();
-  /** Functions that each send one message, once earlier messages have been acknowledged. */
+  /** Functions that each send one message, once earlier messages have got their PUBACK. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
   #isOver = false;
@@ -205,8 +205,8 @@ class MqttConnection implements BrokerConnection {
         resolve(sent);
       };
       this.#unanswered.add(end);
-      const timer = clock.startTimer("fleet acknowledgement", ACKNOWLEDGE_LIMIT_MS, () =>
-        this.#lose("failed", `no acknowledgement within ${ACKNOWLEDGE_LIMIT_MS} ms`),
+      const timer = clock.startTimer("fleet PUBACK", PUBACK_LIMIT_MS, () =>
+        this.#lose("failed", `no PUBACK within ${PUBACK_LIMIT_MS} ms`),
       );
       const properties = {
         payloadFormatIndicator: true,

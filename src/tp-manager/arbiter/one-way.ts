@@ -38,8 +38,8 @@ import { aboutWhom, alarmOf } from "./unmatched.ts";
 /**
  * Handles the results of a one-way terminal (docs/rules/25-one-way.md): finds the order of each
  * result with the rules in matching/one-way.ts, learns from the result about the terminal, and
- * writes what follows from a late result. A late result is on disk before the driver acknowledges
- * it. Methods throw when the journal fails, unless their comment says otherwise.
+ * writes what follows from a late result. A late result is on disk before the driver answers with
+ * ACK. Methods throw when the journal fails, unless their comment says otherwise.
  */
 export class OneWay {
   readonly #parts: ArbiterTools;

@@ -245,7 +245,7 @@ export class PaymentRun {
 /** Returns the callbacks for the driver that are the same for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
-    acknowledged: () => writer.heard({ input: "acknowledged" }),
+    ackArrived: () => writer.heard({ input: "acknowledged" }),
     prompt: (prompt: Prompt) => writer.prompted(prompt),
   };
 }

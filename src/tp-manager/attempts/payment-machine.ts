@@ -25,7 +25,7 @@ import { advanceReversal } from "./reversal-machine.ts";
  * Returns the next state of a payment attempt after an input (docs/design.md 1.4). Pure.
  *
  * While an attempt is *sent*, the terminal may report several results. The last result is stored
- * with its judgement and with whether our acknowledgement has arrived. In a two-phase sale the
+ * with its judgement and with whether our ACK has arrived. In a two-phase sale the
  * first good report approves the sale, which then waits for one decision about the goods.
  *
  * Only the terminal's own message ends the attempt: as *charged* when a good report for exactly the

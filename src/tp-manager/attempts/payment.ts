@@ -58,7 +58,7 @@ export type Judgement =
 export interface JudgedReport {
   readonly report: TransactionReport;
   readonly judgement: Judgement;
-  /** Whether our acknowledgement of the report has provably arrived at the terminal. */
+  /** Whether our ACK of the report has provably arrived at the terminal. */
   readonly acknowledged: boolean;
 }
 

@@ -25,7 +25,7 @@ export class HandOffRows extends rows("handOffs", {
   pending: `SELECT body, withdrawn FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
       AND (set_aside_ms IS NULL OR set_aside_ms <= ? OR set_aside_ms > ?)
     ORDER BY id LIMIT ?`,
-  oldestUnacknowledged: `SELECT transaction_id FROM hand_off
+  oldestNotAccepted: `SELECT transaction_id FROM hand_off
     WHERE (acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NULL ORDER BY id LIMIT ?`,
   countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
   countRefused: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
@@ -34,9 +34,9 @@ export class HandOffRows extends rows("handOffs", {
     WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0 AND ended_at_ms >= ?
       AND NOT EXISTS (SELECT 1 FROM seen WHERE kind = 'return' AND item = order_id)
     ORDER BY hand_off.id LIMIT ?`,
-  acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
+  accept: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ?`,
-  acknowledgeWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
+  acceptWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
       refused = NULL
     WHERE transaction_id = ?`,
   refused: "SELECT refused FROM hand_off WHERE transaction_id = ?",
@@ -47,9 +47,9 @@ export class HandOffRows extends rows("handOffs", {
     WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') AND delivery = ?
     ORDER BY id DESC LIMIT ?`,
 })<{ events: EventRows }> {
-  /** The state at the gateway by transaction, for acknowledgements that are not on disk yet. */
+  /** The state at the gateway by transaction, for acceptances that are not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** Stores the mark of the supervisor's database in the commit of each acknowledgement. */
+  /** Stores the mark of the supervisor's database in the commit of each acceptance. */
   marks: Pick<StoreExchange, "remember"> | undefined;
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
@@ -66,7 +66,7 @@ export class HandOffRows extends rows("handOffs", {
   handOff(transactionId: string) {
     const row = this.sql.read.get(transactionId);
     if (!row) return undefined;
-    // An acknowledgement that is not yet on disk counts: the kiosk may have been answered "sent".
+    // An acceptance that is not yet on disk counts: the kiosk may have been answered "sent".
     const unwritten = this.#unwritten.get(transactionId);
     // A refused row with `withdrawn` 1 had only its reversal refused, not its sale.
     const isDropped =
@@ -76,7 +76,7 @@ export class HandOffRows extends rows("handOffs", {
       get transaction(): Transaction {
         return readJson(row["body"]);
       },
-      acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
+      isAccepted: unwritten !== undefined || row["acknowledged"] === 1,
       /** Whether the supervisor refused the hand-off, so that no kiosk's answer waits for it. */
       isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
       dropped: unwritten === undefined && isDropped,
@@ -90,12 +90,12 @@ export class HandOffRows extends rows("handOffs", {
   }
 
   /**
-   * Returns at most `limit` transactions that the supervisor has not acknowledged, oldest first,
+   * Returns at most `limit` transactions that the supervisor has not accepted, oldest first,
    * without those refused between `refusedMs` and now. A refusal later than now counts as old,
    * because the wall clock may have been set back.
    */
   pendingHandOffs(limit: number, refusedMs: number, nowMs: number) {
-    // Throws if a delayed acknowledgement cannot be written, or its row would be sent for ever.
+    // Throws if a delayed acceptance cannot be written, or its row would be sent for ever.
     this.statements.settle();
     return this.sql.pending.all(refusedMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? ("reversed" as const) : ("charged" as const),
@@ -122,23 +122,23 @@ export class HandOffRows extends rows("handOffs", {
   /**
    * Notes that the supervisor has the transaction, whose state at the gateway is `delivery`. The
    * note is written with the next commit, within a second (docs/design.md 1.3). If a crash loses
-   * the note, the supervisor acknowledges the transaction again.
+   * the note, the supervisor accepts the transaction again.
    */
-  acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
+  noteAccepted(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#unwritten.set(transactionId, delivery);
     const write = (emit: Emit): void => {
-      // The delivery is set before the acknowledgement, so that a sent transaction never enters the
+      // The delivery is set before the acceptance, so that a sent transaction never enters the
       // index of undelivered rows. Even if an operator has dropped the hand-off meanwhile, the
       // supervisor now has the transaction.
       this.#setDelivery(transactionId, delivery, emit, atMs);
-      this.sql.acknowledge.run(transactionId);
+      this.sql.accept.run(transactionId);
       this.marks?.remember();
     };
     this.parts.events.commitLater(write, () => this.#unwritten.delete(transactionId));
   }
 
-  acknowledgeWithdrawal(transactionId: string): void {
-    this.sql.acknowledgeWithdrawal.run(transactionId);
+  acceptWithdrawal(transactionId: string): void {
+    this.sql.acceptWithdrawal.run(transactionId);
   }
 
   /** Notes that the supervisor refused a transaction. Returns whether this is the first refusal. */
@@ -162,9 +162,9 @@ export class HandOffRows extends rows("handOffs", {
     emit("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  /** Returns the oldest transactions that the supervisor neither acknowledged nor refused. */
-  oldestUnacknowledged(limit: number): string[] {
-    return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
+  /** Returns the oldest transactions that the supervisor neither accepted nor refused. */
+  oldestNotAccepted(limit: number): string[] {
+    return this.sql.oldestNotAccepted.all(limit).map((row) => String(row["transaction_id"]));
   }
 
   /** Returns transactions that are not at the gateway: pending before parked ones, newest first. */

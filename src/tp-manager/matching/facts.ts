@@ -39,7 +39,7 @@ interface InquiryTimes {
   readonly lostSinceMs: number;
   /** How long the terminal continues a command by itself when it has lost the line. */
   readonly limitMs: number;
-  /** Whether a sale is final only when its print is acknowledged as well (docs/zvt.md 9.1). */
+  /** Whether a sale is final only when its print has its ACK as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
 }
 
@@ -70,12 +70,12 @@ type Asked = ReturnType<typeof askedOf>;
 interface WireEvidence {
   /** The good result that was reported last, or the unmatched transaction itself. */
   readonly good: TransactionReport | null;
-  /** Whether we refused the result `good` instead of acknowledging it. */
+  /** Whether we refused the result `good` instead of sending ACK. */
   readonly refused: boolean;
   /** Whether the terminal has stored `good`, although another order may have made it as well. */
   readonly held: boolean;
   /** Whether our ACK of the result `good` has provably arrived at the terminal. */
-  readonly acknowledged: boolean;
+  readonly ackArrived: boolean;
   /** Whether our ACK of an earlier good result arrived; a later report leaves its sale unproven. */
   readonly earlierAckArrived: boolean;
   /** Whether our ACK of `good` may have arrived unrecorded, because the process ended. */
@@ -192,9 +192,9 @@ export function factsOf(
     kind: last.kind,
     why: last.kind === "not-told" ? last.why : "",
     found,
-    acknowledged: heard.acknowledged && !inquiry.printsCount,
+    ackArrived: heard.ackArrived && !inquiry.printsCount,
     /** Whether our ACK of the last good result, or of a good result before it, has arrived. */
-    approvalAcked: (heard.acknowledged || heard.earlierAckArrived) && !inquiry.printsCount,
+    approvalAcked: (heard.ackArrived || heard.earlierAckArrived) && !inquiry.printsCount,
     ackMayHaveArrived: heard.ackMayHaveArrived && !inquiry.printsCount,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
@@ -370,7 +370,7 @@ export function inquiryOfAttempt(
     good: good?.report ?? null,
     refused: good !== null && judgeReport(order, good.report) === "disagrees",
     held: state.told !== undefined,
-    acknowledged: good?.acknowledged === true,
+    ackArrived: good?.acknowledged === true,
     earlierAckArrived: state.tookBefore === true,
     ackMayHaveArrived: state.perhapsTaken === true,
     unclear: last?.judgement === "no-result",
@@ -401,7 +401,7 @@ function inquiryOfReversal(
       ...nothingHeard,
       good: last?.report.good ? last.report : null,
       refused: last?.judgement === "disagrees",
-      acknowledged: last?.report.good === true && last.acknowledged,
+      ackArrived: last?.report.good === true && last.acknowledged,
       earlierAckArrived: tookBefore === true,
       ackMayHaveArrived: perhapsTaken === true,
       end: heardBad ? "bad" : "unheard",
@@ -426,7 +426,7 @@ export function inquiryOfUnmatched(row: UnmatchedRow, times: InquiryTimes): Inqu
 
 const nothingHeard: Omit<WireEvidence, "good" | "refused"> = {
   held: false,
-  acknowledged: false,
+  ackArrived: false,
   earlierAckArrived: false,
   ackMayHaveArrived: false,
   unclear: false,

@@ -207,7 +207,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     assumes: ["storage-real"],
   },
   {
-    holds: ({ takesBack, acknowledged }) => takesBack === "the-second" && acknowledged,
+    holds: ({ takesBack, ackArrived }) => takesBack === "the-second" && ackArrived,
     because: "the terminal has reversed the second sale, and the first was acknowledged",
     sale: "charged-as-reported",
     assumes: ["own-report", "storage-real"],
@@ -240,7 +240,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    // We acknowledged the report of a part of the goods, but the whole sale is stored.
+    // The terminal got the ACK of its report of a part of the goods, but the whole sale is stored.
     holds: (facts) => facts.approvalAcked && isMoreThanReported(facts),
     because: "the terminal shows the sale with more than it had reported and we had acknowledged",
     sale: "unsettled",
@@ -434,6 +434,6 @@ function isMoreThanReported({ asReported, found, good }: Facts): boolean {
 }
 
 /** Whether the terminal has stored what it reported and got our ACK, and reported no failure. */
-function isProven({ acknowledged, asReported, end }: Facts): boolean {
-  return acknowledged && asReported === "same" && end === "unheard";
+function isProven({ ackArrived, asReported, end }: Facts): boolean {
+  return ackArrived && asReported === "same" && end === "unheard";
 }

@@ -35,7 +35,7 @@ interface HandOffStall {
 
 /**
  * Hands off every charged transaction to the supervisor, one at a time, oldest first: at start,
- * after {@link nudge}, and repeatedly until the supervisor has acknowledged the transaction.
+ * after {@link nudge}, and repeatedly until the supervisor has accepted the transaction.
  */
 export class HandOff {
   readonly #store: HandOffRows;
@@ -44,13 +44,13 @@ export class HandOff {
   readonly #log: AlarmLog;
   readonly #waiting = new Map<string, Waiting>();
   /**
-   * The oldest unacknowledged transactions at start. The previous process may have answered the
+   * The oldest transactions not accepted at start. The previous process may have answered the
    * kiosk that they were sent, before this was on disk.
    */
   readonly #perhapsAnswered: ReadonlySet<string>;
   /** The transactions charged in this process whose hand-off has not been tried yet. */
   readonly #fresh = new Set<string>();
-  /** The newest transaction that was at the gateway when the supervisor acknowledged it. */
+  /** The newest transaction that was at the gateway when the supervisor accepted it. */
   #sentLast: string | undefined;
   readonly #task: Retrying;
   #parkedTimer: Timer | undefined;
@@ -64,8 +64,8 @@ export class HandOff {
     this.#clock = clock;
     this.#log = log;
     this.#task = new Retrying(clock, "hand-off retry", () => this.#run(), RETRY_MIN_MS);
-    // Read at start, before a transaction of this process itself can be unacknowledged.
-    this.#perhapsAnswered = new Set(store.oldestUnacknowledged(BATCH));
+    // Read at start, before a transaction of this process itself can be without an answer.
+    this.#perhapsAnswered = new Set(store.oldestNotAccepted(BATCH));
   }
 
   /** Why hand-offs fail now; null if none has failed since the last hand-off that succeeded. */
@@ -100,18 +100,18 @@ export class HandOff {
       ? Math.max(waitMs, ANSWERED_WAIT_MS)
       : waitMs;
     const deadlineMs = this.#clock.monotonicMs() + limitMs;
-    const handedOff = this.#acknowledged(transactionId, deadlineMs);
+    const handedOff = this.#accepted(transactionId, deadlineMs);
     const delivered = handedOff && (await within(this.#clock, "hand-off", limitMs, handedOff));
     if (delivered) return delivered;
     const row = this.#store.handOff(transactionId);
     if (!row) return this.#store.archivedDelivery(transactionId) ?? "pending";
-    if (!row.acknowledged || row.dropped || row.delivery === "sent") return row.delivery;
+    if (!row.isAccepted || row.dropped || row.delivery === "sent") return row.delivery;
     try {
       const left = Math.max(0, Math.round(deadlineMs - this.#clock.monotonicMs()));
       const asked = { transactionId, waitMs: left };
       const { state } = await this.#link.call("transaction-delivery", asked);
       if (!state) {
-        // The supervisor acknowledged the transaction, but its present database does not have it.
+        // The supervisor accepted the transaction, but its present database does not have it.
         this.#log.error({ transactionId, alarm: "hand-off" }, "the supervisor lost a transaction");
         return row.delivery;
       }
@@ -132,13 +132,13 @@ export class HandOff {
    * Resolves when the transaction is handed off, with its state at the gateway if the supervisor
    * reported it. Returns undefined when it was handed off already or refused.
    */
-  #acknowledged(
+  #accepted(
     transactionId: string,
     deadlineMs: number,
   ): Promise<DeliveryState | undefined> | undefined {
     if (!this.#waiting.has(transactionId)) {
       const row = this.#store.handOff(transactionId);
-      if (row?.acknowledged !== false || row.isRefused) return undefined;
+      if (row?.isAccepted !== false || row.isRefused) return undefined;
     }
     return this.#awaited(transactionId, deadlineMs);
   }
@@ -245,7 +245,7 @@ export class HandOff {
     this.#failing = null;
     if (state === "sent") this.#sentLast = transactionId;
     if (what === "charged") {
-      this.#store.acknowledgeHandOff(transactionId, state ?? "pending", this.#clock.now());
+      this.#store.noteAccepted(transactionId, state ?? "pending", this.#clock.now());
     }
     const waiting = this.#waiting.get(transactionId);
     this.#waiting.delete(transactionId);
@@ -279,7 +279,7 @@ export class HandOff {
   async #withdraw(transaction: Transaction, isFirst: boolean): Promise<void> {
     const { transactionId, orderId } = transaction;
     const { outcome } = await this.#link.call("withdraw-transaction", { transaction, isFirst });
-    this.#store.acknowledgeWithdrawal(transactionId);
+    this.#store.acceptWithdrawal(transactionId);
     if (outcome === "closed") {
       this.#store.setDelivery(transactionId, "closed", this.#clock.now());
       return;

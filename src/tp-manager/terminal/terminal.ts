@@ -78,8 +78,8 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   keepEvidence?(keep: boolean): void;
   /**
    * Present in the drivers of one-way terminals, which may report a late result at any time. `take`
-   * writes the result to the journal and returns true; after false the driver does not acknowledge
-   * the result on the wire (docs/rules/25-one-way.md).
+   * writes the result to the journal and returns true; after false the driver sends no ACK of
+   * the result (docs/rules/25-one-way.md).
    */
   takeLateResults?(take: (result: OneWayResult) => boolean): void;
   /** Called when a payment's outcome is on disk: late results that waited for it can be stored. */
@@ -150,7 +150,7 @@ export interface TerminalCapabilities {
   readonly sharesLine?: true;
   /** Present when, with the present settings, no result carries an order's reference. */
   readonly namesNoPayment?: true;
-  /** Whether a sale is final only once its print is acknowledged too (docs/zvt.md 9.1). */
+  /** Whether a sale is final only once its print has its ACK too (docs/zvt.md 9.1). */
   readonly printsCount?: boolean;
   /** Whether the terminal can wait for goods: vending mode (ZVT registration status, bit 10). */
   readonly vending: boolean;
@@ -231,7 +231,7 @@ export interface PaymentOrder {
 export interface PaymentObserver {
   /**
    * Writes a result of the terminal to the journal before it returns. After "accept" the driver
-   * acknowledges the result on the wire, which in ZVT commits the sale. After "refuse" or a throw
+   * sends the ACK of the result, which in ZVT commits the sale. After "refuse" or a throw
    * the driver refuses the result, so that the terminal reverses the sale. "hold", only in a
    * two-phase sale, leaves the result unanswered until {@link Terminal.decideGoods}.
    */
@@ -239,11 +239,11 @@ export interface PaymentObserver {
   /**
    * Returns whether a result belongs to this payment; false where it may belong to another attempt.
    * Drivers with {@link Terminal.takeLateResults} call this before {@link report}. Throws when the
-   * journal cannot be read; the driver then does not acknowledge the result.
+   * journal cannot be read; the driver then sends no ACK of the result.
    */
   concerns?(result: OneWayResult): boolean;
-  /** Called when a message proves that our acknowledgement of the last report arrived. */
-  acknowledged(): void;
+  /** Called when a message proves that our ACK of the last report arrived. */
+  ackArrived(): void;
   prompt(prompt: Prompt): void;
 }
 

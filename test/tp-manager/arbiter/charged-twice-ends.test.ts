@@ -162,7 +162,7 @@ function reversesByNumber(at: House): void {
     const sent = at.terminal.reversed.length;
     const own = { receiptNumber: `000${6 + sent}`, traceNumber: `00002${sent}` };
     observer.report(report({ ...own, originalTrace: sale.traceNumber, localTime: `13200${sent}` }));
-    observer.acknowledged();
+    observer.ackArrived();
     return Promise.resolve({ end: "completed", ticket: "reversal" });
   };
 }

@@ -177,7 +177,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     at.start();
     at.terminal.script = (_order, observer) => {
       observer.report(report());
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve(aborted);
     };
     await pay(at, request("A-1"));
@@ -193,7 +193,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     at.start();
     at.terminal.script = (_order, observer) => {
       observer.report(report());
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve(aborted);
     };
     await pay(at, request("A-1"));

@@ -27,7 +27,7 @@ function hears(end: PaymentEnd, ...words: (TransactionReport | "printed")[]) {
   at.start();
   at.terminal.script = (_order, observer: PaymentObserver) => {
     for (const word of words) {
-      if (word === "printed") observer.acknowledged();
+      if (word === "printed") observer.ackArrived();
       else answers.push(observer.report(word));
     }
     return Promise.resolve(end);
@@ -198,7 +198,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
       const { promise, resolve } = Promise.withResolvers<PaymentEnd>();
       at.terminal.onDecision = () => {
         answers.push(observer.report(second));
-        observer.acknowledged();
+        observer.ackArrived();
         resolve(completed);
       };
       return promise;

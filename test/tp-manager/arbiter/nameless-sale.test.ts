@@ -38,7 +38,7 @@ test("a stored sale with date and time only charges its order and stops one sale
   at.terminal.script = (_order, observer) => {
     const localTime = `130${700 + at.terminal.paid.length}`;
     observer.report(report({ ...nameless, localTime }));
-    observer.acknowledged();
+    observer.ackArrived();
     return Promise.resolve({ end: "completed", ticket: "" });
   };
   const answers: string[] = [];

@@ -259,7 +259,7 @@ test("a sale whose goods came out in part counts with the part that was charged"
     terminal.last = receipt;
     terminal.stored.push({ receipt, amountMinor: 400 });
     observer.report(report({ amountMinor: 400, receiptNumber: number }));
-    observer.acknowledged();
+    observer.ackArrived();
     return { end: "completed", ticket: "" };
   };
   await pay(at, request("parts", { delivery }));

@@ -204,7 +204,7 @@ describe("a payment in doubt", () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       observer.report(report());
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve(lost("line broken"));
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");

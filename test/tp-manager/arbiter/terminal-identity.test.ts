@@ -17,7 +17,7 @@ async function payAt(
     observer.report(
       report({ amountMinor, localTime, receiptNumber: "0009", traceNumber: orderId }),
     );
-    observer.acknowledged();
+    observer.ackArrived();
     return Promise.resolve({ end: "completed", ticket: "" });
   };
   return outcome(await pay(at, request(orderId)));

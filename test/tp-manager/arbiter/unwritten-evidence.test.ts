@@ -46,7 +46,7 @@ function paysOnFullDisk(at: House, end: "completed" | "lost"): { mend(): void } 
   at.terminal.script = (order, observer) => {
     expect(observer.report(report({ amountMinor: order.amountMinor }))).toBe("accept");
     disk.mend = fails(at, "*").mend;
-    observer.acknowledged();
+    observer.ackArrived();
     if (end === "completed") return Promise.resolve({ end: "completed", ticket: "" });
     disk.mend();
     return Promise.resolve(lost("line broken"));
@@ -104,7 +104,7 @@ test("an acknowledgement that was not written still counts after a contrary repo
   at.terminal.script = (_order, observer) => {
     observer.report(report());
     const disk = fails(at, "acknowledged");
-    observer.acknowledged();
+    observer.ackArrived();
     disk.mend();
     observer.report(report({ good: false, resultCode: "6C", reason: "cancelled" }));
     return Promise.resolve(lost("line broken"));
@@ -143,7 +143,7 @@ test("an acknowledgement of a reversal that was not written keeps it in doubt", 
   const at = await reversed((here) => (order, observer) => {
     expect(observer.report(reversalReport(order))).toBe("accept");
     disk = fails(here, "*");
-    observer.acknowledged();
+    observer.ackArrived();
     return Promise.resolve({ end: "completed", ticket: "" });
   });
   await expect(at.afterSale.reverse("A-1")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
@@ -171,7 +171,7 @@ test("an acknowledged result still counts when the terminal reports it again", a
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());
-    observer.acknowledged();
+    observer.ackArrived();
     observer.report(report());
     return Promise.resolve(lost("line broken"));
   };
@@ -185,7 +185,7 @@ test.each([
 ] as const)("an acknowledged reversal is in doubt when the terminal %s", async (_what, change) => {
   const at = await reversed(() => (order, observer) => {
     observer.report(reversalReport(order));
-    observer.acknowledged();
+    observer.ackArrived();
     observer.report({ ...reversalReport(order), ...change });
     return Promise.resolve(lost("line broken"));
   });

@@ -154,7 +154,7 @@ describe("an idempotency key", () => {
     const first = await ask();
     const { handOffs, archive, attempts } = at.at.journal;
     const now = at.at.clock.now();
-    handOffs.acknowledgeHandOff(at.transactionId, "pending", now);
+    handOffs.noteAccepted(at.transactionId, "pending", now);
     handOffs.setDelivery(at.transactionId, "sent", now);
     archive.putAway(now + 1, 100);
     expect(attempts.read(at.transactionId)).toBeUndefined();
@@ -207,7 +207,7 @@ describe("a refund that was carried out and cannot be written into the journal",
     const at = await known();
     const { handOffs, archive, returns } = at.at.journal;
     const now = at.at.clock.now();
-    handOffs.acknowledgeHandOff(at.transactionId, "pending", now);
+    handOffs.noteAccepted(at.transactionId, "pending", now);
     handOffs.setDelivery(at.transactionId, "sent", now);
     archive.putAway(now + 1, 100);
     vi.spyOn(returns, "noteReturns").mockImplementation(full);
@@ -350,7 +350,7 @@ describe("after a loss of supervisor.db", () => {
     const at = await lost();
     const { journal, clock } = at.at;
     if (kept) {
-      journal.handOffs.acknowledgeHandOff(at.transactionId, "pending", clock.now());
+      journal.handOffs.noteAccepted(at.transactionId, "pending", clock.now());
       journal.handOffs.setDelivery(at.transactionId, "sent", clock.now());
       journal.archive.putAway(clock.now() + 1, 100);
     }

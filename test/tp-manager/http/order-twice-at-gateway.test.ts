@@ -187,7 +187,7 @@ test("a lookup by the order id needs the gateway's id once, and names both of tw
 
 test("an order in the archive that is refunded here is reversed", async () => {
   const at = await chargedAtGateway();
-  at.at.journal.handOffs.acknowledgeHandOff(at.transactionId, "pending", at.at.clock.now());
+  at.at.journal.handOffs.noteAccepted(at.transactionId, "pending", at.at.clock.now());
   at.at.journal.handOffs.setDelivery(at.transactionId, "sent", at.at.clock.now());
   at.at.journal.archive.putAway(at.at.clock.now() + 1, 100);
   const target = { transactionPublicId: at.publicId() };

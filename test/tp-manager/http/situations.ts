@@ -111,7 +111,7 @@ const holding: Prepare = (at) => {
       observer.report(report());
       at.terminal.onDecision = ({ goods }) => {
         if (goods === "not-issued") return resolve(aborts("cancelled"));
-        observer.acknowledged();
+        observer.ackArrived();
         resolve({ end: "completed", ticket: "" });
       };
     });

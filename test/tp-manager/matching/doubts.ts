@@ -20,7 +20,7 @@ export const silent: Inquiry["heard"] = {
   good: null,
   refused: false,
   held: false,
-  acknowledged: false,
+  ackArrived: false,
   earlierAckArrived: false,
   ackMayHaveArrived: false,
   unclear: false,
@@ -28,7 +28,7 @@ export const silent: Inquiry["heard"] = {
   end: "unheard",
 };
 export const approved: Inquiry["heard"] = { ...silent, good: report() };
-export const acknowledged: Inquiry["heard"] = { ...approved, acknowledged: true };
+export const acknowledged: Inquiry["heard"] = { ...approved, ackArrived: true };
 export const refusedPart = {
   ...approved,
   good: report({ amountMinor: 500 }),

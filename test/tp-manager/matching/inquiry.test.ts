@@ -38,7 +38,7 @@ test("an acknowledged good result still counts after a contrary one", async () =
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());
-    observer.acknowledged();
+    observer.ackArrived();
     observer.report(declined());
     return Promise.resolve(lost("the line broke"));
   };
@@ -46,5 +46,5 @@ test("an acknowledged good result still counts after a contrary one", async () =
   const attempt = at.journal.attempts.latest("A-1");
   if (attempt?.state.phase !== "in-doubt") throw new Error("the payment was not lost");
   const { heard } = inquiryOfAttempt(attempt, attempt.state, times);
-  expect(heard).toMatchObject({ good: { traceNumber: "000012" }, acknowledged: true });
+  expect(heard).toMatchObject({ good: { traceNumber: "000012" }, ackArrived: true });
 });

@@ -165,7 +165,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
     ],
     [
       "an acknowledged reversal that is not there",
-      heard(reported, { acknowledged: true }),
+      heard(reported, { ackArrived: true }),
       [sold],
       "unsettled",
     ],

@@ -211,7 +211,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ["a bad end and nothing new, twice", badEnd, [before, before], "not-charged"],
     [
       "a bad end after an acknowledgement",
-      heard(badEnd, { acknowledged: true }),
+      heard(badEnd, { ackArrived: true }),
       [before, before],
       "unsettled",
     ],
@@ -251,7 +251,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ],
     [
       "the second sale reversed, the first not acknowledged",
-      { ...sale, heard: { ...two, acknowledged: false } },
+      { ...sale, heard: { ...two, ackArrived: false } },
       [takenBack({ originalTrace: "50" })],
       "unsettled",
     ],

@@ -78,7 +78,7 @@ test("a report of a slow terminal is on disk within a second", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   at.terminal.script = async (order, observer) => {
     observer.report(report({ amountMinor: order.amountMinor }));
-    observer.acknowledged();
+    observer.ackArrived();
     await promise;
     return { end: "completed", ticket: "" };
   };
@@ -179,7 +179,7 @@ test.each([
   const first = house();
   first.terminal.script = (order, observer) => {
     observer.report(report({ amountMinor: order.amountMinor }));
-    if (isHeard) observer.acknowledged();
+    if (isHeard) observer.ackArrived();
     return new Promise(() => {});
   };
   void pay(first, request("A-1"));

@@ -121,7 +121,7 @@ test("a return while the reversal is in doubt raises an alarm once that is prove
   const { at, terminal, id } = await sold();
   const { reversal } = terminal;
   terminal.reversal = async (order, observer) => {
-    await reversal(order, { ...observer, report: () => "accept", acknowledged: () => {} });
+    await reversal(order, { ...observer, report: () => "accept", ackArrived: () => {} });
     return lost("line broken");
   };
   const { attempt, delivery } = await at.afterSale.reverse("A");

@@ -133,7 +133,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
         const { script } = terminal;
         terminal.script = (_order, observer) => {
           observer.report(report({ amountMinor: 500, traceNumber: "000050", localTime: "130030" }));
-          observer.acknowledged();
+          observer.ackArrived();
           return Promise.resolve(lost("line broken"));
         };
         void pay(at, request("B", { amountMinor: 500 }));
@@ -420,7 +420,7 @@ describe("an answer that names another sale than that to reverse (docs/rules/16-
     terminal.reversal = (order, observer) => {
       const told = { amountMinor: order.amountMinor, originalTrace: "000001", ...other };
       expect(observer.report(report({ receiptNumber: "0002", ...told }))).toBe("accept");
-      observer.acknowledged();
+      observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     expect(await reverse(at, "A")).toBe("Unknown");

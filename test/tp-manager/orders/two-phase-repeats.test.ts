@@ -40,7 +40,7 @@ function slow(path?: string): Slow {
       if (end.end === "completed") {
         const amountMinor = decided.goods === "partly-issued" ? decided.amountMinor : 999;
         observer.report(report({ amountMinor }));
-        observer.acknowledged();
+        observer.ackArrived();
       }
       ends(end);
     };

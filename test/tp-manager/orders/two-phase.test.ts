@@ -28,7 +28,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
             resolve(aborted);
             return;
           }
-          observer.acknowledged();
+          observer.ackArrived();
           if (decision.goods === "partly-issued") {
             observer.report(report({ amountMinor: decision.amountMinor }));
           }

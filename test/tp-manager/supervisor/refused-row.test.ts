@@ -145,9 +145,9 @@ test("a row that was refused and is taken at last keeps the state that was answe
   statements.settle();
   database.exec("UPDATE hand_off SET acknowledged = 0, delivery = 'pending'");
   handOffs.noteRefusal(transactionId, "refused", at.clock.now());
-  handOffs.acknowledgeHandOff(transactionId, "sent", at.clock.now());
+  handOffs.noteAccepted(transactionId, "sent", at.clock.now());
   statements.settle();
-  expect(handOffs.handOff(transactionId)).toMatchObject({ acknowledged: true, delivery: "sent" });
+  expect(handOffs.handOff(transactionId)).toMatchObject({ isAccepted: true, delivery: "sent" });
 });
 
 test("a sale whose reversal alone is refused is handed off again after a loss", async () => {

@@ -201,7 +201,7 @@ describe("money that went back without us", () => {
 
   test("is kept for an order that is in the archive", async () => {
     const { returns, notify, status, at, transactionId } = await charged();
-    at.journal.handOffs.acknowledgeHandOff(transactionId, "pending", at.clock.now());
+    at.journal.handOffs.noteAccepted(transactionId, "pending", at.clock.now());
     at.journal.handOffs.setDelivery(transactionId, "sent", at.clock.now());
     at.journal.archive.putAway(at.clock.now() + 1, 100);
     expect(at.journal.attempts.read(transactionId)).toBeUndefined();

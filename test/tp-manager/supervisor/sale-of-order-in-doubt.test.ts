@@ -191,7 +191,7 @@ function spelling(
     till.last = { ...sale, ...stored };
     till.show(terminal);
     if (observer.report({ ...sale, ...live }) !== "accept") return Promise.resolve(lost("refused"));
-    observer.acknowledged();
+    observer.ackArrived();
     return Promise.resolve({ end: "completed", ticket: "ticket" });
   };
 }

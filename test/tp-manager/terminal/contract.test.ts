@@ -178,7 +178,7 @@ class Hearing implements PaymentObserver {
     return "accept";
   }
 
-  acknowledged(): void {
+  ackArrived(): void {
     this.heard.push("acknowledged");
   }
 

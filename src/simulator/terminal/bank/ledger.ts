@@ -54,7 +54,7 @@ export type LedgerKind = "charge" | "reversal" | "refund" | "reservation" | "rel
 
 export type LedgerReason =
   | "asked"
-  /** The register did not acknowledge the report of the sale (docs/zvt.md 9.1). */
+  /** The register sent no ACK of the report of the sale (docs/zvt.md 9.1). */
   | "not-acknowledged"
   /** The register reported that the goods did not come out (docs/zvt.md 8.1). */
   | "goods-not-issued"

@@ -102,7 +102,7 @@ export function disturbances({ faults, running, transport }: Wire, apdu: Uint8Ar
 }
 
 /** Returns whether a good frame gets ACK, NAK or nothing, and how late, in milliseconds. */
-export function acknowledgement({ faults, running }: Wire, apdu: Uint8Array) {
+export function ackOf({ faults, running }: Wire, apdu: Uint8Array) {
   // Answers of the register and Abort are no commands: they belong to the running command.
   const isCommand = apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
   const occasion = { command: isCommand ? controlOf(apdu) : running() };

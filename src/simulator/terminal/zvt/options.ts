@@ -29,8 +29,8 @@ const behaviour = {
   vending: false,
   /** Whether sales without an ACK are reversed (docs/zvt.md 9.1); newer terminals keep them. */
   autoReversal: true,
-  /** Whether Repeat Receipt reports a transaction that was never acknowledged. */
-  repeatsUnacknowledged: true,
+  /** Whether Repeat Receipt reports a transaction that never got its ACK. */
+  repeatsWithoutAck: true,
   /** Whether a payment without a registration is refused with 84 6B. */
   registrationRequired: false,
   /** Whether the terminal knows message ids, tag 1F73 (docs/zvt.md 9.4). */

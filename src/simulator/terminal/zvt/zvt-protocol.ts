@@ -50,7 +50,7 @@ const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
   ),
   vending: does({ vending: true }),
   "no-auto-reversal": does({ autoReversal: false }),
-  "hides-unacknowledged": does({ repeatsUnacknowledged: false }),
+  "hides-unacknowledged": does({ repeatsWithoutAck: false }),
   "knows-1f1f": does({ receiptNumberCheck: true }),
   "knows-1f73": does({ messageIds: true }),
   device: option("NAME", (value, { behaviour: before }) => {

@@ -39,7 +39,7 @@ export type Opened =
 
 export interface DialogueListener {
   /**
-   * Stores a whole reply; returns whether it is on disk, so that it may be acknowledged. `isEarly`:
+   * Stores a whole reply; returns whether it is on disk, so that it may get an ACK. `isEarly`:
    * the reply began before the running request had reached the terminal.
    */
   reply(reply: Uint8Array, isEarly: boolean): boolean;

@@ -287,7 +287,7 @@ export class OneWayTerminal implements Terminal {
     try {
       isOwn = paying !== undefined && (paying.observer.concerns?.(result) ?? !isEarly);
     } catch (error) {
-      // The result is not acknowledged, so that the terminal sends the result again.
+      // The result gets no ACK, so that the terminal sends the result again.
       if (paying) paying.fault = `the result could not be judged: ${(error as Error).message}`;
       return false;
     }
@@ -299,7 +299,7 @@ export class OneWayTerminal implements Terminal {
     }
     const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(result, reading);
     if (isStored || this.#options.dialogue.isShared) return isStored;
-    // On a connection for one payment nothing is acknowledged, so the reply is not repeated.
+    // On a connection for one payment nothing gets an ACK, so the reply is not repeated.
     this.#unstored.keep({ ...unstored, paying: isOwn ? paying : undefined });
     return false;
   }

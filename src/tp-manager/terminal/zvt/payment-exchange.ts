@@ -97,8 +97,8 @@ export class PaymentExchange implements ExchangeListener {
     );
   }
 
-  acknowledged(): void {
-    this.#guarded("acknowledged", () => this.#observer.acknowledged());
+  ackArrived(): void {
+    this.#guarded("ackArrived", () => this.#observer.ackArrived());
   }
 
   message(message: Message): void {

@@ -51,7 +51,7 @@ export const defaultZvtOptions = {
    */
   sendLastReceipt: false,
   /**
-   * Whether the terminal reverses a sale unless its print, too, was acknowledged (docs/zvt.md 9.1).
+   * Whether the terminal reverses a sale unless its print, too, got its ACK (docs/zvt.md 9.1).
    * When false, the ACK of the report (04 0F) makes the sale final.
    */
   printsCount: false,

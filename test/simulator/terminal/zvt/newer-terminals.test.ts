@@ -49,7 +49,7 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
   });
 
   test("can hide that sale: Repeat Receipt then reports the one before", async () => {
-    const { again } = await unacknowledged(2, { repeatsUnacknowledged: false });
+    const { again } = await unacknowledged(2, { repeatsWithoutAck: false });
     const [, told] = await again.run(LAST_TRANSACTION);
     expect(told).toContain("870001");
     const messages = await again.run(paymentKnowing("1f1f020001"));

@@ -20,7 +20,7 @@ const order: PaymentOrder = {
   reference: "K000000000",
 };
 
-const heedless = { acknowledged: () => {}, prompt: () => {} };
+const heedless = { ackArrived: () => {}, prompt: () => {} };
 
 /** A driver on a line that a test plays. */
 function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } = {}) {

@@ -102,7 +102,7 @@ async function asked({ driver, reports }: Playing, isProbe: boolean): Promise<st
       reports.push(report);
       return "accept";
     },
-    acknowledged: () => {},
+    ackArrived: () => {},
     prompt: () => {},
   });
   return end;

@@ -90,7 +90,7 @@ export class Observer implements PaymentObserver {
     return this.verdict(report);
   }
 
-  acknowledged(): void {
+  ackArrived(): void {
     this.happened.push("acknowledged");
   }
 

@@ -126,7 +126,7 @@ interface Reply {
 
 type Session =
   | { readonly at: "idle" }
-  /** The terminal has acknowledged the register's ENQ and waits for a frame. */
+  /** The terminal has answered the register's ENQ with ACK and waits for a frame. */
   | { readonly at: "listening" }
   /** The terminal has accepted the request and waits for the register's EOT. */
   | { readonly at: "taken"; readonly request: Uint8Array }

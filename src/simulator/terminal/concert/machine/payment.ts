@@ -167,7 +167,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return reason && { code: String(reason["af"]), refuses: true };
   }
 
-  /** Charges the card at once, even if the register acknowledges nothing (docs/concert.md 2.4). */
+  /** Charges the card at once, even if the register never sends ACK (docs/concert.md 2.4). */
   #charge(kind: TransactionKind, card: CardName): Done {
     const by = Number(this.parts.fault("other-amount")?.["by"] ?? 0);
     const amountMinor = this.order.amountMinor + by;

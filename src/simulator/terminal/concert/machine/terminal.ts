@@ -139,7 +139,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     });
   }
 
-  /** Delivers a reply in at most `enqTries` attempts; true: acknowledged (docs/concert.md 2.5). */
+  /** Delivers a reply in at most `enqTries` attempts; true: ACK came (docs/concert.md 2.5). */
   async #deliver(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
     const reply = { body, delivered: false };

@@ -18,7 +18,7 @@ export const displayCommands: readonly Command[] = [
     const { tags, fields } = process.request;
     const reportsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === REPORT_CARD;
     const action = await waited(process, reportsCard ? "key-or-card" : "key");
-    if (action === "cancelled") return; // the acknowledgement of Abort has ended the command
+    if (action === "cancelled") return; // the ACK of Abort has ended the command
     if (action.action === "insert") {
       const { card = process.parts.options.behaviour.card } = action;
       process.parts.readCard = { card, inside: true };

@@ -54,7 +54,7 @@ export const paymentCommands: readonly Command[] = [
     const tip = { kind: "payment", order, card: original.card } as const;
     const transaction = charge(process, tip, "TIP");
     await settle(transaction);
-    // A tip that was not acknowledged was taken back, so it can be booked again.
+    // A tip that got no ACK was taken back, so it can be booked again.
     if (ledger.find(transaction.stored.ledgerId)?.final) {
       memory.change({ ...original, tipAllowed: false });
     }

@@ -174,7 +174,7 @@ const WITH_STATUS = 0x01;
 const WITHOUT_PRINT = 0x02;
 
 function reportedTransaction({ memory, ledger, options }: Parts): StoredTransaction | undefined {
-  if (options.behaviour.repeatsUnacknowledged) return memory.last;
+  if (options.behaviour.repeatsWithoutAck) return memory.last;
   return memory.turnover.findLast(
     ({ ledgerId, state }) => state !== "reversed" && ledger.find(ledgerId)?.final === true,
   );

@@ -1,7 +1,7 @@
 import { concat, sameBytes } from "../../../../zvt/index.ts";
 import { disturbedPieces } from "../../faults/fault-box.ts";
 import * as port from "../../port/register-line.ts";
-import { acknowledgement, disturbances, rewritten } from "../faults.ts";
+import { ackOf, disturbances, rewritten } from "../faults.ts";
 import type { Timers } from "../options.ts";
 import { ACK, encodeFrame, FrameReader, frameCrc, type LineEvent, NAK } from "./frame.ts";
 
@@ -135,7 +135,7 @@ export class SerialLine extends Line {
     if (this.#waiting === WAITING_MAX) return "failed";
     this.#waiting += 1;
     try {
-      return await this.inOrder(() => this.#sendUntilAcknowledged(rewritten(this.options, apdu)));
+      return await this.inOrder(() => this.#sendUntilAck(rewritten(this.options, apdu)));
     } finally {
       this.#waiting -= 1;
     }
@@ -146,7 +146,7 @@ export class SerialLine extends Line {
     this.options.onWire({ what: "speed", note: `${bitsPerSecond} bits per second` });
   }
 
-  async #sendUntilAcknowledged(apdu: Uint8Array): Promise<"sent" | "failed"> {
+  async #sendUntilAck(apdu: Uint8Array): Promise<"sent" | "failed"> {
     for (let sends = 1; sends <= SENDS_MAX; sends++) {
       if (this.closed) return "failed";
       // The wait for the ACK begins before the frame is written; T2 runs from the frame's end.
@@ -187,7 +187,7 @@ export class SerialLine extends Line {
     const count = event.kind === "noise" ? { note: `${event.count} bytes` } : {};
     const reason = event.kind === "bad-frame" ? { note: event.reason } : {};
     this.options.onWire({ what, direction: "in", ...count, ...reason });
-    if (what === "ack") this.#acknowledged();
+    if (what === "ack") this.#ackArrived();
     else if (what === "nak") this.#settle?.("again");
     else if (what === "bad-frame") this.#refuse();
   }
@@ -197,7 +197,7 @@ export class SerialLine extends Line {
     this.options.onWire({ what: "nak", direction: "out" });
   }
 
-  #acknowledged(): void {
+  #ackArrived(): void {
     if (!this.#settle) return;
     // The register has received our frame, so from now on an equal frame is a new message.
     this.#lastAccepted = undefined;
@@ -206,38 +206,38 @@ export class SerialLine extends Line {
 
   #frame(apdu: Uint8Array): void {
     const { clock, onWire, t2Ms } = this.options;
-    if (!this.#acknowledge(apdu)) return;
+    if (!this.#sendAck(apdu)) return;
     const sinceMs = clock.monotonicMs() - this.#lastAcceptedAtMs;
     this.#lastAcceptedAtMs = clock.monotonicMs();
     // The register repeats a frame within T2, plus its time on the wire (docs/zvt.md 2.4). An equal
     // frame that comes later is a new request, which needs an answer.
     if (this.#lastAccepted && sinceMs <= 2 * t2Ms && sameBytes(this.#lastAccepted, apdu)) {
       // The register missed our ACK of this frame, whose answer is already on its way.
-      onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });
+      onWire({ what: "duplicate", direction: "in", note: "answered with ACK and dropped" });
       return;
     }
     this.receivedMessage(apdu);
     // An answer of the register proves that our last frame arrived (docs/zvt.md 2.4).
-    if (apdu[0] === 0x80 || apdu[0] === 0x84) this.#acknowledged();
+    if (apdu[0] === 0x80 || apdu[0] === 0x84) this.#ackArrived();
     this.#lastAccepted = apdu;
     this.handlers?.apdu(apdu);
   }
 
   /** Sends ACK before a frame's content is checked (docs/zvt.md 2.4), unless a fault forbids it. */
-  #acknowledge(apdu: Uint8Array): boolean {
+  #sendAck(apdu: Uint8Array): boolean {
     const { clock, faults, onWire } = this.options;
-    const { how, delayMs } = acknowledgement(this.options, apdu);
+    const { how, delayMs } = ackOf(this.options, apdu);
     if (how === "nothing") return true;
     if (how === "nak") {
       this.#refuse();
       return false;
     }
-    const acknowledge = () => {
+    const send = () => {
       this.write(Uint8Array.of(ACK));
       if (!faults.muted) onWire({ what: "ack", direction: "out" });
     };
-    if (delayMs > 0) clock.startTimer("fault late ACK", delayMs, acknowledge);
-    else acknowledge();
+    if (delayMs > 0) clock.startTimer("fault late ACK", delayMs, send);
+    else send();
     return true;
   }
 

@@ -142,14 +142,14 @@ export class Process extends RunningCommand<Parts, Point> {
     return isRepeat;
   }
 
-  /** Acknowledges the command (80 00), unless a fault refuses the command. */
+  /** Answers the command with 80 00, unless a fault refuses the command. */
   async accept(): Promise<void> {
     await this.#prepareAnswer();
     await this.#answer("positive-acknowledgement", {});
     await this.reach("accepted");
   }
 
-  /** Acknowledges (80 00) a command that has no completion (docs/zvt.md 5.2). */
+  /** Answers with 80 00 a command that has no completion (docs/zvt.md 5.2). */
   async finish(): Promise<void> {
     await this.answerWith("positive-acknowledgement", {});
   }
@@ -183,7 +183,7 @@ export class Process extends RunningCommand<Parts, Point> {
     // After three sends without an ACK the command ends (docs/zvt.md 2.4), unless the line is
     // closed or the fault `mute` keeps the terminal silent.
     if (sent === "failed" && !this.line.closed && !this.parts.faults.muted) {
-      throw new ProcessOver("the answer to the command was not acknowledged");
+      throw new ProcessOver("the answer to the command got no ACK");
     }
   }
 

@@ -209,7 +209,7 @@ export function charge(process: Process, booking: Booking, title?: string): Tran
   return { process, title, stored: book(process.parts, booking, { final, isStored }) };
 }
 
-/** Reports and prints a transaction; when all is acknowledged, it is final (docs/zvt.md 9.1). */
+/** Reports and prints a transaction; when all has its ACK, it is final (docs/zvt.md 9.1). */
 export async function settle(transaction: Transaction): Promise<void> {
   const { process } = transaction;
   await process.reach("charged");
@@ -262,7 +262,7 @@ async function printed(transaction: Transaction): Promise<boolean> {
   const printable = wrong ? { ...stored, amountMinor: 0 } : stored;
   const how = await printReceipts(process, printable, transaction.title);
   if (how === "printed") return true;
-  // A transaction whose receipt was not printed is not acknowledged (docs/zvt.md 9.1).
+  // A transaction whose receipt was not printed gets no ACK (docs/zvt.md 9.1).
   await undo(transaction, how === "silent" ? "no-answer" : "not-printed");
   return false;
 }

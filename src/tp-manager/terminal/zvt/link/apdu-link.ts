@@ -10,17 +10,17 @@ import type { ZvtTimers } from "../zvt-options.ts";
 
 export type SendOutcome =
   /**
-   * The message was acknowledged (serial line) or given to the network (TCP). `copies`: how often
+   * The message got its ACK (serial line) or was given to the network (TCP). `copies`: how often
    * it was sent; any copy may be answered (docs/zvt.md 2.4).
    */
   | { readonly outcome: "delivered"; readonly copies: number }
   /** No byte of the message was sent. */
   | { readonly outcome: "not-begun"; readonly problem: string }
-  /** The message was sent three times without an acknowledgement (docs/zvt.md 2.4). */
-  | { readonly outcome: "unacknowledged" }
-  /** The terminal sent a message instead of the acknowledgement; ours may have arrived. */
+  /** The message was sent three times without an ACK (docs/zvt.md 2.4). */
+  | { readonly outcome: "no-ack" }
+  /** The terminal sent a message instead of the ACK; ours may have arrived. */
   | { readonly outcome: "collided"; readonly copies: number }
-  /** The connection ended before the acknowledgement. */
+  /** The connection ended before the ACK. */
   | { readonly outcome: "broken"; readonly problem: string };
 
 export interface LinkListener {
@@ -58,7 +58,7 @@ export abstract class ApduLink implements TransportListener {
 
   /**
    * Sends one message and calls `done` exactly once. An answer (80 xx, 84 xx) may be sent while a
-   * command awaits its acknowledgement: the command then ends as `collided` (docs/zvt.md 2.5).
+   * command awaits its ACK: the command then ends as `collided` (docs/zvt.md 2.5).
    */
   abstract send(apdu: Apdu, done: (outcome: SendOutcome) => void): void;
 

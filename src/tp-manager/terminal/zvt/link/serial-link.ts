@@ -25,11 +25,11 @@ interface Incoming {
   readonly bytes: Uint8Array;
   readonly atMs: number;
   answer: Uint8Array | undefined;
-  /** Whether our answer was acknowledged: an equal frame is then a new message. */
+  /** Whether our answer got its ACK: an equal frame is then a new message. */
   settled: boolean;
 }
 
-/** ZVT over a serial line: framed, acknowledged, repeated at most twice (docs/zvt.md 2.4). */
+/** ZVT over a serial line: framed, answered with ACK, repeated at most twice (docs/zvt.md 2.4). */
 export class SerialLink extends ApduLink {
   readonly #reader = new FrameReader();
   #outgoing: Outgoing | undefined;
@@ -60,21 +60,21 @@ export class SerialLink extends ApduLink {
       return;
     }
     outgoing.sends += 1;
-    this.#awaitAcknowledgement(outgoing);
+    this.#awaitAck(outgoing);
   }
 
-  #awaitAcknowledgement(outgoing: Outgoing): void {
+  #awaitAck(outgoing: Outgoing): void {
     const { clock, timers } = this.options;
     outgoing.timer?.clear();
-    outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#notAcknowledged());
+    outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#noAck());
   }
 
   /** Repeats the frame after NAK or T2, at most twice (docs/zvt.md 2.4). */
-  #notAcknowledged(): void {
+  #noAck(): void {
     const outgoing = this.#outgoing;
     if (!outgoing) return;
     if (outgoing.sends < SENDS_MAX) this.#transmit(outgoing);
-    else this.#finish({ outcome: "unacknowledged" });
+    else this.#finish({ outcome: "no-ack" });
   }
 
   #delivered({ sends }: Outgoing): void {
@@ -110,7 +110,7 @@ export class SerialLink extends ApduLink {
         if (this.#outgoing) this.#delivered(this.#outgoing);
         return;
       case "nak":
-        this.#notAcknowledged();
+        this.#noAck();
         return;
       case "bad-frame":
         this.write(Uint8Array.of(NAK));
@@ -124,14 +124,14 @@ export class SerialLink extends ApduLink {
   }
 
   #frame(bytes: Uint8Array): void {
-    // A frame is acknowledged before its content is decoded (docs/zvt.md 2.4).
+    // A frame gets its ACK before its content is decoded (docs/zvt.md 2.4).
     this.write(Uint8Array.of(ACK));
     if (this.#isRepeat(bytes)) {
       this.#answerAgain(bytes);
       return;
     }
     const fromAnswerer = bytes[0] === 0x80 || bytes[0] === 0x84;
-    this.#implyAcknowledgement(fromAnswerer);
+    this.#implyAck(fromAnswerer);
     if (fromAnswerer) {
       this.#answered = bytes;
     } else {
@@ -145,8 +145,8 @@ export class SerialLink extends ApduLink {
 
   /**
    * Returns whether a frame repeats the last one (docs/zvt.md 2.4): its bytes are equal, and the
-   * terminal has not acknowledged our answer yet. An equal answer is a repeat until we send a
-   * command. An equal print line after our acknowledged answer is a new line.
+   * terminal has not sent the ACK of our answer yet. An equal answer is a repeat until we send a
+   * command. An equal print line after the ACK of our answer is a new line.
    */
   #isRepeat(bytes: Uint8Array): boolean {
     if (this.#answered && sameBytes(this.#answered, bytes)) return true;
@@ -159,7 +159,7 @@ export class SerialLink extends ApduLink {
   #answerAgain(repeated: Uint8Array): void {
     const { bytes, answer } = this.#incoming ?? {};
     if (!answer || !bytes || !sameBytes(bytes, repeated)) return;
-    if (this.#outgoing?.frame === answer) this.#awaitAcknowledgement(this.#outgoing);
+    if (this.#outgoing?.frame === answer) this.#awaitAck(this.#outgoing);
     this.write(answer);
   }
 
@@ -167,7 +167,7 @@ export class SerialLink extends ApduLink {
    * Treats a message as a late or missing ACK (docs/zvt.md 2.4): an answer proves that our command
    * arrived, a new message of the terminal proves that our last answer arrived.
    */
-  #implyAcknowledgement(fromAnswerer: boolean): void {
+  #implyAck(fromAnswerer: boolean): void {
     const outgoing = this.#outgoing;
     if (outgoing && fromAnswerer !== isAnswer(outgoing.apdu)) this.#delivered(outgoing);
   }

@@ -48,9 +48,9 @@ export function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
   const arrived: SessionOutput[] = [];
   let state = before;
-  if (state.accepted !== null && provesAcknowledgement.includes(name)) {
+  if (state.accepted !== null && provesAck.includes(name)) {
     state = { ...state, accepted: null };
-    arrived.push({ output: "acknowledged" });
+    arrived.push({ output: "ack-arrived" });
   }
   if (name === "completion" || name === "status-completion") {
     return prefixed(arrived, over(state, { end: "completed", message: input.message }));
@@ -68,7 +68,7 @@ export function servedMessage(before: Served, input: MessageInput): Step {
  * (docs/rules/02-proof.md). A terminal that missed our 80 00 reverses the sale, and sends 04 FF,
  * another 04 0F or 06 1E (docs/zvt.md 9.1).
  */
-const provesAcknowledgement: readonly string[] = [
+const provesAck: readonly string[] = [
   "completion",
   "status-completion",
   "print-line",
@@ -104,14 +104,14 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
   return taken(state, arrived);
 }
 
-/** Acknowledges a message whose ACK commits no sale, and passes it on. */
+/** Sends the ACK of a message whose ACK commits no sale, and passes it on. */
 function taken(state: Served, message: Message): Step {
   return stay(state, answer(accept), { output: "deliver", message });
 }
 
 /**
- * Refuses an unreadable report if its ACK would commit a sale (docs/zvt.md 9.1); acknowledges
- * unreadable totals and repeated receipts. A sale that waits for its goods goes on waiting.
+ * Refuses an unreadable report if its ACK would commit a sale (docs/zvt.md 9.1); sends the
+ * ACK of unreadable totals and repeated receipts. A sale that waits for its goods goes on waiting.
  */
 function unreadableReport(state: Served, bytes: string): Step {
   if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);

@@ -93,8 +93,8 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
   switch (outcome.outcome) {
     case "not-begun":
       return ended(state, { end: "not-sent", problem: outcome.problem });
-    case "unacknowledged":
-      return lost(state, "the terminal did not acknowledge the command");
+    case "no-ack":
+      return lost(state, "the terminal sent no ACK of the command");
     case "broken":
       return lost(state, outcome.problem);
     case "delivered":
@@ -107,9 +107,9 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
 }
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
-  if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
+  if (outcome.outcome === "no-ack" || outcome.outcome === "broken") {
     // The terminal may have our answer although its ACK is missing (docs/zvt.md 2.4).
-    if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
+    if (state.at === "served") return lost(state, "the terminal sent no ACK of our answer");
   }
   return trySendAbort(state, context);
 }
@@ -238,7 +238,7 @@ function abortSent(state: SessionState, outcome: SendOutcome, { timers }: Sessio
   }
   return abortAnswered(state, {
     answer: "no-answer",
-    text: "the terminal did not acknowledge the abort",
+    text: "the terminal sent no ACK of the abort",
   });
 }
 

@@ -95,7 +95,7 @@ export type SessionOutput =
   | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
   /** A message that was or may have been a 04 0F was refused without asking how to answer. */
   | { readonly output: "unjudged" }
-  | { readonly output: "acknowledged" }
+  | { readonly output: "ack-arrived" }
   | { readonly output: "end"; readonly end: ExchangeEnd }
   | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
   /** A 04 0F came while no sale ran, and has been refused. */

@@ -46,7 +46,7 @@ export interface ExchangeListener {
   message?(message: Message): void;
   /** Stores a report of a financial command, and returns how the report is to be answered. */
   judge?(message: Message): Verdict;
-  acknowledged?(): void;
+  ackArrived?(): void;
   /** Called when a message that was or may have been a 04 0F was refused without a verdict. */
   unjudged?(): void;
 }
@@ -250,8 +250,8 @@ export class Session implements LinkListener {
       case "judge":
         this.#judge(output.message, output.bytes);
         return;
-      case "acknowledged":
-        this.#exchange?.listener.acknowledged?.();
+      case "ack-arrived":
+        this.#exchange?.listener.ackArrived?.();
         return;
       case "unjudged":
         this.#exchange?.listener.unjudged?.();
@@ -280,7 +280,7 @@ export class Session implements LinkListener {
 
   #transmit(what: Sending, apdu: Apdu): void {
     if (what === "answer" && this.#sending === "answer") {
-      // An answer waits until the previous one is acknowledged (docs/zvt.md 2.4).
+      // An answer waits until the previous one has its ACK (docs/zvt.md 2.4).
       if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
       return;
     }

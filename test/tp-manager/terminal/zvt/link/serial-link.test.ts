@@ -86,7 +86,7 @@ describe("sending", () => {
     await clock.advance(4_999);
     expect(outcomes).toEqual([]);
     await clock.advance(1);
-    expect(outcomes).toEqual(["unacknowledged"]);
+    expect(outcomes).toEqual(["no-ack"]);
     await clock.advance(60_000);
     expect(line.take()).toEqual([]);
   });
@@ -94,7 +94,7 @@ describe("sending", () => {
   test("after three NAKs the frame is given up as well", () => {
     send(pay);
     line.arrive(NAK + NAK + NAK);
-    expect(outcomes).toEqual(["unacknowledged"]);
+    expect(outcomes).toEqual(["no-ack"]);
     expect(line.take()).toHaveLength(3);
   });
 
@@ -192,7 +192,7 @@ describe("receiving", () => {
     answer = yes;
     line.arrive(frame(report));
     await clock.advance(20_000);
-    expect(outcomes).toEqual(["unacknowledged"]);
+    expect(outcomes).toEqual(["no-ack"]);
     line.arrive(frame(report));
     expect(events).toEqual([report, report]);
   });
@@ -233,7 +233,7 @@ describe("both sides send at once (docs/zvt.md 2.5)", () => {
     send("06b000");
     await clock.advance(15_000);
     expect(line.take()).toHaveLength(3);
-    expect(outcomes).toEqual(["unacknowledged"]);
+    expect(outcomes).toEqual(["no-ack"]);
   });
 });
 

@@ -51,7 +51,7 @@ const listener: ExchangeListener = {
     told.push("judge");
     return "accept";
   },
-  acknowledged: () => told.push("acknowledged"),
+  ackArrived: () => told.push("ACK arrived"),
   unjudged: () => told.push("unjudged"),
 };
 
@@ -131,17 +131,17 @@ describe("reports", () => {
     line.arrive(`800000 ${report} ${report}`);
     expect(told).toEqual(["judge", "judge"]);
     line.arrive("06d10141");
-    expect(told).toEqual(["judge", "judge", "acknowledged", "print-line"]);
+    expect(told).toEqual(["judge", "judge", "ACK arrived", "print-line"]);
     line.arrive("060f00");
     await clock.advance(0);
     expect(seen.end).toBe("completed");
-    expect(told.filter((entry) => entry === "acknowledged")).toHaveLength(1);
+    expect(told.filter((entry) => entry === "ACK arrived")).toHaveLength(1);
   });
 
   test("the end itself proves that our acknowledgement arrived", () => {
     pay();
     line.arrive(`800000 ${report} 060f00`);
-    expect(told).toEqual(["judge", "acknowledged"]);
+    expect(told).toEqual(["judge", "ACK arrived"]);
   });
 
   test("an abort or another status after a 04 0F proves no acknowledgement", () => {
@@ -150,7 +150,7 @@ describe("reports", () => {
       told = [];
       pay();
       line.arrive(`800000 ${report} ${apdu}`);
-      expect(told).not.toContain("acknowledged");
+      expect(told).not.toContain("ACK arrived");
       if (apdu !== "061e016c") line.arrive("061e016c");
     }
   });
