@@ -44,7 +44,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
       metrics,
       findings,
     },
-    "docs/operator.md": { troubles },
+    "docs/operator.md": { conditions },
     "docs/matching.md": { evidence, assumptions },
   };
 
@@ -175,7 +175,7 @@ function messages(): string {
   return table(["Name", "When", "English", "French", "German"], rows);
 }
 
-function troubles(): string {
+function conditions(): string {
   const rows = conditionNames.map((name) => {
     const { when, todo, alarm } = conditionTable[name];
     return [`\`${name}\``, when, todo, `\`${alarm}\``];

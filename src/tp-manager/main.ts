@@ -127,7 +127,7 @@ async function start(context: ProgramContext): Promise<void> {
     auditEntries: journal.auditEntries,
     acknowledged: journal.acknowledged,
     maintenance: new Maintenance({ installation, fields }),
-    settle: (word) => settleByOperator({ orders, arbiter }, word),
+    settle: (decision) => settleByOperator({ orders, arbiter }, decision),
   };
   owned("local API", await listenOnLoopback(await createApi(options), config.LOCAL_PORT, log));
   const pages = await openPages(context, options);

@@ -82,12 +82,6 @@ function tableOf(page: string, heading: string): string[][] {
     .map(([, row = ""]) => row.split("|").map((cell) => cell.trim()));
 }
 
-/** The place of a file in the count: a book without its `.md`, or a folder of src or of docs. */
-export function roomOf(path: string): string {
-  const isBook = /^docs\/[^/]+$|(^|\/)README[.]md$/.test(path);
-  return isBook ? path.replace(/[.]md$/, "") : path.slice(0, path.lastIndexOf("/"));
-}
-
 /** Every place where a file uses a word of the table and means no published name. */
 export function hitsIn(source: Source, rows: readonly Row[], names: ReadonlySet<string>): Hit[] {
   const { path } = source;

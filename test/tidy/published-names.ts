@@ -32,6 +32,7 @@ export function publishedNames(): Set<string> {
     ]),
     ...tpManagerAlarms,
     ...supervisorAlarms,
+    ...metricNames(),
     ...namesInSource(),
   ]);
 }
@@ -54,6 +55,11 @@ function namesOf(value: unknown, key = ""): string[] {
       ...namesOf(inside, name),
     ];
   });
+}
+
+function metricNames(): string[] {
+  const helps = readFileSync(`${root}/src/tp-manager/http/status/metrics-en.json`, "utf8");
+  return Object.keys(JSON.parse(helps)).map((name) => `connector_${name}`);
 }
 
 /** Columns, tables, indexes, metrics and previous names of alarms: as the sources write them. */

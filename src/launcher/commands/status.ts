@@ -56,7 +56,9 @@ export async function showStatus(context: CommandContext, json: boolean): Promis
 
 export function printStatus(status: InstallationStatus, output: Output): number {
   for (const program of status.programs) printProgram(program, output);
-  for (const { about, words } of status.troubles) output.row(about, "warn", "trouble", words);
+  for (const { about, words: text } of status.troubles) {
+    output.row(about, "warn", "trouble", text);
+  }
   for (const { name, pid } of status.simulators) {
     if (pid === null) output.row(name, "bad", "stopped");
     else output.row(name, "good", "running", `pid ${pid}`);

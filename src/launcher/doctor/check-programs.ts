@@ -52,14 +52,14 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
 
 /** Returns findings about what proofs of payments assume; an older tp-manager reports none. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
-  const { assumptions = [], shown = [] } = status?.terminal ?? {};
+  const { assumptions = [], shown: facts = [] } = status?.terminal ?? {};
   return [
     ...assumptions.map(({ name, says, isOn, offWith }) => {
       if (!isOn) return finding("assumption-off", { name, detail: offWith ?? says });
       const detail = offWith === null ? says : `${says} (off with ${offWith})`;
       return finding("assumption-on", { name, detail });
     }),
-    ...shown.map(({ name, says: detail, holds }) => {
+    ...facts.map(({ name, says: detail, holds }) => {
       if (holds === null) return finding("fact-not-shown", { name, detail });
       return finding(holds ? "fact-shown" : "fact-not-always", { name, detail });
     }),

@@ -129,12 +129,12 @@ export function takenForGranted(
     return [{ name, says, isOn: false, offWith: "settings that send no reference" }];
   });
   if (!learned) return { assumptions, shown: [] };
-  const shown = factNames.flatMap((fact) => {
+  const learnedFacts = factNames.flatMap((fact) => {
     const { family: its, of: name } = factTable[fact];
     if (its !== family || (isNameless && name === "echoes-reference")) return [];
     /** null: the terminal has shown nothing about this fact; false: it has disproved the fact. */
     const holds = learned.has(fact) || (learned.refuted(fact) ? false : null);
     return [{ name, says: catalogue.facts[fact], holds }];
   });
-  return { assumptions, shown };
+  return { assumptions, shown: learnedFacts };
 }

@@ -113,7 +113,7 @@ function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
   const byClock = isFromPayment(asked, record);
-  // A new record read soon after a payment can be of the payment, whatever time it names.
+  // A payment is a candidate for a new record read soon after it, whatever time that names.
   const isWrong = byClock === false && isNear && isStoredSince();
   const isTimely = isLate ? true : isWrong ? null : byClock;
   const unfit = unfitFor(asked, record);
@@ -139,7 +139,7 @@ export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
 
 /**
  * Returns the reports in an attempt's state that agree with the request; old versions stored no
- * event for them. A record that was found later and can be of several orders is left out.
+ * event for them. A record that was found later and has several candidates is left out.
  */
 function reportsIn(state: Attempt["state"]): TransactionReport[] {
   if ("sale" in state || ("told" in state && state.told)) return [];

@@ -339,7 +339,7 @@ export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limi
   };
 }
 
-/** Whether a reversal of this amount can be of the sale that the payment may have made. */
+/** Whether the sale that a payment may have made is a candidate for a reversal of the amount. */
 export function canHaveBeenTakenBack(
   attempt: Attempt,
   { amountMinor }: Pick<TransactionReport, "amountMinor">,

@@ -131,7 +131,7 @@ export class Matcher {
     );
   }
 
-  /** Whether the record is known, or can be of an attempt after the journal's last loss of data. */
+  /** Whether the record is known, or has a candidate after the journal's last loss of data. */
   explains(record: TransactionReport, identity: TerminalIdentity): boolean {
     const answer = this.whose(record, "baseline", identity);
     const { records } = this.#parts;

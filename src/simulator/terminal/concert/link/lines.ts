@@ -119,7 +119,7 @@ type Delivery =
   | "refused"
   | "closed";
 
-interface Reply {
+interface LinkReply {
   readonly body: Uint8Array;
   done(how: Delivery): void;
 }
@@ -131,9 +131,9 @@ type Session =
   /** The terminal has accepted the request and waits for the register's EOT. */
   | { readonly at: "taken"; readonly request: Uint8Array }
   /** The terminal has sent ENQ. */
-  | { readonly at: "calling"; readonly reply: Reply }
+  | { readonly at: "calling"; readonly reply: LinkReply }
   /** The terminal has sent its frame, which the register has refused `naks` times. */
-  | { readonly at: "sending"; readonly reply: Reply; readonly naks: number };
+  | { readonly at: "sending"; readonly reply: LinkReply; readonly naks: number };
 
 /** How often a reply is repeated after NAK. */
 const REPEATS_MAX = 3;
@@ -141,7 +141,7 @@ const REPEATS_MAX = 3;
 /** A line with sessions. Unexpected bytes are ignored (docs/concert.md 2.4 to 2.7). */
 export class SessionLine extends ConcertLine {
   readonly inSessions = true;
-  readonly #waiting: Reply[] = [];
+  readonly #waiting: LinkReply[] = [];
   readonly #reader = new ByteReader();
   #session: Session = { at: "idle" };
   #ackDelayMs = 0;
@@ -267,7 +267,7 @@ export class SessionLine extends ConcertLine {
     this.#sendNext();
   }
 
-  #end({ done }: Reply, how: Delivery): void {
+  #end({ done }: LinkReply, how: Delivery): void {
     this.#move({ at: "idle" });
     this.#say("eot");
     done(how);
@@ -296,7 +296,7 @@ export class SessionLine extends ConcertLine {
     if (!this.options.faults.muted) this.#control("out", what);
   }
 
-  #transmit(reply: Reply, naks: number): void {
+  #transmit(reply: LinkReply, naks: number): void {
     this.#move({ at: "sending", reply, naks });
     const { body } = reply;
     const struck = this.options.faults.disturbances();
