@@ -1,9 +1,10 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
+import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { house, pay, request } from "../support/payment-house.ts";
 import { baseline, declined, identity } from "../support/reports.ts";
-import { approves } from "../support/scripted-terminal.ts";
+import { approves, lost } from "../support/scripted-terminal.ts";
 import { chargedAtGateway } from "../tp-manager/http/charged-at-gateway.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
@@ -13,6 +14,25 @@ async function agree(page: Page): Promise<void> {
   await page.getByLabel("Reason").fill("looked at it");
   await page.locator("dialog button[type=submit]").click();
 }
+
+/** A supervisor with an empty outbox and nothing open at the gateway. */
+const nothingOpen = new SupervisorLink(
+  {
+    call: (name) => {
+      const answers: Record<string, object> = {
+        "gateway-open": { operations: [], copies: [], more: false },
+        "outbox-list": { items: [], more: false },
+        "outbox-drop": { outcome: "unknown" },
+        "outbox-requeue": { outcome: "unknown" },
+      };
+      const answer = answers[name];
+      return answer
+        ? Promise.resolve(answer as never)
+        : Promise.reject(new IpcError("unreachable", "was never started"));
+    },
+  },
+  1_000,
+);
 
 describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
   const browser = browserForSuite();
@@ -30,7 +50,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const now = { ...identity, terminalId: "52500009", serialNumber: "SN-9" };
     at.terminal.become({ identity: now });
     at.terminal.baseline = { ...baseline, identity: now };
-    const { url } = await consoleHouse({}, at);
+    const { url } = await consoleHouse({ supervisor: nothingOpen }, at);
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
     await page.getByRole("link", { name: "In doubt" }).click();
     const main = () => page.locator("main").innerText();
@@ -84,6 +104,37 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       ["requeue", 200],
       ["accept", 200],
     ]);
+  });
+
+  test("what cannot be read is said, and keeps no page from being drawn", async () => {
+    const at = house();
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    await pay(at, request("A-1"));
+    const { url } = await consoleHouse({ supervisor: nothingOpen }, at);
+    const { page } = await consolePage(browser(), url);
+    const main = () => page.locator("main").innerText();
+    const error = { code: "STORAGE_FAILED", message: "the disk", charged: "unknown" };
+    const json = [{ status: "Unknown", error }];
+    await page.route("**/api/story/*", (route) => route.fulfill({ status: 503, json }));
+    await page.getByRole("link", { name: "In doubt" }).click();
+    await expect.poll(main).toMatch(/Order A-1[\s\S]*The journal on the disk cannot be read/);
+    await page.goto(`${url}/#payments/%`);
+    await expect.poll(main).toMatch(/Order %/);
+    await page.getByRole("link", { name: "In doubt" }).click();
+    await page.unroute("**/api/story/*");
+    await at.clock.advance(1_000);
+    await expect.poll(main, { timeout: 30_000 }).toMatch(/The terminal is still being asked/);
+    // The status stays Unknown when recovery ends, but the evidence does not.
+    await at.clock.advance(400_000);
+    await expect.poll(main, { timeout: 30_000 }).not.toMatch(/The terminal is still being asked/);
+    for (const list of ["payments?", "unmatched-transactions?", "reconciliation?"]) {
+      const path = (to: URL) => `${to.pathname}${to.search}`.startsWith(`/api/${list}`);
+      await page.route(path, (route) => route.fulfill({ status: 503, json }));
+    }
+    await page.reload();
+    await expect.poll(main).toMatch(/The journal on the disk cannot be read/);
+    expect(await main()).not.toMatch(/Nothing waits for a person/);
+    await page.unrouteAll();
   });
 
   test("a lost answer of the gateway is shown, looked up, and settled by a person", async () => {

@@ -19,7 +19,7 @@ const body = { orderId: "A-1", amount: 1.2 };
 test("an operation keeps its key until its outcome is known, and then gets a new one", () => {
   const key = keyOf(PATH, body);
   expect(key).toMatch(/^[a-p]{32}$/);
-  for (const status of [500, 503]) {
+  for (const status of [400, 401, 403, 408, 429, 431, 500, 503]) {
     forgetKey(PATH, body, status);
     expect(keyOf(PATH, body)).toBe(key);
   }

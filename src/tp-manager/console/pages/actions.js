@@ -8,20 +8,22 @@ import { html, useRef, useState } from "./vendor/htm-preact.js";
  */
 
 /**
- * Returns the outcome of a call. `done` gives the outcome of an answer 200; without an answer the
- * outcome says that the connector does not answer.
+ * Returns the outcome of a call. `done` gives the outcome of an answer 200. Without an answer, and
+ * with the status Unknown, it is not known whether a call that changes something was carried out.
  * @param {Texts} texts
  * @param {Call} call
  * @param {(body: any) => { good?: boolean, text: string, detail?: string }} done
+ * @param {boolean} [reads] whether the call only reads
  * @returns {Promise<Outcome>}
  */
-export async function outcomeOf(texts, call, done) {
-  try {
-    const { status, body } = await call();
-    return status === 200 ? { good: true, ...done(body) } : refusal(texts, body.error);
-  } catch {
-    return { good: false, text: texts("noAnswer") };
-  }
+export async function outcomeOf(texts, call, done, reads = false) {
+  const answer = await call().catch(() => null);
+  if (answer?.status === 200) return { good: true, ...done(answer.body) };
+  const refused = answer
+    ? refusal(texts, answer.body.error)
+    : { good: false, text: texts("noAnswer") };
+  const isKnown = reads || (answer !== null && answer.body.status !== "Unknown");
+  return isKnown ? refused : { ...refused, text: `${texts("act.unknown")} ${refused.text}` };
 }
 
 /**
@@ -31,11 +33,14 @@ export async function outcomeOf(texts, call, done) {
 export function useAction(texts) {
   const [outcome, setOutcome] = useOutcome(texts);
   const [runs, setRuns] = useState("");
-  /** @type {(label: string, ...call: [Call, Parameters<typeof outcomeOf>[2]]) => Promise<void>} */
-  const run = async (label, call, done) => {
+  /**
+   * @type {(label: string,
+   *   ...call: [Call, Parameters<typeof outcomeOf>[2], boolean?]) => Promise<void>}
+   */
+  const run = async (label, call, done, reads) => {
     setRuns(label);
     setOutcome(null);
-    setOutcome(await outcomeOf(texts, call, done));
+    setOutcome(await outcomeOf(texts, call, done, reads));
     setRuns("");
   };
   return { outcome, runs, run };

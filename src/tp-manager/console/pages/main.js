@@ -9,8 +9,7 @@ import { html, render, useEffect, useMemo, useState } from "./vendor/htm-preact.
  * The props of every view.
  * @typedef {{ readonly api: Api, readonly ask: import("./ask.js").Ask,
  *   readonly texts: import("./texts.js").Texts,
- *   readonly goTo: (view: string) => void, readonly role: string,
- *   readonly rest: string }} ViewProps
+ *   readonly goTo: (view: string) => void, readonly rest: string }} ViewProps
  *   `rest`: the address after the view's name, "A-1" of "#payments/A-1".
  * @typedef {(props: ViewProps) => unknown} View
  */
@@ -79,7 +78,16 @@ async function restore(setSession) {
 /** The view that the address names, and the rest of the address. */
 function address() {
   const [name = "", ...rest] = location.hash.slice(1).split("/");
-  return { name: views[name] ? name : "now", rest: decodeURIComponent(rest.join("/")) };
+  return { name: views[name] ? name : "now", rest: decoded(rest.join("/")) };
+}
+
+/** @param {string} text of an address, which a person can have typed */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** @param {string} view */
@@ -138,7 +146,7 @@ function Frame({ texts, session, choice }) {
   const link = (/** @type {string} */ name) =>
     html`<a href=${`#${name}`} aria-current=${at.name === name ? "page" : undefined}>
       ${texts(`nav.${name}`)}</a>`;
-  const props = { api, ask, goTo, role: session.role, rest: at.rest };
+  const props = { api, ask, goTo, rest: at.rest };
   return html`<header>
       <span class="name">${texts("title")}</span>
       <nav aria-label=${texts("nav")}>${Object.keys(views).map(link)}</nav>

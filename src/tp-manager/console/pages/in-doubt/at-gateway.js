@@ -53,9 +53,10 @@ function Operation({ api, texts, operation, act, again }) {
   };
   const askGateway = async () => {
     const call = () => api.get(`/gateway/transaction/${encodeURIComponent(transactionPublicId)}`);
-    const outcome = await outcomeOf(texts, call, ({ state }) => ({
+    const done = (/** @type {any} */ { state }) => ({
       text: texts("lost.state", { state: own(texts, `gateway.${state}`, state) }),
-    }));
+    });
+    const outcome = await outcomeOf(texts, call, done, true);
     setAnswer(outcome);
     again();
   };

@@ -1,4 +1,4 @@
-import { noteOf } from "../actions.js";
+import { noteOf, useReading } from "../actions.js";
 import { money, moneyOfMinor, plainNumber, terminalTimeOf, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
 import { Detail, own } from "../sentences.js";
@@ -17,25 +17,20 @@ export function OrderInDoubt(props) {
   useEffect(() => {
     if (first) head.current?.focus();
   }, [first]);
-  const [found, setFound] = useState(/** @type {any} */ (null));
-  useEffect(() => {
-    let stale = false;
-    void api.get(`/story/${encodeURIComponent(listed.orderId)}`).then(
-      ({ body }) => {
-        if (!stale) setFound(body);
-      },
-      () => {},
-    );
-    return () => {
-      stale = true;
-    };
-  }, [listed.orderId, listed.status]);
+  /** @type {ReturnType<typeof useReading<any>>} */
+  const { value: found, fault, read } = useReading(texts);
+  // The evidence grows while the status stays the same, so it is read again with the list.
+  useEffect(
+    () => void read(() => api.get(`/story/${encodeURIComponent(listed.orderId)}`)),
+    [listed],
+  );
   const id = `doubt-${listed.transactionId}`;
   const asked = money(listed.amount, listed.currency, texts);
   return html`<section aria-labelledby=${id}>
     <h2 id=${id} ref=${head} tabindex="-1">${texts("timeline.title", { orderId: listed.orderId })}${texts("colon")}${asked}</h2>
     <p>${timeOf(listed.startedAt, texts)} –
       ${" "}${own(texts, `error.${listed.error?.code}`)}<${Detail} text=${listed.error?.details?.why ?? listed.error?.message} /></p>
+    ${fault && html`<p class="fault" role="status">${fault}</p>`}
     ${
       found &&
       html`<${Evidence} ...${props} found=${found} />

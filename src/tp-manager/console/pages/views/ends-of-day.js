@@ -25,7 +25,9 @@ export function EndsOfDay({ api, ask, texts, day, isToday, again }) {
       const { status, body } = await api.post("/tlc", undefined, person);
       const done = status === 200;
       const why = done ? "" : ` ${faultOf(texts, body.error)}`;
-      setOutcome({ text: texts(done ? "eod.done" : "eod.failed") + why, bad: !done });
+      const isOpen = body.status === "Unknown";
+      const end = done ? "eod.done" : isOpen ? "act.unknown" : "eod.failed";
+      setOutcome({ text: texts(end) + why, bad: !done });
     } catch {
       setOutcome({ text: texts("act.noAnswer"), bad: true });
     }

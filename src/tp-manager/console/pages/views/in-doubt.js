@@ -3,7 +3,7 @@ import { AtGateway } from "../in-doubt/at-gateway.js";
 import { OrderInDoubt } from "../in-doubt/order-in-doubt.js";
 import { Conditions, Differences, NewTerminal, Unmatched, Waiting } from "../in-doubt/others.js";
 import { useLive } from "../live.js";
-import { OutcomeText, useOutcome } from "../sentences.js";
+import { faultOf, OutcomeText, useOutcome } from "../sentences.js";
 import { html, useEffect, useRef } from "../vendor/htm-preact.js";
 
 /** The items that are listed of each kind; further ones come when these are settled. */
@@ -15,7 +15,7 @@ const LISTED = 20;
  */
 export default function InDoubt(props) {
   const { api, texts, rest } = props;
-  const { value, silent, again } = useLive(api, () => readAll(api, rest));
+  const { value, silent, again } = useLive(api, () => readAll(props));
   const [outcome, setOutcome] = useOutcome(texts);
   const line = useRef(/** @type {HTMLElement | null} */ (null));
   // What an action settles leaves the page with its button: the focus goes to the outcome above.
@@ -38,7 +38,7 @@ export default function InDoubt(props) {
     again();
   };
   if (!value) return html`<h1>${texts(silent ? "noAnswer" : "loading")}</h1>`;
-  const { health, unmatched, compared, differing, open: lost } = value;
+  const { health, unmatched, compared, differing, open: lost, refusals } = value;
   const changed = health.obstacles.some(
     (/** @type {any} */ { code }) => code === "TERMINAL_CHANGED",
   );
@@ -48,7 +48,10 @@ export default function InDoubt(props) {
   const waiting = [...value.parked, ...value.refused];
   const hasGap = health.notes.some((/** @type {any} */ { note }) => note === "journal-doubted");
   const lists = [lost.operations, lost.copies, unknown, unmatched, waiting, differing];
-  const none = !changed && [...lists, health.troubles].every(({ length }) => length === 0);
+  // A list that was refused, and a journal that cannot be read, hide what waits.
+  const isRead = refusals.length === 0 && health.payments !== null;
+  const all = [...lists, health.troubles];
+  const none = isRead && !changed && all.every(({ length }) => length === 0);
   const given = { ...props, act, mark };
   return html`<h1>${texts("nav.in-doubt")}</h1>
     ${silent && html`<p class="fault" role="alert">${texts("now.silent")}</p>`}
@@ -57,6 +60,7 @@ export default function InDoubt(props) {
       <${OutcomeText} outcome=${outcome} /></p>
     ${hasGap && html`<p class="note">${texts("note.journal-doubted")}</p>`}
     ${none && html`<p>${texts("inDoubt.none")}</p>`}
+    ${refusals.map((text) => html`<p key=${text} class="fault">${text}</p>`)}
     ${
       changed &&
       html`<${NewTerminal} ...${given} terminal=${health.terminal}
@@ -73,14 +77,13 @@ export default function InDoubt(props) {
     <${Differences} ...${given} compared=${differing} />`;
 }
 
-/**
- * @param {import("../api.js").Api} api
- * @param {string} wanted the order that the address names, or ""
- */
-async function readAll(api, wanted) {
+/** @param {import("../main.js").ViewProps} props `rest`: the order that the address names, or "" */
+async function readAll({ api, texts, rest: wanted }) {
   // The supervisor may not answer, and the login may lack a right: the other lists are still shown.
+  const faults = new Set();
   const list = async (/** @type {string} */ path) => {
     const { status, body } = await api.list(path);
+    if (status !== 200) faults.add(faultOf(texts, body?.error));
     return status === 200 ? body : [];
   };
   const [health, gateway, ...lists] = await Promise.all([
@@ -98,8 +101,11 @@ async function readAll(api, wanted) {
   const isListed = unknown.some((/** @type {any} */ { orderId }) => orderId === wanted);
   if (wanted && !isListed) unknown.unshift(...(await further(api, wanted)));
   const nothing = { operations: [], copies: [], more: false };
-  const open = gateway.status === 200 ? gateway.body : nothing;
-  return { health: health.body, unknown, unmatched, parked, refused, compared, differing, open };
+  const isRefused = gateway.status !== 200;
+  if (isRefused) faults.add(faultOf(texts, gateway.body?.error));
+  const open = isRefused ? nothing : gateway.body;
+  const found = { health: health.body, unknown, unmatched, parked, refused, compared, differing };
+  return { ...found, open, refusals: [...faults] };
 }
 
 /**

@@ -41,6 +41,7 @@ function Upkeep({ api, ask, texts }) {
       labelOf("check"),
       () => api.get("/check?fresh=yes"),
       ({ cr, detail }) => ({ text: texts(`maintenance.cr.${cr}`), detail }),
+      true,
     );
   const act = async (/** @type {typeof actions[number]} */ { name, path, critical = false }) => {
     const health = name === "accept" ? await api.get("/health").catch(() => null) : null;

@@ -21,14 +21,16 @@ export function keyOf(path, body) {
 }
 
 /**
- * Removes the key of an operation whose outcome is known, so that the next operation gets a new one.
- * After 504 the connector itself refuses another operation until the gateway's answer is known.
+ * Removes the key of an operation whose outcome is known, so that the next operation gets a new one:
+ * it was done (200), or the connector knew the key and refused (409). After 504 the connector itself
+ * refuses another operation until the gateway's answer is known. Other refusals, such as a session
+ * that is over, say nothing of an earlier call with the key, whose answer may have been lost.
  * @param {string} path
  * @param {object} body
  * @param {number} status of the answer
  */
 export function forgetKey(path, body, status) {
-  if (status < 500 || status === 504) sessionStorage.removeItem(slotOf(path, body));
+  if ([200, 409, 504].includes(status)) sessionStorage.removeItem(slotOf(path, body));
 }
 
 /**

@@ -100,10 +100,10 @@ const paths = {
  * @param {import("../api.js").Answer} answer
  * @param {import("../texts.js").Texts} texts
  */
-function outcomeOf({ status, body }, texts) {
+export function outcomeOf({ status, body }, texts) {
   const message = faultOf(texts, body?.error);
   if (status === 200) return { text: texts("act.done"), bad: false };
-  // An unknown outcome is not a refusal.
-  const open = status === 504 || body?.error?.charged === "unknown";
+  // `status` is about the call, `charged` about the order: a charged order's refund can be unknown.
+  const open = body?.status === "Unknown";
   return { text: `${texts(open ? "act.unknown" : "act.refused")} ${message}`, bad: true };
 }

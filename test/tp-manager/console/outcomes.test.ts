@@ -1,0 +1,46 @@
+import { registerHooks } from "node:module";
+import { expect, test } from "vitest";
+import { chargedAtGateway } from "../http/charged-at-gateway.ts";
+
+// The console serves this library of its pages from node_modules.
+registerHooks({
+  resolve: (name, context, next) =>
+    next(name.endsWith("/htm-preact.js") ? "htm/preact/standalone" : name, context),
+});
+const pages = "../../../src/tp-manager/console/pages";
+const { outcomeOf } = await import(`${pages}/actions.js`);
+const orderActions = await import(`${pages}/views/order-actions.js`);
+
+/** What the console says of an action: never "not done" where the API answered Unknown. */
+
+const texts = (key: string): string => key;
+
+test("a refund of a charged order is not called undone where the API says Unknown", async () => {
+  const at = await chargedAtGateway();
+  await at.call("GET", `/gateway/transaction/${at.publicId()}`);
+  await at.stopSupervisor();
+  const said = async (more: object) => {
+    const { http, one } = await at.call("POST", "/gateway/refund", { orderId: "A-1", ...more });
+    return orderActions.outcomeOf({ status: http, body: one }, texts).text;
+  };
+  expect(await said({ idempotencyKey: "k" })).toMatch(/^act\.unknown /);
+  expect(await said({})).toMatch(/^act\.refused /);
+});
+
+const refused = { status: 409, body: { status: "Failed", error: { code: "NOTHING_TO_SETTLE" } } };
+const open = { status: 503, body: { status: "Unknown", error: { code: "STORAGE_FAILED" } } };
+
+test.each([
+  ["an answer Unknown", () => Promise.resolve(open), "act.unknown "],
+  ["no answer", () => Promise.reject(new TypeError("lost")), "act.unknown noAnswer"],
+  ["a refusal", () => Promise.resolve(refused), ""],
+])("after %s it is said whether a change is known to be undone", async (_, call, begin) => {
+  const { good, text } = await outcomeOf(texts, call, () => ({ text: "done" }));
+  expect([good, text.startsWith(begin), text.includes("act.unknown")]).toEqual([
+    false,
+    true,
+    begin !== "",
+  ]);
+  const read = await outcomeOf(texts, call, () => ({ text: "done" }), true);
+  expect(read.text).not.toContain("act.unknown");
+});
