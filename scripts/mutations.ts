@@ -56,7 +56,7 @@ for (const mutation of mutations.filter(({ removes }) => removes.includes(values
 }
 process.exitCode = missed > 0 ? 1 : 0;
 
-interface Found {
+interface Detection {
   readonly after: string;
   readonly by: readonly string[];
 }
@@ -69,7 +69,7 @@ interface TestResults {
 }
 
 /** Returns the tests that fail; undefined: none, or a test file that does not load. */
-async function tested(tree: string, { tests }: Mutation): Promise<Found | undefined> {
+async function tested(tree: string, { tests }: Mutation): Promise<Detection | undefined> {
   const results = join(tree, "results.json");
   const json = ["--reporter=json", `--outputFile=${results}`];
   const vitest = join(tree, "node_modules/vitest/vitest.mjs");
@@ -106,7 +106,7 @@ function readJson<T>(path: string): T | undefined {
   }
 }
 
-async function simulated(tree: string): Promise<Found | undefined> {
+async function simulated(tree: string): Promise<Detection | undefined> {
   const main = "test/simulation/main.ts";
   const given = ["--from", "1", "--runs", values.runs, "--stop-at-first", "--no-shrink"];
   const { firstViolation } = await program<Tally>(tree, main, given);
@@ -115,7 +115,7 @@ async function simulated(tree: string): Promise<Found | undefined> {
   return { after: `${run} simulated ${run === 1 ? "run" : "runs"}`, by: invariants };
 }
 
-async function killed(tree: string): Promise<Found | undefined> {
+async function killed(tree: string): Promise<Detection | undefined> {
   const given = ["--kills", values.kills, "--stop-at-first"];
   const results = await program<KillResult[]>(tree, "test/crash/main.ts", given);
   const first = results.find(({ violations }) => violations.length > 0);

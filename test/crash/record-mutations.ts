@@ -6,7 +6,7 @@ const match = "src/tp-manager/matching/match.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];
 const records = ["test/tp-manager/attempts/comparison.test.ts"];
 const late = "test/tp-manager/arbiter/late-reports.test.ts";
-const contradicted = ["test/tp-manager/arbiter/contradicted-words.test.ts"];
+const contradicted = ["test/tp-manager/arbiter/contradicted-reports.test.ts"];
 const fits = "test/tp-manager/matching/candidates.test.ts";
 
 /** Which two records are one transaction. */

@@ -1,5 +1,5 @@
 /** What the kiosk was answered about an order, in one answer. */
-interface Told {
+interface KioskAnswer {
   readonly one: {
     readonly status: string;
     readonly error: { readonly code: string; readonly charged: string } | null;
@@ -13,7 +13,7 @@ export interface Evidence {
   /** The terminal's bank: movements of this order, oldest first. */
   readonly movements: ReadonlyArray<{ readonly kind: string; readonly amountMinor: number }>;
   /** What the kiosk was answered about the order each time, oldest first. */
-  readonly answers: readonly Told[];
+  readonly answers: readonly KioskAnswer[];
   /** What the journal answers; its status is "never begun" for an unknown order. */
   readonly found: string;
   /** The kinds of the attempt's events, each with its reason after a colon where it has one. */

@@ -11,10 +11,10 @@ import { Evidence } from "./evidence.ts";
 import { CONFIRM_MS, type Judges, T4_MS } from "./judges.ts";
 import {
   attemptOf,
+  type KioskAnswer,
   latest,
   type OpenQuestion,
   type StoredAttempt,
-  type Told,
   type WireEvidence,
   type World,
 } from "./world.ts";
@@ -395,7 +395,7 @@ function lastIsBad(state: AttemptState): boolean {
   return state.phase === "in-doubt" && state.last?.report.good === false;
 }
 
-function toldOf({ phase }: AttemptState): Told {
+function toldOf({ phase }: AttemptState): KioskAnswer {
   switch (phase) {
     case "charged":
       return "charged";
@@ -408,7 +408,7 @@ function toldOf({ phase }: AttemptState): Told {
   }
 }
 
-function tell({ kiosk }: World, order: string, told: Told): void {
+function tell({ kiosk }: World, order: string, told: KioskAnswer): void {
   kiosk.told[order] = told;
   kiosk.request = null;
 }

@@ -1,6 +1,6 @@
 import { entryOf } from "./entry-reports.ts";
 import type { Move, Scope } from "./scope.ts";
-import type { Told, World } from "./world.ts";
+import type { KioskAnswer, World } from "./world.ts";
 
 /**
  * The oracle. Knows the bank's truth, what the kiosk was answered and what was received from the
@@ -260,7 +260,7 @@ function lastOf({ disk }: World, order: string): World["disk"]["attempts"][numbe
   return disk.attempts.findLast((attempt) => attempt.order === order);
 }
 
-function toldOf(phase: string): Told {
+function toldOf(phase: string): KioskAnswer {
   if (phase === "charged" || phase === "reversed") return phase;
   return phase === "not-charged" ? "not charged" : "unknown";
 }

@@ -18,7 +18,7 @@ interface PutBack {
 }
 
 type MatcherParts = ConstructorParameters<typeof Matcher>[0];
-type Told = Parameters<Matcher["whose"]> extends [unknown, ...infer Rest] ? Rest : never;
+type WhoseOptions = Parameters<Matcher["whose"]> extends [unknown, ...infer Rest] ? Rest : never;
 
 /** For a sale that was never reported no order that was answered as not charged is a candidate. */
 class ForgetsTurnedAway extends Matcher {
@@ -29,7 +29,7 @@ class ForgetsTurnedAway extends Matcher {
     this.#records = parts.records;
   }
 
-  override whose(record: TransactionReport, ...how: Told): Answer {
+  override whose(record: TransactionReport, ...how: WhoseOptions): Answer {
     const answer = super.whose(record, ...how);
     const told = this.#records.sharingName(record, 0);
     if (answer.answer !== "many" || told.length > 0) return answer;
@@ -50,7 +50,7 @@ class ReadsLiterally extends Matcher {
     this.#records = parts.records;
   }
 
-  override whose(record: TransactionReport, ...how: Told): Answer {
+  override whose(record: TransactionReport, ...how: WhoseOptions): Answer {
     const told = this.#records.sharingName(record, 0);
     const isTold = told.length === 0 || told.some(({ record: one }) => equal(one, record));
     return super.whose(isTold ? record : another(record), ...how);

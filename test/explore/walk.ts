@@ -19,10 +19,10 @@ export interface Walked {
   /** The limit of states was reached before every state was seen. */
   readonly isCut: boolean;
   /** One for each law that was broken under each kind of fault, by the shortest way. */
-  readonly found: readonly Found[];
+  readonly found: readonly ShortestBreach[];
 }
 
-export interface Found extends Breach {
+export interface ShortestBreach extends Breach {
   /** The shortest way to it, one line for each move. */
   readonly story: readonly string[];
 }
@@ -47,7 +47,7 @@ class Walk {
   readonly #from: number[] = [];
   readonly #says: number[] = [];
   readonly #words = new Map<string, number>();
-  readonly #found = new Map<string, Found>();
+  readonly #found = new Map<string, ShortestBreach>();
   /** Pairs of states: from the first one nothing but time leads to the second. */
   readonly #goesOn: number[] = [];
   readonly #atRest: number[] = [];

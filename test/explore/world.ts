@@ -112,13 +112,13 @@ export type Wait = "confirm" | "limit";
 
 interface Kiosk {
   request: { readonly order: string; readonly stage: Stage } | null;
-  told: Record<string, Told>;
+  told: Record<string, KioskAnswer>;
   asked: Record<string, number>;
 }
 
 /** "prepare": the terminal is made ready. "ready": the baseline was read. */
 type Stage = "prepare" | "ready" | "runs" | "asks";
-export type Told = "nothing" | "charged" | "not charged" | "unknown" | "reversed";
+export type KioskAnswer = "nothing" | "charged" | "not charged" | "unknown" | "reversed";
 
 /** Faults that may still strike. */
 interface Left {

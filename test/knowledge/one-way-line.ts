@@ -11,7 +11,7 @@ import type { Life } from "../simulation/life.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import type { Family } from "./assumptions.ts";
 import type { Option } from "./chooser.ts";
-import type { Told } from "./story.ts";
+import type { ResultOfCharge } from "./story.ts";
 import type { World } from "./world.ts";
 
 const [CARD_MS, AGAIN_MS, WAIT_MS] = [3_000, 5_000, 210_000];
@@ -163,7 +163,7 @@ class OneWayLine implements Dialogue {
         : "gone";
     const isCharged = says === "approved" || way.includes("charge");
     const broke = says === "declined" ? "decline-final" : "abort-final";
-    const own = (): Told => {
+    const own = (): ResultOfCharge => {
       const charge = isCharged
         ? this.#world.charge(order, { attempt }, says === "approved" ? null : broke)
         : null;
@@ -220,7 +220,7 @@ class OneWayLine implements Dialogue {
     });
   }
 
-  #comesLate(told: Told): void {
+  #comesLate(told: ResultOfCharge): void {
     this.#later(WAIT_MS, () => {
       if (this.isShared) this.#tell(told, true);
       else this.#world.untold.push(told);
@@ -238,7 +238,7 @@ class OneWayLine implements Dialogue {
   }
 
   /** Reports a result, again where the line is shared, until it is acknowledged. */
-  #tell(told: Told, unasked: boolean, times = 1): void {
+  #tell(told: ResultOfCharge, unasked: boolean, times = 1): void {
     const { recorder, untold, named } = this.#world;
     if (!this.#life.alive) {
       untold.push(told);

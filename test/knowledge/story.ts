@@ -21,7 +21,7 @@ export interface Charge {
 }
 
 /** A result of a one-way terminal, and the charge that it is about. */
-export interface Told {
+export interface ResultOfCharge {
   readonly bytes: Uint8Array;
   readonly charge: number | null;
 }

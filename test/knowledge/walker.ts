@@ -16,7 +16,7 @@ interface Group {
   readonly charged: Map<boolean, readonly number[]>;
 }
 
-interface Found extends Violation {
+interface UnexplainedViolation extends Violation {
   readonly story: Story;
   /** A world that looked the same, and in which it was not wrong. */
   twin?: readonly number[] | undefined;
@@ -31,7 +31,7 @@ export interface Walked {
   isWhole: boolean;
   readonly groups: Map<string, Group>;
   /** The ways that no smaller one of the same law explains. */
-  readonly found: Found[];
+  readonly found: UnexplainedViolation[];
   /** Worlds with a violation. */
   broken: number;
   /** Orders at rest, and those of them that are unknown. */
@@ -173,7 +173,7 @@ function count(walked: Walked, story: Story): void {
 }
 
 /** A smaller fault explains one in which more has struck. */
-function explains(known: Found, { law }: Violation, story: Story): boolean {
+function explains(known: UnexplainedViolation, { law }: Violation, story: Story): boolean {
   const faults = story.faults.map(ofAnyOrder);
   return (
     known.law === law && known.story.faults.map(ofAnyOrder).every((each) => faults.includes(each))
@@ -210,7 +210,7 @@ export function completenessOf({ groups }: Walked) {
 /** A world that looks like that of a violation, and in which what was said or done is right. */
 export function twinOf(
   { groups }: Walked,
-  { key, order, law }: Found,
+  { key, order, law }: UnexplainedViolation,
 ): readonly number[] | undefined {
   return groups.get(`${key} ${order}`)?.charged.get(law === laws.yes);
 }

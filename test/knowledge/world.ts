@@ -12,7 +12,7 @@ import type { Assumption, Family } from "./assumptions.ts";
 import type { Chooser, Option } from "./chooser.ts";
 import type { KeptJournal } from "./kept-journal.ts";
 import { WRONG_MINOR } from "./scope.ts";
-import { OUTSIDER, Recorder, type Told } from "./story.ts";
+import { OUTSIDER, Recorder, type ResultOfCharge } from "./story.ts";
 
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
 /** A kiosk that is refused asks again. */
@@ -56,8 +56,8 @@ export class World {
   /** Of a one-way terminal: the reference comes back. */
   readonly echoes: string;
   /** Results of a one-way terminal that nobody has heard yet, and the last one that was heard. */
-  readonly untold: Told[] = [];
-  lastTold: Told | undefined;
+  readonly untold: ResultOfCharge[] = [];
+  lastTold: ResultOfCharge | undefined;
   /** Attempts by the reference that they were sent with. */
   readonly named = new Map<string, string>();
   /** Of the terminal's own clock. */

@@ -65,7 +65,7 @@ function withMoments(name: string, sessions: boolean): string[] {
 }
 
 /** One payment with a fault, when everything is over. */
-interface Told {
+interface FaultOutcome {
   readonly fault: string;
   /** The answer to the request, and what is known of the order in the end. */
   readonly answer: string;
@@ -152,10 +152,10 @@ export class UnaskedFaultHouse {
   }
 
   /** What everybody believes in the end: a result may have come late. */
-  async told(): Promise<readonly Told[]> {
+  async told(): Promise<readonly FaultOutcome[]> {
     await this.#free();
     const orders = await this.#at.orders();
-    const told = this.#played.map(async ({ orderId, ...played }): Promise<Told> => {
+    const told = this.#played.map(async ({ orderId, ...played }): Promise<FaultOutcome> => {
       const answer = await this.#at.call("GET", `/payment/${orderId}`);
       const gateway = orders
         .filter(({ merchantReference }) => merchantReference === orderId)
@@ -200,7 +200,7 @@ function wordOf({ one }: Answer): string {
 }
 
 /** Why an order is answered otherwise than bank and gateway have it; undefined: all agree. */
-export function lie({ answer, end, bank, gateway }: Told): string | undefined {
+export function lie({ answer, end, bank, gateway }: FaultOutcome): string | undefined {
   const [charged, paid] = [bank > 0, end === "Success"];
   if (bank > AMOUNT_MINOR + 1) return "charged twice";
   if (charged && !paid && end !== "Unknown") return "a charge is answered as not paid";

@@ -1,4 +1,4 @@
-import type { Told } from "./kiosk.ts";
+import type { KioskAnswer } from "./kiosk.ts";
 import type { Plan } from "./plan.ts";
 import type { World } from "./world.ts";
 
@@ -8,5 +8,5 @@ export interface End {
   readonly plan: Plan;
   readonly orders: readonly string[];
   /** What a lookup says in the end; undefined: the order is not known. */
-  readonly found: ReadonlyMap<string, Told>;
+  readonly found: ReadonlyMap<string, KioskAnswer>;
 }

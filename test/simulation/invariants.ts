@@ -3,7 +3,7 @@ import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.t
 import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
 import { notTheFold } from "./fold-invariant.ts";
-import type { Told } from "./kiosk.ts";
+import type { KioskAnswer } from "./kiosk.ts";
 import { UnaskedDevice } from "./one-way/one-way-device.ts";
 import { settings } from "./processes.ts";
 import {
@@ -143,7 +143,7 @@ function falseCharged({ world, found }: End): string[] {
     .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
 }
 
-const later: Readonly<Record<Told["status"], readonly Told["status"][]>> = {
+const later: Readonly<Record<KioskAnswer["status"], readonly KioskAnswer["status"][]>> = {
   Unknown: ["Unknown", "Approved", "Success", "Declined", "Cancelled", "Failed", "Reversed"],
   Approved: ["Approved", "Unknown", "Success", "Cancelled", "Failed", "Reversed"],
   Success: ["Success", "Reversed", "Unknown"],
@@ -156,7 +156,7 @@ const later: Readonly<Record<Told["status"], readonly Told["status"][]>> = {
 /**
  * A finished answer may change when the terminal holds a sale after all (docs/rules/19-late.md).
  */
-function isFoundLate({ tpManager }: World, { transactionId, status }: Told): boolean {
+function isFoundLate({ tpManager }: World, { transactionId, status }: KioskAnswer): boolean {
   if (transactionId === null) return false;
   const kinds = (tpManager?.journal.attempts.events(transactionId) ?? []).map(({ kind }) => kind);
   const doubted = kinds.indexOf("doubted-late");
@@ -171,8 +171,8 @@ function contradictions({ world, orders, found }: End): string[] {
   const whole = orders.filter((order) => !world.lost.changed.has(order));
   return whole.flatMap((order) => {
     const wrong: string[] = [];
-    let last: Told | undefined;
-    let charged: Told | undefined;
+    let last: KioskAnswer | undefined;
+    let charged: KioskAnswer | undefined;
     const said = [...world.kiosk.told, ...found.values()]
       .filter((told) => told.order === order && told.transactionId !== null)
       .sort((a, b) => a.atMs - b.atMs);
@@ -357,7 +357,7 @@ function noNextSale({ world, plan }: End): string[] {
   return [`${nextSaleAfterMs ?? "never"} for ${limitMs} ms: ${last ? sentence(last) : "untold"}`];
 }
 
-function sentence({ call, order, atMs, status, code, charged }: Told): string {
+function sentence({ call, order, atMs, status, code, charged }: KioskAnswer): string {
   const said = code === null ? status : `${status} ${code}`;
   return `${call} ${order} at ${atMs} was answered ${said}, charged ${charged}`;
 }

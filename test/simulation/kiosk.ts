@@ -8,7 +8,7 @@ import type { Life } from "./life.ts";
 import type { TpManager } from "./processes.ts";
 
 /** One answer that the kiosk got about an order. */
-export interface Told {
+export interface KioskAnswer {
   readonly order: string;
   readonly call: string;
   readonly askedAtMs: number;
@@ -38,7 +38,7 @@ type Asking = Pick<TpManager, "life"> & {
 
 /** The kiosk software: asks, and remembers every answer that it got. */
 export class Kiosk {
-  readonly told: Told[] = [];
+  readonly told: KioskAnswer[] = [];
   readonly asked: Asked[] = [];
   readonly #clock: TestClock;
 
@@ -56,7 +56,9 @@ export class Kiosk {
     const askedAtMs = this.#clock.monotonicMs();
     const asked: Asked = { order, call, askedAtMs, life, answered: false };
     this.asked.push(asked);
-    const hear = (told: Partial<Told> & Pick<Told, "http" | "status" | "charged">): void => {
+    const hear = (
+      told: Partial<KioskAnswer> & Pick<KioskAnswer, "http" | "status" | "charged">,
+    ): void => {
       asked.answered = true;
       const atMs = this.#clock.monotonicMs();
       const deaf = typeof patienceMs === "number" && atMs - askedAtMs > patienceMs;

@@ -1,7 +1,7 @@
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import type { End } from "./end.ts";
 import { type Violation, violations } from "./invariants.ts";
-import type { Told } from "./kiosk.ts";
+import type { KioskAnswer } from "./kiosk.ts";
 import type { Plan } from "./plan.ts";
 import { World } from "./world.ts";
 
@@ -44,7 +44,7 @@ export async function run(plan: Plan): Promise<Outcome> {
 
 function endOf(world: World, plan: Plan): End {
   const orders = [...new Set(plan.steps.flatMap((step) => ("order" in step ? [step.order] : [])))];
-  const found = new Map<string, Told>();
+  const found = new Map<string, KioskAnswer>();
   const atMs = world.clock.monotonicMs();
   for (const order of orders) {
     const attempt = world.tpManager?.journal.attempts.latest(order);

@@ -28,8 +28,78 @@ const sources = repositoryFiles("src", "docs", "README.md")
   );
 const hits = sources.flatMap((source) => hitsIn(source, rows, names));
 
+/** Words that tests and scripts still use: one leaves this list with its last place, none joins. */
+const leftInTests: readonly string[] = [
+  "a look",
+  "acknowledge",
+  "acknowledged",
+  "acknowledgement",
+  "acknowledgements",
+  "acknowledges",
+  "acknowledging",
+  "acts",
+  "behind",
+  "beside",
+  "can be of",
+  "chance",
+  "doubt",
+  "doubtful",
+  "doubts",
+  "fits",
+  "gate",
+  "grave",
+  "in step",
+  "kept back",
+  "last word",
+  "look",
+  "looked",
+  "looks",
+  "meant",
+  "obstacles",
+  "of before",
+  "one look",
+  "place",
+  "places",
+  "ride",
+  "rides",
+  "seen",
+  "shown",
+  "somebody",
+  "spoil",
+  "spoilt",
+  "stories",
+  "story",
+  "stray",
+  "taken over",
+  "tell",
+  "telling",
+  "tells",
+  "told",
+  "trouble",
+  "troubles",
+  "turn",
+  "unacknowledged",
+  "unasked",
+  "wish",
+  "word",
+  "words",
+];
+/** This test and its list show refused words on purpose. */
+const showsWords = /^test\/tidy\/glossary/;
+const hitsInTests = repositoryFiles("test", "scripts")
+  .filter((path) => path.endsWith(".ts") && !showsWords.test(path) && existsSync(`${root}/${path}`))
+  .flatMap((path) => hitsIn({ path, text: read(path) }, rows, names));
+
 test("no word that the glossary refuses is used", () => {
   expect(hits.map(lineOf)).toEqual([]);
+});
+
+test("tests and scripts use no refused word but those that are left in them", () => {
+  const [left = [], others = []] = [true, false].map((isLeft) =>
+    hitsInTests.filter(({ form }) => leftInTests.includes(form) === isLeft),
+  );
+  expect(others.map(lineOf)).toEqual([]);
+  expect([...new Set(left.map(({ form }) => form))].toSorted()).toEqual(leftInTests.toSorted());
 });
 
 function lineOf({ path, line, form }: Hit): string {

@@ -2,7 +2,7 @@ import type { DiskRecord } from "./disk-record.ts";
 import type { Stores } from "./stores-image.ts";
 
 /** An answer or acknowledgement that a power cut afterwards may not make untrue. */
-interface Word {
+interface Assurance {
   readonly sentence: string;
   readonly what: string;
   readonly kept: (stores: Stores) => boolean;
@@ -21,7 +21,7 @@ const phasesOf: Readonly<Record<string, readonly string[]>> = {
 
 /** Reads from what was sent and received what has been promised so far. */
 export class PromiseBook {
-  readonly promises: Word[] = [];
+  readonly promises: Assurance[] = [];
   #amountMinor = 0;
   #reported = false;
   /** A command that moves money has left, and its end has not come. */

@@ -2,10 +2,10 @@ import { expect } from "vitest";
 import { abortsYetStores, type Course } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
-import type { Told } from "./zvt-line.ts";
+import type { TerminalRecord } from "./zvt-line.ts";
 
 /** The next probes are answered so; those after them with the truth. */
-function looks(terminal: Till, ...answers: readonly (Told | number | null)[]): void {
+function looks(terminal: Till, ...answers: readonly (TerminalRecord | number | null)[]): void {
   let count = 0;
   terminal.repeat = () => {
     const answer = answers[count];

@@ -1,6 +1,6 @@
 import type { Message } from "../../../src/zvt/index.ts";
 import type { Till } from "./till.ts";
-import { fieldsOf, type Told, type ZvtLine } from "./zvt-line.ts";
+import { fieldsOf, type TerminalRecord, type ZvtLine } from "./zvt-line.ts";
 
 /** What the terminal makes of one payment or reversal, from its acceptance to its end. */
 export type Course = (dialogue: Dialogue) => Promise<void>;
@@ -21,7 +21,7 @@ export class Dialogue {
   }
 
   /** Whether the register took the result. */
-  async report(told: Told): Promise<boolean> {
+  async report(told: TerminalRecord): Promise<boolean> {
     const control = await this.#line.tell("status-information", { fields: fieldsOf(told) });
     const isTaken = control === 0x8000 || control === 0x8400;
     if (!isTaken) this.terminal.refused.push(told);
@@ -77,7 +77,7 @@ export const reverses: Course = async (at) => {
 
 /** The terminal says 06 1E 6C, and stores the sale all the same. */
 export const abortsYetStores =
-  (change: Partial<Told> = {}): Course =>
+  (change: Partial<TerminalRecord> = {}): Course =>
   async (at) => {
     const told = at.terminal.next(at.amountMinor, change);
     await at.abort();
@@ -95,7 +95,7 @@ export const losesLine =
 
 /** The terminal reports this result and a good end, and has charged nobody. */
 export const tells =
-  (told: Told): Course =>
+  (told: TerminalRecord): Course =>
   async (at) => {
     await at.report(told);
     await at.complete();

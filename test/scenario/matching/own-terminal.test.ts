@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
 import { PRICE, shopTest, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
-import type { Told } from "./zvt-line.ts";
+import type { TerminalRecord } from "./zvt-line.ts";
 
 const unknown = { status: "Unknown", charged: "unknown", commands: 1 };
 const charged = { status: "Success", charged: "yes", commands: 1, charges: 1 };
@@ -105,7 +105,7 @@ variantTest.concurrent(
 
 /** From now on Repeat Receipt answers with this record. */
 const showing =
-  (told: Told) =>
+  (told: TerminalRecord) =>
   (terminal: Till): void => {
     terminal.repeat = () => told;
   };

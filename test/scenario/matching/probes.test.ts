@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
 import { PRICE, shopTest, variants, variantTest } from "./shop.ts";
-import type { Told } from "./zvt-line.ts";
+import type { TerminalRecord } from "./zvt-line.ts";
 
-const nameless: Partial<Told> = { receipt: null, trace: null, date: null, time: null };
+const nameless: Partial<TerminalRecord> = { receipt: null, trace: null, date: null, time: null };
 
 shopTest.concurrent("a kept sale without any name leaves its order unknown", async ({ open }) => {
   const shop = await open();

@@ -3,10 +3,10 @@ import { rowsOf } from "../../support/scope.ts";
 import { tells } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
-import type { Told } from "./zvt-line.ts";
+import type { TerminalRecord } from "./zvt-line.ts";
 
 /** Another transaction's result for an order leaves it in doubt, and the result is not taken. */
-async function expectRefused(shop: Shop, told: Told, orderId = "B"): Promise<void> {
+async function expectRefused(shop: Shop, told: TerminalRecord, orderId = "B"): Promise<void> {
   const { one } = await shop.pay(orderId, PRICE, tells(told));
   expect([one.status, one.error?.charged]).toEqual(["Unknown", "unknown"]);
   expect(shop.terminal.refused.at(-1)).toEqual(told);
@@ -20,7 +20,7 @@ async function expectRefused(shop: Shop, told: Told, orderId = "B"): Promise<voi
 }
 
 shopTest.concurrent.for(
-  variants<[string, (terminal: Till) => Told | number]>([
+  variants<[string, (terminal: Till) => TerminalRecord | number]>([
     ["refuses to repeat", () => 0xa0],
     ["repeats without the time", ({ last }) => ({ ...last, time: null })],
   ]),
@@ -78,7 +78,7 @@ shopTest.concurrent("a sale in doubt, reported again, is refused", async ({ open
 });
 
 /** Forms of a repeated result; a result of another amount is repeated with the current amount. */
-const retellings: ReadonlyArray<readonly [amountMinor: number, change: Partial<Told>]> = [
+const retellings: ReadonlyArray<readonly [amountMinor: number, change: Partial<TerminalRecord>]> = [
   [PRICE, {}],
   [PRICE, { date: null, time: null }],
   [PRICE, { receipt: null, trace: null }],

@@ -1,15 +1,15 @@
-import type { Told } from "./zvt-line.ts";
+import type { TerminalRecord } from "./zvt-line.ts";
 
 /** A movement at the bank: the only truth about money. */
 interface Booked {
   /** The order whose customer stood at the terminal, or "staff". */
   readonly whose: string;
   readonly kind: "charge" | "money back";
-  readonly told: Told;
+  readonly told: TerminalRecord;
 }
 
 /** The answer to Repeat Receipt; a number refuses it with 06 1E and this code. */
-type Repeated = Told | number | null;
+type Repeated = TerminalRecord | number | null;
 
 /** Sales of one shop are further apart than the seconds that a test takes. */
 const BETWEEN_SALES_MS = 41_000;
@@ -20,11 +20,11 @@ const FIRST_SALE_AGO_MS = 2 * 60_000;
 export class Till {
   readonly bank: Booked[] = [];
   /** Results that the register refused on the wire. */
-  readonly refused: Told[] = [];
+  readonly refused: TerminalRecord[] = [];
   /** The order whose customer stands here. */
   customer = "staff";
   /** The last transaction that is really stored. */
-  stored: Told | null = null;
+  stored: TerminalRecord | null = null;
   /** How Repeat Receipt answers: with the truth, until a test says otherwise. */
   repeat: () => Repeated = () => this.stored;
   /** The numbers that were given last. */
@@ -34,7 +34,7 @@ export class Till {
   readonly #startedMs = Date.now();
 
   /** A sale with the next numbers, at the next moment of the terminal's clock. */
-  next(amountMinor: number, change: Partial<Told> = {}): Told {
+  next(amountMinor: number, change: Partial<TerminalRecord> = {}): TerminalRecord {
     this.#sales += 1;
     this.receipt = (this.receipt % 9_999) + 1;
     this.trace += 1;
@@ -51,13 +51,13 @@ export class Till {
   }
 
   /** What is really stored; there is something. */
-  get last(): Told {
+  get last(): TerminalRecord {
     if (!this.stored) throw new Error("nothing is stored");
     return this.stored;
   }
 
   /** Date and time of a transaction, so many milliseconds from the last one. */
-  moment(laterMs = 0): Pick<Told, "date" | "time"> {
+  moment(laterMs = 0): Pick<TerminalRecord, "date" | "time"> {
     const sinceMs = this.#sales * BETWEEN_SALES_MS - FIRST_SALE_AGO_MS + laterMs;
     const at = new Date(this.#startedMs + sinceMs);
     const digits = (...numbers: readonly number[]): string =>
@@ -69,7 +69,7 @@ export class Till {
   }
 
   /** Charges a card; the terminal keeps the sale. */
-  book(told: Told, whose = this.customer): Told {
+  book(told: TerminalRecord, whose = this.customer): TerminalRecord {
     this.bank.push({ whose, kind: "charge", told });
     this.stored = told;
     return told;
@@ -87,7 +87,7 @@ export class Till {
   }
 
   /** Staff sell something at the terminal's own keys. */
-  sellByStaff(amountMinor: number): Told {
+  sellByStaff(amountMinor: number): TerminalRecord {
     return this.book(this.next(amountMinor), "staff");
   }
 

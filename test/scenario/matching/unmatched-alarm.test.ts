@@ -4,15 +4,15 @@ import { until } from "../../support/child-program.ts";
 import { abortsYetStores } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest } from "./shop.ts";
 
-type Told = Readonly<Record<string, unknown>>;
+type AlarmData = Readonly<Record<string, unknown>>;
 
 /** The first alarms that GET /events of the running program repeats. */
-async function alarmsOf({ at }: Shop, count: number): Promise<Told[]> {
+async function alarmsOf({ at }: Shop, count: number): Promise<AlarmData[]> {
   const client = new ConnectorClient({ url: at.url, login: "kiosk", password: at.password });
   const stop = new AbortController();
-  const told: Told[] = [];
+  const told: AlarmData[] = [];
   for await (const { name, data } of client.events({ signal: stop.signal, afterId: 0 })) {
-    if (name === "alarm") told.push(data as Told);
+    if (name === "alarm") told.push(data as AlarmData);
     if (told.length === count) stop.abort();
   }
   return told;

@@ -13,7 +13,7 @@ import {
 export class LineGone extends Error {}
 
 /** One transaction as a terminal reports it (docs/zvt.md 7.1); what is null is left out. */
-export interface Told {
+export interface TerminalRecord {
   /** 0 is good. */
   readonly result: number | null;
   readonly amountMinor: number | null;
@@ -31,7 +31,7 @@ export const TERMINAL_ID = "52004711";
 export const EURO = "0978";
 const ABORT = 0x06b0;
 
-export function fieldsOf(told: Told): FieldInputs {
+export function fieldsOf(told: TerminalRecord): FieldInputs {
   const { result, amountMinor, trace, originalTrace, time, date, card, receipt } = told;
   return {
     ...(result === null ? {} : { resultCode: result }),

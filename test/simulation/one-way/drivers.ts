@@ -5,7 +5,7 @@ import type { Life } from "../life.ts";
 import { ModelDevice } from "../model-device.ts";
 import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
 import { settings } from "../processes.ts";
-import { messagesOf } from "./model-words.ts";
+import { messagesOf } from "./model-messages.ts";
 import { UnaskedDevice, type UnaskedParts } from "./one-way-device.ts";
 import type { UnaskedKind } from "./one-way-kinds.ts";
 import { UnaskedLine } from "./one-way-line.ts";

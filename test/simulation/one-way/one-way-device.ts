@@ -3,7 +3,7 @@ import type { TestClock } from "../../support/test-clock.ts";
 import type { Bank } from "../bank.ts";
 import { ModelDevice } from "../model-device.ts";
 import type { Behaviour } from "../plan.ts";
-import { type Answer, type Asked, readRequest, writeReply } from "./model-words.ts";
+import { type Answer, type Asked, readRequest, writeReply } from "./model-messages.ts";
 import type { Connection, RegisterEnd, UnaskedBehaviour, UnaskedKind } from "./one-way-kinds.ts";
 
 const REBOOT_MS = 20_000;
@@ -13,7 +13,7 @@ const EURO = "978";
 const DOLLAR = "840";
 const usual: UnaskedBehaviour = { fault: "none", charges: true, ms: 0 };
 
-type Heard = "taken" | "refused" | "unanswered";
+type RequestAnswer = "taken" | "refused" | "unanswered";
 type HeldBack = "result within the next payment" | "result in place of an acknowledgement";
 
 interface Request extends Asked {
@@ -115,7 +115,7 @@ export class UnaskedDevice extends ModelDevice {
   }
 
   /** What the terminal makes of a request, as the register sees it. */
-  hears(bytes: Uint8Array, order: string, connection: Connection): Heard {
+  hears(bytes: Uint8Array, order: string, connection: Connection): RequestAnswer {
     const { unasked = usual, customerMs } = this.#parts.next();
     const { fault, ms } = unasked;
     const unheard = this.kind.isBare ? "taken" : "unanswered";

@@ -4,7 +4,16 @@ import type { TransactionReport } from "../../../src/tp-manager/terminal/termina
 import { type House, house, matcherFor } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
 import { aborted, lost } from "../../support/scripted-terminal.ts";
-import { ends, fresh, HOUR_MS, inWords, notTold, sells, stored, untimed } from "./told-payments.ts";
+import {
+  ends,
+  fresh,
+  HOUR_MS,
+  inWords,
+  notTold,
+  sells,
+  stored,
+  untimed,
+} from "./reported-payments.ts";
 
 const inThatSecond = report({ receiptNumber: "0003", traceNumber: "000013" });
 

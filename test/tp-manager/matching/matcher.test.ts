@@ -3,7 +3,7 @@ import type { TransactionReport } from "../../../src/tp-manager/terminal/termina
 import { type House, house, matcherFor } from "../../support/payment-house.ts";
 import { baseline, identity, report } from "../../support/reports.ts";
 import { aborted, lost } from "../../support/scripted-terminal.ts";
-import { ends, fresh, HOUR_MS, inWords, sells, stored, untimed } from "./told-payments.ts";
+import { ends, fresh, HOUR_MS, inWords, sells, stored, untimed } from "./reported-payments.ts";
 
 const matcherOf = ({ journal, terminal, clock }: House, isShared = false) =>
   matcherFor(journal, terminal, clock, { isShared });

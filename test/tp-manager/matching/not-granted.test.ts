@@ -3,7 +3,7 @@ import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts
 import { type House, house, matcherFor, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, identity } from "../../support/reports.ts";
 import { aborted, lost } from "../../support/scripted-terminal.ts";
-import { ends, fresh, inWords, stored } from "./told-payments.ts";
+import { ends, fresh, inWords, stored } from "./reported-payments.ts";
 
 const without = (...off: Assumption[]): House => house(undefined, undefined, { off });
 const phaseOf = (at: House) => at.journal.attempts.latest("A")?.state.phase;

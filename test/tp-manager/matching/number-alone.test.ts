@@ -10,7 +10,7 @@ import {
 } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
 import { aborted } from "../../support/scripted-terminal.ts";
-import { ends, HOUR_MS, inWords, notTold, sells, stored, untimed } from "./told-payments.ts";
+import { ends, HOUR_MS, inWords, notTold, sells, stored, untimed } from "./reported-payments.ts";
 
 const bare = { ...untimed, traceNumber: null };
 const ofA = report({ receiptNumber: "0005" });

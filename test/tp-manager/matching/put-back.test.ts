@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { alarms, house, pay, request } from "../../support/payment-house.ts";
 import { baseline, report } from "../../support/reports.ts";
 import { aborted, approves } from "../../support/scripted-terminal.ts";
-import { ends, notTold, stored } from "./told-payments.ts";
+import { ends, notTold, stored } from "./reported-payments.ts";
 
 // Both databases were put back to a time of which the journal has one aborted order, whose look was
 // refused. Order Y was charged since, and only the gateway and the terminal have it.

@@ -11,11 +11,11 @@ import { steppedClock } from "../../../../support/stepped-clock.ts";
 import { type RegisterWire, serialWire, tcpWire } from "../../support/register-wire.ts";
 
 /** Everything a register under test control may hear, in order. */
-type Heard = { readonly apdu: string } | "ack" | "nak" | "closed";
+type ReceivedMessage = { readonly apdu: string } | "ack" | "nak" | "closed";
 
 /** A register that does only what the test says. Messages are hexadecimal, frames are implied. */
 export class ScriptedRegister {
-  readonly #heard: Heard[] = [];
+  readonly #heard: ReceivedMessage[] = [];
   readonly #wakers = new Set<() => void>();
   readonly #wire: RegisterWire;
   /** Serial: whether good frames are acknowledged. */
@@ -70,7 +70,7 @@ export class ScriptedRegister {
   }
 
   /** The next thing heard; ACK bytes are skipped unless asked for. */
-  async next({ acks = false, patienceMs = PATIENCE_MS } = {}): Promise<Heard> {
+  async next({ acks = false, patienceMs = PATIENCE_MS } = {}): Promise<ReceivedMessage> {
     const found = await within(steppedClock, "register", patienceMs, this.#take(acks));
     if (found === undefined) throw new Error(`nothing heard for ${patienceMs} ms`);
     return found;
@@ -142,12 +142,12 @@ export class ScriptedRegister {
     return this.#wire.end();
   }
 
-  #hear(heard: Heard): void {
+  #hear(heard: ReceivedMessage): void {
     this.#heard.push(heard);
     for (const wake of [...this.#wakers]) wake();
   }
 
-  async #take(acks: boolean): Promise<Heard> {
+  async #take(acks: boolean): Promise<ReceivedMessage> {
     for (;;) {
       const heard = this.#heard.shift();
       if (heard !== undefined && (acks || heard !== "ack")) return heard;

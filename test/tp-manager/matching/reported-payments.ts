@@ -40,7 +40,7 @@ export function inWords(answer: Answer): string {
   }
 }
 
-interface Told {
+interface PaymentReports {
   readonly told?: readonly TransactionReport[];
   /** What the terminal had stored before the payment. */
   readonly before?: LastTransaction;
@@ -52,7 +52,7 @@ export async function ends(
   at: House,
   orderId: string,
   end: PaymentEnd,
-  { told = [], before = baseline.last, change = {} }: Told = {},
+  { told = [], before = baseline.last, change = {} }: PaymentReports = {},
 ): Promise<string[]> {
   at.terminal.baseline = { ...baseline, last: before };
   const answers: string[] = [];
