@@ -77,6 +77,8 @@ test("an event id that is no longer stored gets a gap and then all stored events
   await expect.poll(() => received().includes("id: 10100\n")).toBe(true);
   const gap = /event: gap\ndata: (.*)\n/.exec(received())?.[1] ?? "";
   expect(JSON.parse(gap)).toMatchObject({ afterId: 2, beforeId: 101 });
+  // The reader knows what is missing before it reads what follows.
+  expect(received().indexOf("event: gap")).toBeLessThan(received().indexOf("event: alarm"));
   const ids = [...received().matchAll(/^id: (\d+)\nevent: alarm$/gm)].map(([, id]) => Number(id));
   expect(ids).toEqual(Array.from({ length: 10_000 }, (_, i) => i + 101));
 });

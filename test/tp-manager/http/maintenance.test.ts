@@ -1,5 +1,9 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { installationAt } from "../../../src/shared/program/installation.ts";
 import { approves } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { api } from "./rig.ts";
 
 describe("maintenance", () => {
@@ -9,6 +13,19 @@ describe("maintenance", () => {
     };
     expect(one["version"]).toBe(`0.1.0-tpa-${one["os"]}`);
     expect(one["type"]).toBe("tpa");
+  });
+
+  test("/settings shows no default as set when the setup file cannot be read", async () => {
+    const operator = { login: "boss", password: "of-the-terminal" };
+    const authorization = `Basic ${btoa("boss:of-the-terminal")}`;
+    const folder = temporaryFolder();
+    const { call } = await api({ operator, maintenance: maintenanceForTest(folder) });
+    rmSync(installationAt(folder).configFile, { force: true });
+    const { http, one } = await call("GET", "/settings", undefined, { authorization });
+    expect([http, one.error?.code]).toEqual([500, "INTERNAL"]);
+    writeFileSync(installationAt(folder).configFile, "LOCAL_PORT = 8765");
+    const { body } = await call("GET", "/settings", undefined, { authorization });
+    expect(body).toContainEqual(expect.objectContaining({ name: "LOCAL_PORT", state: "set" }));
   });
 
   test("/config shows the terminal's identity and the version", async () => {

@@ -7,7 +7,8 @@ import { BACKLOG, harden, refuseUnparsed } from "./server-limits.ts";
 
 /**
  * Listens on 127.0.0.1 and, if the machine has it, on ::1 only (docs/design.md 5.1). Throws {@link
- * ProgramExit} with the port and advice if the port is in use.
+ * ProgramExit} with the port and advice if the port is in use on either of them; it then listens on
+ * neither.
  */
 export async function listenOnLoopback(
   app: FastifyInstance,
@@ -27,8 +28,11 @@ export async function listenOnLoopback(
     return once(six, "listening");
   }).then(
     () => true,
-    (error: unknown) => {
-      if (!isMissing(error)) throw error;
+    async (error: unknown) => {
+      if (!isMissing(error)) {
+        await app.close();
+        throw error;
+      }
       log.info("the server listens on 127.0.0.1 only, because this machine has no ::1");
       return false;
     },

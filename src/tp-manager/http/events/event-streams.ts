@@ -95,7 +95,7 @@ class EventReader {
   begin(terminal: EventData<"terminal">, gap: EventData<"gap"> | undefined): void {
     this.#response.flushHeaders();
     this.#write(`: events\nretry: 2000\nid: ${this.#sentId}\n\n`);
-    if (gap) this.#take({ name: "gap", data: gap });
+    if (gap) this.#write(textOf({ name: "gap", data: gap }, this.#clock.now()));
     this.#take({ name: "terminal", data: terminal });
     this.#pump();
     this.#beat();

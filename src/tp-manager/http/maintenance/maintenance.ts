@@ -136,8 +136,9 @@ async function runLauncher(args: readonly string[], timeout: number): Promise<En
   }
 }
 
+/** Rejects if the file cannot be read: no start goes on without it, so no setting is known then. */
 async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {
-  const { entries } = readEntries(await readFile(file, "utf8").catch(() => ""));
+  const { entries } = readEntries(await readFile(file, "utf8"));
   const known = Object.entries(fields).map(([name, field]): Setting => {
     const { value = "" } = entries.find((entry) => entry.name === name) ?? {};
     const isVisible = mayBePrinted({ name, value }, fields);

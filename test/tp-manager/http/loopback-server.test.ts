@@ -1,0 +1,24 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
+import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
+import { freePort } from "../../support/installation.ts";
+import { house } from "../../support/payment-house.ts";
+import { apiOptions } from "./rig.ts";
+import { createWatchedApi } from "./watched-api.ts";
+
+test.each(["127.0.0.1", "::1"])("a port that is taken on %s is used on neither", async (host) => {
+  const port = await freePort();
+  const other = createServer((socket) => socket.end("another")).listen({ port, host });
+  await once(other, "listening");
+  onTestFinished(() => void other.close());
+  const options = apiOptions(house(), { port });
+  const app = await createWatchedApi(options);
+  onTestFinished(() => app.close());
+  await expect(listenOnLoopback(app, port, options.log)).rejects.toBeInstanceOf(ProgramExit);
+  const free = host === "::1" ? "127.0.0.1" : "[::1]";
+  await expect(fetch(`http://${free}:${port}/version`)).rejects.toMatchObject({
+    cause: { code: "ECONNREFUSED" },
+  });
+});
