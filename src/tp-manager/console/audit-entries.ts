@@ -22,8 +22,6 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The number of the request's audit entry; null when the request changes nothing. */
     act: number | null;
-    /** Who makes the request and why; missing outside the console and where nothing is changed. */
-    person?: { readonly by: string; readonly reason: string } | null;
   }
 }
 
@@ -39,7 +37,6 @@ export function keepAuditEntries(
   log: Logger,
 ): void {
   app.decorateRequest("act", null);
-  app.decorateRequest("person", null);
   app.addHook("preHandler", (request, _reply, done) => {
     const { call } = request.routeOptions.config;
     if (call === undefined || !isActing(request.method, call)) return done();

@@ -2,9 +2,9 @@ import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
 import { AppError } from "../../shared/catalog/errors.ts";
 import { Connections } from "../../shared/ipc/connections.ts";
 import { readBody } from "./body/json-body.ts";
-import { type AnyCall, type CallContext, carryOut, methodsOf, pathsOf } from "./call.ts";
+import { type AnyCall, type CallContext, carryOut, methodsOf, pathsOf, type Role } from "./call.ts";
 import { calls } from "./calls/calls.ts";
-import { type AccessOptions, installAccess, type Role, securityHeaders } from "./door/access.ts";
+import { type AccessOptions, installAccess, securityHeaders } from "./door/access.ts";
 import { apiLimits, harden, refuseUnparsed, type ServerLimits } from "./door/server-limits.ts";
 import { sendError } from "./envelope.ts";
 import { type About, installErrorAnswers } from "./error-answers.ts";
@@ -21,6 +21,8 @@ declare module "fastify" {
     /** The role whose login the request carries; null before authentication. */
     role: Role | null;
     about: About | null;
+    /** Who makes the request and why; null outside the console and where nothing is changed. */
+    person: { readonly by: string; readonly reason: string } | null;
   }
   interface FastifyContextConfig {
     call?: AnyCall;
@@ -64,6 +66,7 @@ export function createInstance(
   app.decorate("limits", limits);
   app.decorateRequest("role", null);
   app.decorateRequest("about", null);
+  app.decorateRequest("person", null);
   harden(app.server, connections);
   installErrorAnswers(app, orders, log);
   app.removeAllContentTypeParsers();
@@ -77,13 +80,18 @@ export function createInstance(
 }
 
 /** Adds every call of the API to the server, below `prefix`. Any other request gets an error. */
-export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""): void {
+export function openCalls(
+  app: FastifyInstance,
+  options: ApiOptions,
+  prefix = "",
+  hasOperator = options.operator !== undefined,
+): void {
   const events = eventStreams(options.monitor, options.clock, options.log);
   app.addHook("preClose", (done) => {
     events.end();
     done();
   });
-  const context = { ...options, events, hasOperator: options.operator !== undefined };
+  const context = { ...options, events, hasOperator };
   for (const record of calls) {
     for (const path of pathsOf(record)) {
       app.route({

@@ -21,7 +21,7 @@ import type { HourWatch } from "./status/hour-watch.ts";
 import type { Monitor } from "./status/monitor.ts";
 
 export type Method = "GET" | "POST";
-type Role = "kiosk" | "operator";
+export type Role = "kiosk" | "operator";
 
 type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & ParamsOf<Rest>

@@ -50,8 +50,7 @@ function pathOf({ url }: FastifyRequest): string | undefined {
   const parts = path.slice(1).split("/");
   if (parts.at(-1) === "") parts[parts.length - 1] = "index.html";
   const isPlain = parts.every((part) => /^[^.\\:\0][^\\:\0]*$/.test(part));
-  const isKnown =
-    fileTypes[extname(path === "/" ? "index.html" : (parts.at(-1) ?? "")).toLowerCase()];
+  const isKnown = fileTypes[extname(parts.at(-1) ?? "").toLowerCase()];
   return isPlain && isKnown ? parts.join(sep) : undefined;
 }
 

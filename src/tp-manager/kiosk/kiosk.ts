@@ -10,7 +10,7 @@ import { installSessionDoor } from "../http/door/sessions.ts";
 import { send } from "../http/envelope.ts";
 import { serveApp } from "./app-files.ts";
 
-/** The time without a call after which a session is over; a page calls every few seconds. */
+/** The time after which a session is over if no call had the header `user-active: yes`. */
 const SESSION_IDLE_MS = 24 * 60 * 60_000;
 
 const ticketBody = z.strictObject({ ticket: z.string("must be a text").max(100, "is too long") });
@@ -39,10 +39,7 @@ export function createKiosk(options: KioskOptions): FastifyInstance {
     return send(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
   });
   serveApp(app, { folder: options.folder, dataDirectory: dirname(runDirectory) });
-  // An operator's login is always set here, so that a kiosk's session has the kiosk's rights only.
-  openCalls(app, { ...options, operator: options.operator ?? nobody }, "/api");
+  // As with an operator's login: a kiosk's session has the kiosk's rights only.
+  openCalls(app, options, "/api", true);
   return app;
 }
-
-/** A login that nobody can use: here only tickets begin a session. */
-const nobody = { login: "", password: "" };

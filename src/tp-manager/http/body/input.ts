@@ -75,15 +75,22 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
 
 /**
  * Returns the `amount` of a body in minor units, read from its text and not from a float.
- * undefined: the body has no amount. Throws if the amount is not valid.
+ * undefined: the body has no amount, or `refuse` took the fault of an amount that is not valid.
  */
-export function readAmount(body: unknown, currency: Currency): number | undefined {
+export function readAmount(
+  body: unknown,
+  currency: Currency,
+  refuse = (message: string): void => {
+    throw invalid("amount", message);
+  },
+): number | undefined {
   const text = numberText(body, "amount");
   try {
     return text === undefined ? undefined : parseAmount(text, currency, RECEIPT_AMOUNT_DIGITS);
   } catch (error) {
-    if (error instanceof AmountError) throw invalid("amount", error.message);
-    throw error;
+    if (!(error instanceof AmountError)) throw error;
+    refuse(error.message);
+    return undefined;
   }
 }
 

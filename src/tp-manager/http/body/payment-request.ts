@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { containsPan } from "../../../shared/masking/mask.ts";
-import { AmountError, type Currency, currencyOf, parseAmount } from "../../../shared/money.ts";
+import { currencyOf } from "../../../shared/money.ts";
 import { newId } from "../../../shared/new-id.ts";
-import { RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
 import type { Echo, PaymentRequest } from "../../attempts/payment.ts";
 import { cartOf } from "../../orders/basket-check.ts";
-import { amount, type Fault, faultsOf, judged, newOrderId, taken } from "./input.ts";
-import { leaves, numberText } from "./json-body.ts";
+import { amount, type Fault, faultsOf, judged, newOrderId, readAmount, taken } from "./input.ts";
+import { leaves } from "./json-body.ts";
 
 /** The most seconds until POST /delivery; the terminal waits longer (docs/zvt.md 8.2). */
 const DELIVERY_SECONDS_MAX = 180;
@@ -88,7 +87,8 @@ export function readPaymentRequest(given: unknown, defaultCurrency: string): Pay
   const faults: Fault[] = error ? faultsOf(paymentRequest, error, "is not a known field") : [];
   const alpha = body["currency"] ?? defaultCurrency;
   const currency = typeof alpha === "string" ? currencyOf(alpha) : undefined;
-  const amountMinor = currency && readAmount(body, currency, faults);
+  const refuse = (message: string): number => faults.push({ field: "amount", message });
+  const amountMinor = currency && readAmount(body, currency, refuse);
   if (faults.length > 0 || !data || !currency || amountMinor === undefined) {
     throw invalid(faults);
   }
@@ -118,17 +118,6 @@ function invalid(faults: readonly Fault[]): AppError {
     .map(({ field, message }) => ({ field, message }));
   const message = listed.map(({ field, message }) => `${field} ${message}`).join("; ");
   return new AppError("REQUEST_INVALID", message, { details: { faults: listed } });
-}
-
-function readAmount(body: unknown, currency: Currency, faults: Fault[]): number | undefined {
-  const text = numberText(body, "amount");
-  try {
-    return text === undefined ? undefined : parseAmount(text, currency, RECEIPT_AMOUNT_DIGITS);
-  } catch (error) {
-    if (!(error instanceof AmountError)) throw error;
-    faults.push({ field: "amount", message: error.message });
-    return undefined;
-  }
 }
 
 const articlePath = /^basket.*\.european_article_numbering$/;

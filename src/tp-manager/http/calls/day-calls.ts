@@ -104,7 +104,7 @@ export const dayCalls: readonly AnyCall[] = [
     path: "/day",
     reads: true,
     query: z.strictObject({ date: date.optional() }),
-    document: ({ day }) => ({ answer: day, errors: ["STORAGE_FAILED"] }),
+    document: ({ day }) => ({ answer: day }),
     async handle({ query }, at) {
       const { listings, days, hours, clock } = at;
       const { fromMs, untilMs } = rangeOf(query.date, clock);

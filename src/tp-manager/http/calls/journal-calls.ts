@@ -97,7 +97,7 @@ export const journalCalls: readonly AnyCall[] = [
       limit: pageLimit(PAGE_MAX),
       cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1)).optional(),
     }),
-    document: ({ act }) => ({ answer: act, list: true, errors: ["STORAGE_FAILED"] }),
+    document: ({ act }) => ({ answer: act, list: true }),
     handle({ query: { limit, cursor = Number.MAX_SAFE_INTEGER }, reply }, { auditEntries }) {
       const listed = storage(() => auditEntries.list(cursor, limit), "no");
       if (listed.length === limit) void reply.header("next-cursor", String(listed.at(-1)?.id));

@@ -43,7 +43,7 @@ export const outboxCalls: readonly AnyCall[] = [
     document: ({ outboxItem }) => ({
       answer: outboxItem,
       list: true,
-      errors: ["SUPERVISOR_UNAVAILABLE", "STORAGE_FAILED"],
+      errors: ["SUPERVISOR_UNAVAILABLE"],
     }),
     async handle({ query: { state, ...page }, reply }, { supervisor, refused }) {
       if (state === REFUSED) {

@@ -16,7 +16,7 @@ import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
  * The order id in a path. The id is not searched for card numbers, because an order must be found
  * even if the digits of its id look like a card number.
  */
-const params = z.object({ orderId: newOrderId.describe("The order id of the sale.") });
+export const params = z.object({ orderId: newOrderId.describe("The order id of the sale.") });
 
 export const paymentCalls: readonly AnyCall[] = [
   call({
@@ -130,9 +130,8 @@ export const paymentCalls: readonly AnyCall[] = [
     }),
     async handle({ body: { orderId, delivered, amount }, request, reply }, at) {
       request.about = { orderId, echo: {} };
-      const part = (): number | undefined =>
-        readAmount(request.body, at.orders.latest(orderId).request.currency);
-      const amountMinor = amount === 0 ? 0 : part();
+      const currency = () => at.orders.latest(orderId).request.currency;
+      const amountMinor = amount === 0 ? 0 : readAmount(request.body, currency());
       const result = await at.afterSale.deliver(orderId, delivered, amountMinor);
       followCharge(request, reply, at, result);
       return sendResult(reply, result);

@@ -7,13 +7,13 @@ import { answerOf, type Warning } from "../../orders/answer.ts";
 import { cardOf, type SearchPosition, searchPayments } from "../../orders/listings.ts";
 import type { FoundOrder } from "../../orders/orders.ts";
 import type { TransactionReport } from "../../terminal/terminal.ts";
-import { instant, judged, newOrderId, oneOf, pageLimit } from "../body/input.ts";
+import { instant, judged, oneOf, pageLimit } from "../body/input.ts";
 import { type AnyCall, call, mayCall } from "../call.ts";
 import { lookedUp } from "../looked-up.ts";
 import { actionsOf, pathOfAction } from "../order-actions.ts";
 import { gatewayCalls } from "./gateway-calls.ts";
 import { cursor, cursorOf } from "./journal-calls.ts";
-import { paymentCalls } from "./payment-calls.ts";
+import { params, paymentCalls } from "./payment-calls.ts";
 
 const PAGE_MAX = 100;
 const ORDER_PART_MAX = 100;
@@ -71,7 +71,7 @@ export const timelineCalls: readonly AnyCall[] = [
   call({
     path: "/story/{orderId}",
     reads: true,
-    params: z.object({ orderId: newOrderId.describe("The order id of the sale.") }),
+    params,
     document: ({ timeline }) => ({
       answer: timeline,
       errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE", "TERMINAL_IN_DOUBT"],

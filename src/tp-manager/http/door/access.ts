@@ -3,10 +3,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import basicAuth from "@fastify/basic-auth";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../../shared/catalog/errors.ts";
-import { isActing } from "../call.ts";
+import { isActing, type Role } from "../call.ts";
 import type { FailureDelay } from "./failure-delay.ts";
-
-export type Role = "kiosk" | "operator";
 
 export interface Pair {
   readonly login: string;

@@ -3,7 +3,8 @@ import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
-import { checkHost, isOwnPage, type Role, securityHeaders } from "./access.ts";
+import type { Role } from "../call.ts";
+import { checkHost, isOwnPage, securityHeaders } from "./access.ts";
 
 /** After this time without a key press or pointer movement a session ends. */
 export const SESSION_IDLE_MS = 15 * 60_000;

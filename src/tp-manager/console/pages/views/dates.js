@@ -14,31 +14,21 @@ export function daysBefore(date, days) {
   return dateOf(shifted(date, -days));
 }
 
-/** @param {string} date */
-export function dayBegin(date) {
-  return shifted(date, 0).toISOString();
-}
-
-/** @param {string} date */
-export function dayEnd(date) {
-  return shifted(date, 1).toISOString();
-}
-
 /**
  * @param {string} date
- * @param {string} time hh:mm
+ * @param {string} [time] hh:mm
  */
-export function minuteBegin(date, time) {
+export function dayBegin(date, time = "") {
   return minute(date, time, 0);
 }
 
 /**
- * The minute itself belongs to the range.
+ * The named minute itself belongs to the range.
  * @param {string} date
- * @param {string} time hh:mm
+ * @param {string} [time] hh:mm; without it the range ends with the day
  */
-export function minuteEnd(date, time) {
-  return minute(date, time, 1);
+export function dayEnd(date, time = "") {
+  return time ? minute(date, time, 1) : shifted(date, 1).toISOString();
 }
 
 /**

@@ -2,7 +2,7 @@ import { DateField } from "../date-field.js";
 import { localeOf, money, timeOf } from "../format.js";
 import { faultOf, own, useSentence } from "../sentences.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
-import { dateOf, dayBegin, dayEnd, daysBefore, minuteBegin, minuteEnd } from "./dates.js";
+import { dateOf, dayBegin, dayEnd, daysBefore } from "./dates.js";
 import { Timeline } from "./timeline.js";
 
 const DAYS_DEFAULT = 7;
@@ -156,8 +156,8 @@ async function searched(api, form, before, texts) {
 function queryOf(form, cursor, limit) {
   const { from, fromTime, until, untilTime, order, amount, card, status } = form;
   const query = new URLSearchParams({
-    from: fromTime ? minuteBegin(from, fromTime) : dayBegin(from),
-    until: untilTime ? minuteEnd(until, untilTime) : dayEnd(until),
+    from: dayBegin(from, fromTime),
+    until: dayEnd(until, untilTime),
   });
   if (order.trim()) query.set("order", order.trim());
   if (amount) query.set("amount", amount.replace(",", "."));
