@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { HourWatch } from "../../../src/tp-manager/http/status/hour-watch.ts";
-import { house } from "../../support/payment-house.ts";
+import { house, pay, request } from "../../support/payment-house.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
@@ -102,6 +102,33 @@ test("GET /day shows the running hour from its first sample on, before it is wri
   expect((await call("GET", "/day?date=2026-01-14")).one.hours[hour].readySeconds).toBe(null);
   await watch.close();
   expect(await told()).toEqual([ready, noLink, 2]);
+});
+
+test("a payment across the hour is counted in both hours, no hour has 61 minutes", async () => {
+  const at = house();
+  const { clock, arbiter, journal, terminal } = at;
+  const waiting = () => Promise.resolve(0);
+  const parts = { arbiter, days: journal.days, clock, log: at.log, keptDays: 1, waiting };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  terminal.script = async (order, observer) => {
+    await promise;
+    return await approves(order, observer);
+  };
+  await clock.advance(HOUR_MS - (clock.now() % HOUR_MS));
+  const watch = new HourWatch(parts);
+  watch.start();
+  await clock.advance(58 * MINUTE_MS);
+  const paying = pay(at, request("A-1"));
+  await clock.advance(5 * MINUTE_MS);
+  const all = (one: { readyMs: number; refusingMs: number; noLinkMs: number }) =>
+    Math.round((one.readyMs + one.refusingMs + one.noLinkMs) / MINUTE_MS);
+  const counted = () => watch.hours(0, Number.MAX_SAFE_INTEGER).map(all);
+  expect(counted()).toEqual([60, 3]);
+  resolve();
+  await paying;
+  await clock.advance(MINUTE_MS);
+  await watch.close();
+  expect(counted()).toEqual([60, 4]);
 });
 
 test("each hour is counted as ready, refusing or without a link, and is written", async () => {

@@ -30,6 +30,8 @@ const nothing = { readyMs: 0, refusingMs: 0, noLinkMs: 0, waitingMax: null };
 export class HourWatch {
   readonly #parts: HourWatchParts;
   #counted: HourRow;
+  /** The rows of earlier hours, until no payment runs and they are written. */
+  #ended: HourRow[] = [];
   #checkedMs: number;
   #writtenMs: number;
   readonly #checks: Retrying;
@@ -62,21 +64,22 @@ export class HourWatch {
 
   /** Returns the hours with the counts not written yet. Throws if the journal is unreadable. */
   hours(fromMs: number, untilMs: number): HourRow[] {
-    const written = this.#parts.days.hours(fromMs, untilMs);
-    const { atMs } = this.#counted;
-    if (!this.#isWatching || atMs < fromMs || atMs >= untilMs) return written;
+    const rows = this.#parts.days.hours(fromMs, untilMs);
+    if (!this.#isWatching) return rows;
     this.#count();
-    const isRunning = (one: HourRow): boolean => one.atMs === atMs;
-    const others = written.filter((one) => !isRunning(one));
-    return [...others, sumOf(written.find(isRunning), this.#counted)];
+    const byHour = new Map(rows.map((row) => [row.atMs, row]));
+    for (const row of [...this.#ended, this.#counted]) {
+      const { atMs } = row;
+      if (atMs >= fromMs && atMs < untilMs) byHour.set(atMs, sumOf(byHour.get(atMs), row));
+    }
+    return [...byHour.values()];
   }
 
   /** Adds the time since the last check, writes the row if due, and returns the next pause (ms). */
   #check(): number {
     const { clock, arbiter } = this.#parts;
     this.#count();
-    const isNewHour = hourOf(clock.now()) !== this.#counted.atMs;
-    const isDue = isNewHour || clock.monotonicMs() - this.#writtenMs >= WRITE_MS;
+    const isDue = this.#ended.length > 0 || clock.monotonicMs() - this.#writtenMs >= WRITE_MS;
     if (isDue && arbiter.lease.current === undefined) {
       this.#write();
       this.#asked = this.#ask();
@@ -97,12 +100,20 @@ export class HourWatch {
         ? "noLinkMs"
         : "refusingMs";
     this.#counted = { ...this.#counted, [name]: this.#counted[name] + passedMs };
+    const atMs = hourOf(clock.now());
+    if (atMs === this.#counted.atMs) return;
+    this.#ended.push(this.#counted);
+    this.#counted = { atMs, ...nothing };
   }
 
   #write(): void {
     const { clock, days, keptDays, log } = this.#parts;
     const nowMs = clock.now();
     try {
+      for (const row of this.#ended) {
+        days.addHour(row, nowMs - keptDays * DAY_MS);
+        this.#ended = this.#ended.slice(1);
+      }
       days.addHour(this.#counted, nowMs - keptDays * DAY_MS);
       this.#counted = { atMs: hourOf(nowMs), ...nothing };
     } catch (error) {
