@@ -170,7 +170,7 @@ async function startFloorProgram(role: string): Promise<number> {
   return Number(told.toString("utf8").split(" ")[1]);
 }
 
-/** Returns the commands among the messages to a terminal, without the acknowledgements. */
+/** Returns the commands among the messages to a terminal, without the ACKs. */
 function commandsOf(heard: readonly string[]): string[] {
   return heard.map((hex) => (hex.startsWith("800000") ? hex.slice(6) : hex)).filter(Boolean);
 }

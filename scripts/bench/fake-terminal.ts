@@ -111,7 +111,7 @@ export async function startFakeTerminal(): Promise<FakeTerminal> {
     let sales = 1;
     let last = statusOf(sales, new Date(systemClock.now()));
 
-    /** The messages that answer a command; each after the first waits for its acknowledgement. */
+    /** The messages that answer a command; each after the first waits for its ACK. */
     function answersTo(control: string): string[] {
       const at = new Date(systemClock.now());
       switch (control) {
@@ -134,7 +134,7 @@ export async function startFakeTerminal(): Promise<FakeTerminal> {
       const hex = bytes.toString("hex");
       heard.push(hex);
       if (!hex.startsWith("80")) next = answersTo(hex.slice(0, 4));
-      // An acknowledgement and the next command may come in one piece.
+      // An ACK and the next command may come in one piece.
       else if (hex.length > ACCEPTED.length) next = answersTo(hex.slice(6, 10));
       const message = next.shift();
       if (message !== undefined) socket.write(Buffer.from(message, "hex"));

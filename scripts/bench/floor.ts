@@ -31,7 +31,7 @@ const PAGE_BYTES = 4096;
 const PAGES = 1000;
 const page = Buffer.alloc(PAGE_BYTES, 1);
 
-const ACKNOWLEDGED = Buffer.from("800000", "hex");
+const ACK = Buffer.from("800000", "hex");
 const RESULT = 0x040f;
 const COMPLETED = 0x060f;
 const ACCEPTED = 0x8000;
@@ -108,7 +108,7 @@ async function runManager(): Promise<void> {
     async function pay(): Promise<void> {
       await converse(terminal, question, () => {});
       write(); // before the command leaves
-      await converse(terminal, payment, write); // before the result is acknowledged
+      await converse(terminal, payment, write); // before the result gets its ACK
       write(); // the end
       await new Promise<void>((resolve) => {
         told = resolve;
@@ -123,7 +123,7 @@ async function runManager(): Promise<void> {
   });
 }
 
-/** Sends a command and acknowledges what comes, up to the completion. */
+/** Sends a command, and the ACK of each message that comes, up to the completion. */
 function converse(terminal: Socket, command: string, onResult: () => void): Promise<void> {
   return new Promise((resolve) => {
     let pending: Buffer = Buffer.alloc(0);
@@ -134,7 +134,7 @@ function converse(terminal: Socket, command: string, onResult: () => void): Prom
         pending = pending.subarray(size);
         if (control === ACCEPTED) continue;
         if (control === RESULT) onResult();
-        terminal.write(ACKNOWLEDGED);
+        terminal.write(ACK);
         if (control !== COMPLETED) continue;
         terminal.off("data", listen);
         resolve();

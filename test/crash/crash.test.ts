@@ -48,7 +48,7 @@ const clean: Evidence = {
   answers: [],
   found: "Success",
   eventKinds: ["report"],
-  acknowledged: true,
+  gotAck: true,
 };
 
 test.each<[string, Partial<Evidence>]>([
@@ -56,7 +56,7 @@ test.each<[string, Partial<Evidence>]>([
   ["an order answered charged is charged", { movements: [] }],
   ["answered not-charged is not charged", { found: "Failed" }],
   ["does not stay unknown", { found: "Unknown" }],
-  ["no report is acknowledged before it is stored", { eventKinds: [] }],
+  ["no report gets its ACK before it is stored", { eventKinds: [] }],
 ])("the comparison of the ledgers finds the violation: %s", (sentence, change) => {
   expect(violationsOf(clean)).toEqual([]);
   expect(violationsOf({ ...clean, ...change }).join()).toContain(sentence);

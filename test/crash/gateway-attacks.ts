@@ -45,7 +45,7 @@ export class GatewayAttack implements Attack {
 
   async prepare(): Promise<void> {
     this.#amountMinor = await this.#site.charged(this.orderId);
-    // More than one where the terminal took a sale back that was not acknowledged in time.
+    // More than one where the terminal took a sale back that got no ACK in time.
     this.#movements = (await this.#site.movementsOf(this.#amountMinor)).length;
     const first = await until("the gateway has the order", async () => (await this.#mine())[0]);
     if (this.#kind === "refund") this.#id = first.transactionPublicId;

@@ -69,7 +69,7 @@ export class UnaskedSaleAttack extends SaleAttack {
   }
 }
 
-/** The register has acknowledged a body that the terminal sent; without sessions it never does. */
+/** The register has sent the ACK of a body of the terminal; without sessions it never does. */
 function hasTold(seen: readonly WireEvent[]): boolean {
   let isTold = false;
   return seen.some(({ what, direction }) => {

@@ -44,7 +44,7 @@ abstract class TerminalAttack implements Attack {
       answers: this.answers,
       found: status,
       eventKinds: kinds,
-      acknowledged: this.hasHeard(seen),
+      gotAck: this.hasHeard(seen),
       ...this.special(),
     };
     const atGatewayMinor = status === "Success" ? balanceOf(movements) : 0;
@@ -61,9 +61,9 @@ abstract class TerminalAttack implements Attack {
     return {};
   }
 
-  /** The terminal got our acknowledgement of a report. */
+  /** The terminal got our ACK of a report. */
   protected hasHeard(seen: readonly WireEvent[]): boolean {
-    return hasHeardAcknowledgement(seen, wires[this.plan.command]?.control);
+    return hasHeardAck(seen, wires[this.plan.command]?.control);
   }
 
   protected async heard(asked: Promise<Answer>): Promise<Answer | undefined> {
@@ -186,7 +186,7 @@ export class HousekeepingAttack extends TerminalAttack {
 }
 
 /** The terminal got 80 00 for a report of the command. */
-function hasHeardAcknowledgement(seen: readonly WireEvent[], control: string | undefined): boolean {
+function hasHeardAck(seen: readonly WireEvent[], control: string | undefined): boolean {
   let reported = false;
   return seen.some(({ what, command, direction, message = "" }) => {
     if (what !== "apdu" || command !== control) return false;

@@ -55,7 +55,7 @@ function zvt(line: "tcp" | "pty"): TerminalKind {
       ZVT_T2_MS: 300,
       ZVT_T3_MS: 400,
       ZVT_T4_MS: 1_500,
-      // The simulated terminal takes a sale back until its receipt is acknowledged.
+      // The simulated terminal takes a sale back until its receipt gets its ACK.
       ZVT_PRINTS_COUNT: "yes",
       POLL_INTERVAL_MS: 500,
       RECOVERY_SILENCE_MS: 150,
@@ -63,7 +63,7 @@ function zvt(line: "tcp" | "pty"): TerminalKind {
   };
 }
 
-/** A result that was not acknowledged is reported again for as long as the terminal has power. */
+/** A result that got no ACK is reported again for as long as the terminal has power. */
 function unasked(
   line: "tcp" | "pty",
   switches: readonly string[],

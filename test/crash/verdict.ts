@@ -18,8 +18,8 @@ export interface Evidence {
   readonly found: string;
   /** The kinds of the attempt's events, each with its reason after a colon where it has one. */
   readonly eventKinds: readonly string[];
-  /** The terminal has heard our acknowledgement of its report. */
-  readonly acknowledged: boolean;
+  /** The terminal has heard our ACK of its report. */
+  readonly gotAck: boolean;
   /** The kiosk asked for the money back. */
   readonly reversalAsked?: boolean;
   /** No source that is left can prove what became of the order. */
@@ -28,7 +28,7 @@ export interface Evidence {
 
 /** The sentences that a kill broke; crash-house.ts compares the gateway's ledger. */
 export function violationsOf(evidence: Evidence): string[] {
-  const { worth, movements, answers, found, eventKinds, acknowledged } = evidence;
+  const { worth, movements, answers, found, eventKinds, gotAck } = evidence;
   let balance = 0;
   let twice = false;
   for (const { kind, amountMinor } of movements) {
@@ -51,8 +51,8 @@ export function violationsOf(evidence: Evidence): string[] {
       "what the terminal can prove does not stay unknown",
     ],
     [
-      acknowledged && !eventKinds.some((kind) => reports.includes(kind.split(": ")[0] ?? "")),
-      "evidence: no report is acknowledged before it is stored",
+      gotAck && !eventKinds.some((kind) => reports.includes(kind.split(": ")[0] ?? "")),
+      "evidence: no report gets its ACK before it is stored",
     ],
   ];
   return broken

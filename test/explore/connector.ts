@@ -21,7 +21,7 @@ import {
 
 /**
  * The connector as a driver around the product's pure functions: a write-ahead record before a
- * command, a record before an acknowledgement, and after a crash whatever the disk says.
+ * command, a record before an ACK, and after a crash whatever the disk says.
  */
 export class Connector {
   readonly #judges: Judges;
@@ -345,7 +345,7 @@ export class Connector {
   }
 }
 
-/** The acknowledgement was heard and never written. */
+/** The ACK was heard and never written. */
 function unwrite(world: World, index: number): void {
   const attempt = attemptOf(world, index);
   const { state } = attempt;

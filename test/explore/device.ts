@@ -17,7 +17,7 @@ export interface Character {
   /** Answers questions, with what it had before, while a payment still runs that it lost. */
   readonly tellsWhilePaying: boolean;
   readonly closingEmpties: boolean;
-  /** Never repeats a sale that nobody acknowledged. */
+  /** Never repeats a sale that got no ACK. */
   readonly hides: boolean;
 }
 

@@ -18,7 +18,7 @@ export function faults(world: World, scope: Scope, connector: Connector, add: Ad
   }
   if (left.crashes > 0 && (isUsed || ram.inquiries.length > 0 || kiosk.request)) {
     for (const loses of connector.hasUnwritten(world) ? [false, true] : [false]) {
-      const what = loses ? "before it wrote that its acknowledgement arrived" : "and starts again";
+      const what = loses ? "before it wrote that its ACK arrived" : "and starts again";
       add("fault", `the connector crashes ${what}`, (next) => {
         next.left.crashes -= 1;
         breakLine(next);

@@ -101,13 +101,13 @@ export const faultsPutBack: readonly PutBack[] = [
     law: "no card is charged twice for one order",
   },
   {
-    fault: "a second good result of one payment is acknowledged",
+    fault: "a second good result of one payment gets its ACK",
     judges: { ...product, isSecondSale: () => false },
     scope: withQuirk(older, "charges a second time", { late: 0 }),
     law: "no card is charged twice for one order",
   },
   {
-    fault: "an unchanged storage weighs more than a proven acknowledgement",
+    fault: "an unchanged storage weighs more than a proven ACK",
     judges: { ...product, judge: (doubt, ...more) => product.judge(unproved(doubt), ...more) },
     scope: withQuirk("one that answers while it pays", "repeats an older receipt", { late: 0 }),
     law: "no charge is reported as not paid",

@@ -65,7 +65,7 @@ export interface StoredAttempt {
 export interface WireEvidence {
   /** The terminal's own end, and whether it said that nothing was sold. */
   readonly end: "good" | "bad" | null;
-  /** Our acknowledgement of a good report has arrived: a print or a good end followed. */
+  /** Our ACK of a good report has arrived: a print or a good end followed. */
   readonly proved: boolean;
   readonly good: boolean;
   /** The connector crashed after a good report, before the end of the payment. */

@@ -126,11 +126,11 @@ export interface Plan {
     | "before end";
   /** Seconds until the link is back. */
   readonly away?: number;
-  /** What was not acknowledged stays, as on newer terminals. */
+  /** What got no ACK stays, as on newer terminals. */
   readonly keep?: boolean;
   /** T4 in each 04 FF. */
   readonly minutes?: readonly [number];
-  /** How many frames of the register are refused or not acknowledged, or arrive malformed. */
+  /** How many frames of the register are refused or get no ACK, or arrive malformed. */
   readonly fault?: Readonly<Partial<Record<"nak" | "mute" | "corrupt", number>>>;
 }
 

@@ -8,7 +8,7 @@ import { isWhole, rowsOf } from "../support/scope.ts";
 import { MockTerminal, type Plan } from "./programs.ts";
 
 /**
- * A late byte of acknowledgement on the serial line is a repeat, which this terminal complains of;
+ * A late byte of ACK on the serial line is a repeat, which this terminal complains of;
  * a TCP connection has none, and T2 only makes recovery wait.
  */
 const T2_MS = { tcp: 500, pty: 2_500 };

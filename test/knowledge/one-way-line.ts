@@ -237,7 +237,7 @@ class OneWayLine implements Dialogue {
     if (next) this.#tell(next, unasked);
   }
 
-  /** Reports a result, again where the line is shared, until it is acknowledged. */
+  /** Reports a result, again where the line is shared, until it gets its ACK. */
   #tell(told: ResultOfCharge, unasked: boolean, times = 1): void {
     const { recorder, untold, named } = this.#world;
     if (!this.#life.alive) {
@@ -252,7 +252,7 @@ class OneWayLine implements Dialogue {
     const isAgain = lastTold !== undefined && Buffer.from(told.bytes).equals(lastTold.bytes);
     recorder.shows(isAgain ? null : told.charge, `${says}${of}${told.charge}`);
     const isStored = this.#listener?.reply(told.bytes, unasked) ?? false;
-    recorder.known(isStored ? "-> acknowledged" : "-> not acknowledged");
+    recorder.known(isStored ? "-> ACK" : "-> no ACK");
     this.#world.lastTold = told;
     if (isStored || !this.isShared || times >= TOLD_MAX) return;
     this.#later(AGAIN_MS, () => this.#tell(told, true, times + 1));

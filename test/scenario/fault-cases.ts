@@ -17,7 +17,7 @@ interface FaultCase {
 const abortFaults = ["refuse-abort", "ignore-abort", "late-approval"];
 const pointFaults = ["mute", "unplug", "reboot"];
 
-/** Faults of frames and their acknowledgement, which TCP does not have (docs/zvt.md 1.2, 3.2). */
+/** Faults of frames and their ACK, which TCP does not have (docs/zvt.md 1.2, 3.2). */
 function notOn(line: Line): readonly string[] {
   const traits = [line === "tcp" ? "tcp" : "serial"] as const;
   return Object.entries(zvtFaults.kinds).flatMap(([name, kind]) =>

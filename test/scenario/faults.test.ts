@@ -103,13 +103,13 @@ test("a second start of a program of one installation ends at once", async () =>
 
 test("tp-manager killed after the approval answers the truth after its restart", async () => {
   const before = await at.ledger();
-  // The sale is acknowledged and stands, but the terminal's completion does not come.
+  // The ACK of the sale arrives and the sale stands, but the terminal's completion does not come.
   await at.arm("mute:at=completion,ms=500");
   const payment = at.pay(5, "E-1").catch(() => "connection lost");
   const number = before.entries.length;
   // Killed earlier, the terminal may take the sale back, and no test could predict the answer.
   const stands = async () => (await at.ledger()).entries[number]?.final || undefined;
-  await until("the terminal has our acknowledgement", stands);
+  await until("the terminal has our ACK", stands);
   await at.tpManager?.end("SIGKILL");
   expect(await payment).toBe("connection lost");
   await at.startTpManager();

@@ -39,80 +39,77 @@ interface Compared {
   readonly reconciliation: object;
 }
 
-describe.each(linesOr("pty"))(
-  "a terminal that keeps what was not acknowledged, over %s",
-  (line) => {
-    const keeping = [...quickTerminal, "--no-auto-reversal"];
+describe.each(linesOr("pty"))("a terminal that keeps what got no ACK, over %s", (line) => {
+  const keeping = [...quickTerminal, "--no-auto-reversal"];
 
-    async function missed(at: TestInstallation) {
-      await at.firstPaid("before");
-      const { charged: before, entries } = await at.ledger();
-      await at.arm("unplug:at=reported,ms=50");
-      await at.pay(5, "missed");
-      const settled = await until("the order is settled", async () => {
-        const { one } = await at.call("GET", "/payment/missed");
-        return one.status === "Unknown" ? undefined : one;
-      });
-      await at.connected();
-      expect((await at.pay(7, "next")).one.status).toBe("Success");
-      const since = async () => {
-        const ledger = await at.ledger();
-        const added = ledger.entries.slice(entries.length);
-        return {
-          chargedMinor: ledger.charged - before,
-          entries: added.map(({ kind, amountMinor }) => `${kind} ${amountMinor}`),
-        };
+  async function missed(at: TestInstallation) {
+    await at.firstPaid("before");
+    const { charged: before, entries } = await at.ledger();
+    await at.arm("unplug:at=reported,ms=50");
+    await at.pay(5, "missed");
+    const settled = await until("the order is settled", async () => {
+      const { one } = await at.call("GET", "/payment/missed");
+      return one.status === "Unknown" ? undefined : one;
+    });
+    await at.connected();
+    expect((await at.pay(7, "next")).one.status).toBe("Success");
+    const since = async () => {
+      const ledger = await at.ledger();
+      const added = ledger.entries.slice(entries.length);
+      return {
+        chargedMinor: ledger.charged - before,
+        entries: added.map(({ kind, amountMinor }) => `${kind} ${amountMinor}`),
       };
-      return { status: settled.status, since };
-    }
+    };
+    return { status: settled.status, since };
+  }
 
-    test("reverses the hidden sale with the next one: the order is not charged", async () => {
-      const at = await installed({
-        line,
-        terminalSwitches: [...keeping, "--hides-unacknowledged"],
-        config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
-      });
-      const { status, since } = await missed(at);
-      expect(status).toBe("Failed");
-      expect(await since()).toEqual({
-        chargedMinor: 700,
-        entries: ["charge 500", "reversal 500", "charge 700"],
-      });
+  test("reverses the hidden sale with the next one: the order is not charged", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: [...keeping, "--hides-unacknowledged"],
+      config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
     });
+    const { status, since } = await missed(at);
+    expect(status).toBe("Failed");
+    expect(await since()).toEqual({
+      chargedMinor: 700,
+      entries: ["charge 500", "reversal 500", "charge 700"],
+    });
+  });
 
-    test("hides the sale for good: the end of day names the order", async () => {
-      const at = await installed({
-        line,
-        terminalSwitches: [...keeping, "--hides-unacknowledged"],
-        config: quick,
-      });
-      const { status, since } = await missed(at);
-      expect(status).toBe("Failed");
-      expect((await at.pay(5, "missed")).one.status).toBe("Success");
-      expect((await since()).chargedMinor).toBe(1_700);
-      const { reconciliation } = (await at.call("POST", "/tlc")).one as object as Compared;
-      const orders = [{ orderId: "missed", told: "failed", chargedElsewhere: true, now: "Failed" }];
-      expect(reconciliation).toMatchObject({
-        result: "differs",
-        sole: true,
-        differenceMinor: 500,
-        orders,
-      });
-      expect((await at.call("GET", "/reconciliation")).one).toEqual(reconciliation);
+  test("hides the sale for good: the end of day names the order", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: [...keeping, "--hides-unacknowledged"],
+      config: quick,
     });
+    const { status, since } = await missed(at);
+    expect(status).toBe("Failed");
+    expect((await at.pay(5, "missed")).one.status).toBe("Success");
+    expect((await since()).chargedMinor).toBe(1_700);
+    const { reconciliation } = (await at.call("POST", "/tlc")).one as object as Compared;
+    const orders = [{ orderId: "missed", told: "failed", chargedElsewhere: true, now: "Failed" }];
+    expect(reconciliation).toMatchObject({
+      result: "differs",
+      sole: true,
+      differenceMinor: 500,
+      orders,
+    });
+    expect((await at.call("GET", "/reconciliation")).one).toEqual(reconciliation);
+  });
 
-    test("reports the sale: the order is charged, and nothing is reversed", async () => {
-      const at = await installed({
-        line,
-        terminalSwitches: keeping,
-        config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
-      });
-      const { status, since } = await missed(at);
-      expect(status).toBe("Success");
-      expect((await since()).chargedMinor).toBe(1_200);
+  test("reports the sale: the order is charged, and nothing is reversed", async () => {
+    const at = await installed({
+      line,
+      terminalSwitches: keeping,
+      config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
     });
-  },
-);
+    const { status, since } = await missed(at);
+    expect(status).toBe("Success");
+    expect((await since()).chargedMinor).toBe(1_200);
+  });
+});
 
 describe.each(linesOr("tcp"))("a terminal that numbers its messages, over %s", (line) => {
   test("gets a number in every message and answer of a payment", async () => {

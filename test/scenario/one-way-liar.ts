@@ -76,7 +76,7 @@ export class ConcertLiar extends Liar {
     this.#heard = this.#heard.subarray(1);
     if (first === 0x05) this.line?.write(ACK);
     else if (first === 0x04) this.#closed();
-    else if (first === 0x06) this.#acknowledged();
+    else if (first === 0x06) this.#ackArrived();
     return true;
   }
 
@@ -103,7 +103,7 @@ export class ConcertLiar extends Liar {
   }
 
   #isFrameOut = false;
-  #acknowledged(): void {
+  #ackArrived(): void {
     const [next] = this.#telling;
     if (!this.#isTelling || !next) return;
     if (!this.#isFrameOut) {

@@ -15,7 +15,7 @@ const config = {
   RECOVERY_SILENCE_MS: 50,
   POLL_INTERVAL_MS: 100,
   GATEWAY_WAIT: 1_000,
-  // The simulated terminal takes a sale back until the end of its receipt is acknowledged.
+  // The simulated terminal takes a sale back until the end of its receipt gets its ACK.
   ZVT_PRINTS_COUNT: "yes",
 };
 

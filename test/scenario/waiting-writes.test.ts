@@ -101,7 +101,7 @@ describe("what the supervisor has of a transaction", () => {
   });
 });
 
-describe("that our acknowledgement of a report has arrived", () => {
+describe("that our ACK of a report has arrived", () => {
   test("is on disk a second later while the terminal goes on", async () => {
     const at = await ready(running);
     const { answer, release } = await printed(at, "A-4");

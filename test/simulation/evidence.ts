@@ -54,7 +54,7 @@ const rows: readonly Row[] = [
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
-    // Whether our acknowledgement arrived is written after the report (docs/design.md 1.3).
+    // Whether our ACK arrived is written after the report (docs/design.md 1.3).
     situation: "the program was killed between a good report and the next commit",
     is: (_plan, _struck, _before, state) => state !== undefined && "perhapsTaken" in state,
     nextSaleWithinMs: 10 * MINUTE_MS,
@@ -106,7 +106,7 @@ const rows: readonly Row[] = [
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
-    // It took our acknowledgement and reversed all the same (docs/rules/02-proof.md).
+    // It took our ACK and reversed all the same (docs/rules/02-proof.md).
     situation: "the terminal contradicts its own approval",
     is: ends("report-then-abort-reversed"),
     nextSaleWithinMs: 10 * MINUTE_MS,

@@ -62,7 +62,7 @@ const furtherFaults: readonly FurtherFault[] = [
     chance: 0.05,
     // The next end of day can be compared when it joins this one.
     actions: () => [{ do: "end-of-day" }],
-    behaviour: { unacknowledged: "hidden" },
+    behaviour: { withoutAck: "hidden" },
   },
   { name: "reversal without number", chance: 0.1, behaviour: { numbersOriginal: false } },
   {

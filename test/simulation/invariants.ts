@@ -22,7 +22,7 @@ export interface Violation {
 
 /**
  * Every promise about the money, each a sentence with its check. What only the moment shows is seen
- * by the world itself: write-ahead, evidence before acknowledgement, evidence before the next sale
+ * by the world itself: write-ahead, evidence before ACK, evidence before the next sale
  * (docs/rules/05-evidence.md), broken invariants.
  */
 const invariants: ReadonlyArray<{

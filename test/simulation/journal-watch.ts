@@ -38,10 +38,10 @@ export class JournalWatch {
     }
   }
 
-  /** A report is about to be acknowledged. */
-  acknowledges(order: string): void {
+  /** A report is about to get its ACK. */
+  sendsAck(order: string): void {
     if (this.#read(readers.report, order).length > 0) return;
-    this.#see("evidence: no report is acknowledged before it is stored", order);
+    this.#see("evidence: no report gets its ACK before it is stored", order);
   }
 
   /** The file may be another one from here on. */

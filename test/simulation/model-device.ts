@@ -115,7 +115,7 @@ export class ModelDevice {
   }
 
   /** A sale out of nowhere; its report is refused, and then it becomes of it what is planned. */
-  unmatchedOrder(order: string, fate: Behaviour["unacknowledged"]): TransactionReport | undefined {
+  unmatchedOrder(order: string, fate: Behaviour["withoutAck"]): TransactionReport | undefined {
     if (this.busy || !this.reachable) return undefined;
     const amountMinor = 4_321;
     const sale = this.#bank.begin(this.#clock.monotonicMs());
@@ -256,7 +256,7 @@ export class ModelDevice {
       this.#commit(sale, report);
       return this.#complete(running);
     }
-    if (behaviour.unacknowledged === "reversed-late") this.#storage.keep(sale, report);
+    if (behaviour.withoutAck === "reversed-late") this.#storage.keep(sale, report);
     let answer = this.#lost(running, "report") ? "silent" : register.report(report);
     if (answer === "accept" && behaviour.outcome === "report-twice")
       answer = register.report(report);
@@ -272,7 +272,7 @@ export class ModelDevice {
     await this.#stored1(running, sale, report);
   }
 
-  /** Acknowledged: prints, stores, completes. */
+  /** With its ACK: prints, stores, completes. */
   async #stored1(running: Running, sale: number, report: TransactionReport): Promise<void> {
     const { behaviour, register } = running;
     const { outcome } = behaviour;
@@ -331,15 +331,15 @@ export class ModelDevice {
     await this.#stored1(running, sale, final);
   }
 
-  /** The report was not acknowledged (docs/zvt.md 9.1, 9.4). */
+  /** The report got no ACK (docs/zvt.md 9.1, 9.4). */
   async #unheard(running: Running, sale: number, report: TransactionReport): Promise<void> {
-    const { unacknowledged } = running.behaviour;
-    if (running.rebooted || unacknowledged === "reversed") {
+    const { withoutAck } = running.behaviour;
+    if (running.rebooted || withoutAck === "reversed") {
       await this.#pause(REPORT_TIMEOUT_MS);
       return await this.#undo(running, sale);
     }
-    if (unacknowledged === "kept" || unacknowledged === "hidden") {
-      if (unacknowledged === "kept") this.#storage.keep(sale, report);
+    if (withoutAck === "kept" || withoutAck === "hidden") {
+      if (withoutAck === "kept") this.#storage.keep(sale, report);
       else {
         this.#storage.hide(sale, report);
         this.hiddenSales.add(sale);

@@ -33,8 +33,8 @@ export interface DriverWatch {
   readonly leaves: (what: "payment" | "reversal", order: string) => void;
   /** An end of day is about to empty the device. */
   readonly closes: () => void;
-  /** A report is about to be acknowledged. */
-  readonly acknowledges: (order: string) => void;
+  /** A report is about to get its ACK. */
+  readonly sendsAck: (order: string) => void;
 }
 
 /** The driver of one process's life for whatever device is plugged in. */
@@ -220,7 +220,7 @@ export class ModelTerminal implements Terminal {
         if (!alive()) return "silent";
         const answer = judged(() => observer.report(report));
         if (!this.#life.alive) return "silent";
-        if (answer === "accept") this.#watch.acknowledges(order);
+        if (answer === "accept") this.#watch.sendsAck(order);
         return answer;
       },
       ackArrived: () => {

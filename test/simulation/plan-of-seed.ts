@@ -41,8 +41,8 @@ function edges(
   };
   if (wireMs.some((ms) => ms > 0) && random.chance(0.6)) insert({ do: "cancel" });
   if (random.chance(0.12)) {
-    const unacknowledged = random.pick(["reversed", "kept", "reversed-late"] as const);
-    insert({ do: "unmatched-sale", unacknowledged });
+    const withoutAck = random.pick(["reversed", "kept", "reversed-late"] as const);
+    insert({ do: "unmatched-sale", withoutAck });
   }
   if (random.chance(0.12)) insert({ do: "demand" });
   return { wireMs, steps };
@@ -123,7 +123,7 @@ function behaviour(random: Random): Behaviour {
     outcome,
     customerMs: random.chance(0.2) ? random.between(1, 100_000) : random.between(1, 6_000),
     lost,
-    unacknowledged: random.pick(["reversed", "kept", "reversed-late"] as const),
+    withoutAck: random.pick(["reversed", "kept", "reversed-late"] as const),
     numbersOriginal: true,
     printsCount: random.chance(0.5),
     cancel: random.pick(["taken", "refused", "ignored", "taken-but-approves"] as const),

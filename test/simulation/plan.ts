@@ -11,11 +11,11 @@ export interface Behaviour {
     readonly how: "line" | "silence";
     readonly ms: number;
   } | null;
-  /** What becomes of a sale whose report was not acknowledged (docs/zvt.md 9.1, 9.4). */
-  readonly unacknowledged: "reversed" | "kept" | "reversed-late" | "hidden";
+  /** What becomes of a sale whose report got no ACK (docs/zvt.md 9.1, 9.4). */
+  readonly withoutAck: "reversed" | "kept" | "reversed-late" | "hidden";
   /** A reversal that was asked for names the number of what it reverses. */
   readonly numbersOriginal: boolean;
-  /** The acknowledgements of the print messages count (docs/zvt.md 9.1). */
+  /** The ACKs of the print messages count (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
   readonly cancel: "taken" | "refused" | "ignored" | "taken-but-approves";
   /** Of a terminal that cannot be asked. */
@@ -143,7 +143,7 @@ export type Surroundings =
   /** The terminal wants its end of day. */
   | { readonly do: "demand" }
   /** A sale that nobody asked for, reported while the terminal is idle, and what becomes of it. */
-  | { readonly do: "unmatched-sale"; readonly unacknowledged: Behaviour["unacknowledged"] }
+  | { readonly do: "unmatched-sale"; readonly withoutAck: Behaviour["withoutAck"] }
   | { readonly do: "stop"; readonly ms: number }
   | { readonly do: "clock-jump"; readonly ms: number }
   | { readonly do: "ipc"; readonly mode: IpcMode; readonly ms: number }
@@ -158,7 +158,7 @@ export type TerminalFault =
   /** The terminal takes no cards and answers no question about what it has stored. */
   | { readonly do: "terminal-locked"; readonly ms: number }
   | { readonly do: "answers-late"; readonly byMs: number; readonly ms: number }
-  /** The last transaction is reported only later, although it was acknowledged. */
+  /** The last transaction is reported only later, although it got its ACK. */
   | { readonly do: "answers-stale"; readonly ms: number }
   | { readonly do: "spells-numbers"; readonly spelling: Spelling; readonly ms: number }
   /** Its storage is emptied, the numbers go on. */
@@ -191,7 +191,7 @@ export type GatewayMode =
 const good: Omit<Behaviour, "customerMs"> = {
   outcome: "approve",
   lost: null,
-  unacknowledged: "reversed",
+  withoutAck: "reversed",
   numbersOriginal: true,
   printsCount: false,
   cancel: "taken",

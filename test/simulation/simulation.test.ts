@@ -41,7 +41,7 @@ test("no promise is broken at one-way terminals (docs/rules/25-one-way.md)", asy
 test.each([
   ["an unreadable journal while a result is judged", 1_001_001_616],
   ["the attempt that paid is in no database any more", 1_003_778],
-  ["a program ends at a result in place of an acknowledgement", 1_001_001_397],
+  ["a program ends at a result in place of an ACK", 1_001_001_397],
 ])("no promise is broken any more: %s", async (_what, seed) => {
   const { tally, story } = await simulate("--from", `${seed}`, "--runs", "1");
   expect([tally.violations, story]).toEqual([0, ""]);

@@ -110,7 +110,7 @@ export class World {
       wireMs: () => this.#wireWait(),
       leaves: (what: "payment" | "reversal", order: string) => this.#leaves(what, order),
       closes: () => this.#looked(),
-      acknowledges: (order: string) => this.#watch.acknowledges(order),
+      sendsAck: (order: string) => this.#watch.sendsAck(order),
     };
     const { ipc, log } = this;
     const { terminal, model } = driverOf(life, watch, log.log);
@@ -220,7 +220,7 @@ export class World {
         this.#driver?.tell({ type: "demand", demand: "end-of-day" });
         return;
       case "unmatched-sale":
-        this.#unmatched(action.unacknowledged);
+        this.#unmatched(action.withoutAck);
         return;
       case "stop":
         if (this.tpManager) void this.#stop(this.tpManager, action.ms);
@@ -259,7 +259,7 @@ export class World {
   }
 
   /** Only a process that lives hears of it, and only one that has begun to listen. */
-  #unmatched(fate: Behaviour["unacknowledged"]): void {
+  #unmatched(fate: Behaviour["withoutAck"]): void {
     if (!this.tpManager || !this.#driver) return;
     const order = `unmatched-${this.unmatched.size + 1}`;
     const report = this.device.unmatchedOrder(order, fate);
@@ -436,7 +436,7 @@ export class World {
     const next = (): Behaviour => {
       const behaviour = this.#behaviours[this.#next++];
       if (behaviour && behaviour.outcome !== "approve") this.struck.add(behaviour.outcome);
-      if (behaviour?.unacknowledged === "hidden") this.struck.add("hides a kept sale");
+      if (behaviour?.withoutAck === "hidden") this.struck.add("hides a kept sale");
       if (behaviour?.lost) this.struck.add(`line lost at ${behaviour.lost.at}`);
       return behaviour ?? goodBehaviour;
     };

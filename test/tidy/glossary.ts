@@ -236,9 +236,10 @@ function withoutNames({ kind, text }: Piece, names: ReadonlySet<string>): string
   if (kind === "name") return names.has(text) && isCompound(text) ? blank(text) : text;
   const every = kind === "text" && (statement.test(text) || /^["'`]?[\w/-]+["'`]?$/.test(text));
   const named = (found: string, simple: boolean): string =>
-    found.replaceAll(/\/?[A-Za-z_$][\w$]*(?:[-/][\w${}]+)*/g, (name) =>
-      names.has(name) && (simple || isCompound(name)) ? blank(name) : name,
-    );
+    found.replaceAll(/\/?[A-Za-z_$][\w$]*(?:[-/][\w${}]+)*/g, (name, at: number) => {
+      const isCode = /[.=]/.test(found[at - 1] ?? "");
+      return names.has(name) && (simple || isCode || isCompound(name)) ? blank(name) : name;
+    });
   if (every) return named(text, true);
   const quoted = /`[^`]*`|"[\w/-]+"|^```[\s\S]*?^```/gm;
   const spans = text.replaceAll(quoted, (span) => named(span, true));

@@ -14,7 +14,7 @@ describe.skipIf(library === null)("power cuts, recorded with a C compiler's help
     records = await recordSession(library ?? "");
   });
 
-  test("nothing that was answered or acknowledged is lost, whenever the power goes", () => {
+  test("nothing that was answered or accepted is lost, whenever the power goes", () => {
     const options = { seed: 1, imagesEach: 1, step: isWhole ? 1 : 3 };
     const { violations, moments, promised, images } = cutEverywhere(records, options);
     expect(violations).toEqual([]);
@@ -22,7 +22,7 @@ describe.skipIf(library === null)("power cuts, recorded with a C compiler's help
     expect(moments).toBeGreaterThan(100);
     expect(Object.keys(promised).sort()).toEqual([
       "an operation of the gateway is on disk before it is sent",
-      "evidence: no report is acknowledged before it is stored",
+      "evidence: no report gets its ACK before it is stored",
       "only stored orders reach the gateway",
       "what the kiosk was answered stays true",
       "write-ahead: no command leaves before its record",

@@ -1,7 +1,7 @@
 import type { DiskRecord } from "./disk-record.ts";
 import type { Stores } from "./stores-image.ts";
 
-/** An answer or acknowledgement that a power cut afterwards may not make untrue. */
+/** An answer or ACK that a power cut afterwards may not make untrue. */
 interface Assurance {
   readonly sentence: string;
   readonly what: string;
@@ -62,7 +62,7 @@ export class PromiseBook {
     if (hex.startsWith("800000") && this.#reported) {
       this.#reported = false;
       const amountMinor = this.#amountMinor;
-      this.#promise("evidence: no report is acknowledged before it is stored", hex, (stores) =>
+      this.#promise("evidence: no report gets its ACK before it is stored", hex, (stores) =>
         stores.attempts.some(
           (one) =>
             one.amountMinor === amountMinor && one.kinds.some((kind) => REPORTS.includes(kind)),
@@ -79,9 +79,9 @@ export class PromiseBook {
     if (status === undefined || orderId === undefined) return;
     const isOf = (stores: Stores) => stores.attempts.filter((one) => one.orderId === orderId);
     this.#promise("what the kiosk was answered stays true", `${orderId} ${status}`, (stores) =>
-      isOf(stores).some(({ kinds, phase, acknowledged }) => {
+      isOf(stores).some(({ kinds, phase, acknowledged: accepted }) => {
         if (status === "Approved") return kinds.includes("approved");
-        const charged = status === "Success" ? acknowledged !== null : true;
+        const charged = status === "Success" ? accepted !== null : true;
         return charged && (phasesOf[status] ?? []).includes(phase);
       }),
     );
@@ -109,9 +109,9 @@ export class PromiseBook {
 
 /** What is wrong with the stores by themselves, whatever was promised. */
 export function contradictions({ attempts, handedOver, damage }: Stores): string[] {
-  const lost = attempts.filter(({ phase, acknowledged, orderId }) => {
-    if (phase === "charged" && acknowledged === null) return true;
-    return acknowledged === true && !handedOver.has(orderId);
+  const lost = attempts.filter(({ phase, acknowledged: accepted, orderId }) => {
+    if (phase === "charged" && accepted === null) return true;
+    return accepted === true && !handedOver.has(orderId);
   });
   return [
     ...damage.map((word) => `a power cut damages no database: ${word}`),

@@ -57,7 +57,7 @@ export class UnaskedConnector {
     world.told[order] = phase === "charged" || phase === "not-charged" ? told[phase] : "unknown";
   }
 
-  /** Whether the result is stored, and so is acknowledged. */
+  /** Whether the result is stored, and so gets its ACK. */
   hear(world: UnaskedWorld, result: Result): boolean {
     const { run } = world;
     if (result.isRepeat && (run === null || run.at === "speaking")) return true;

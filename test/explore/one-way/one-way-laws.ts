@@ -29,7 +29,7 @@ export function breachOf(world: UnaskedWorld, scope: UnaskedScope, rests: boolea
 }
 
 function breachOfState(world: UnaskedWorld, scope: UnaskedScope, order: string): Breach | null {
-  const { attempts, bank, run, acknowledged, confused } = world;
+  const { attempts, bank, run, acknowledged: acked, confused } = world;
   const index = attempts.findLastIndex((each) => each.order === order);
   const state = attempts[index]?.state;
   if (!state || run?.attempt === index) return null;
@@ -40,7 +40,7 @@ function breachOfState(world: UnaskedWorld, scope: UnaskedScope, order: string):
   }
   const isMixedUp = confused.some((each) => attempts[each]?.order === order);
   // Without a name only the amount distinguishes a result that came too early or too late.
-  const isKnown = scope.echoes && acknowledged.includes(index) && !isMixedUp;
+  const isKnown = scope.echoes && acked.includes(index) && !isMixedUp;
   if (!isInDoubt(state) || !isKnown) return null;
   return {
     law: "what the terminal has reported does not stay unknown",

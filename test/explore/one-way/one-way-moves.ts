@@ -138,7 +138,7 @@ function losses({ run, device }: UnaskedWorld, connector: UnaskedConnector, add:
   const [result] = device.results;
   if (!result) return;
   lose("fault", "the result is lost", (next) => void next.device.results.shift());
-  lose("fault", "the result is reported, and its acknowledgement is lost", (next) => {
+  lose("fault", "the result is reported, and its ACK is lost", (next) => {
     hears(next, result, connector);
     next.device.results[0] = { ...result, isRepeat: true };
   });
@@ -198,11 +198,11 @@ function hears(next: UnaskedWorld, result: Result, connector: UnaskedConnector):
   // A register that waits takes what names nobody for its own.
   if (result.attempt === null && next.run) next.confused.push(next.run.attempt);
   const isStored = connector.hear(next, result);
-  if (isStored) acknowledge(next, result);
+  if (isStored) noteAck(next, result);
   return isStored;
 }
 
-function acknowledge(next: UnaskedWorld, { attempt, says, named }: Result): void {
+function noteAck(next: UnaskedWorld, { attempt, says, named }: Result): void {
   const isClear = says === "approved" || says === "declined";
   if (attempt === null || !isClear || named !== null) return;
   if (!next.acknowledged.includes(attempt)) next.acknowledged.push(attempt);

@@ -29,7 +29,7 @@ export interface Result {
   readonly named: number | null;
   readonly says: "approved" | "declined" | "later" | "nothing clear";
   readonly amountMinor: number;
-  /** Reported before; our acknowledgement was lost. */
+  /** Reported before; our ACK was lost. */
   readonly isRepeat: boolean;
 }
 

@@ -14,7 +14,7 @@ const DOLLAR = "840";
 const usual: UnaskedBehaviour = { fault: "none", charges: true, ms: 0 };
 
 type RequestAnswer = "taken" | "refused" | "unanswered";
-type HeldBack = "result within the next payment" | "result in place of an acknowledgement";
+type HeldBack = "result within the next payment" | "result in place of an ACK";
 
 interface Request extends Asked {
   readonly order: string;
@@ -43,7 +43,7 @@ export interface UnaskedParts {
 export class UnaskedDevice extends ModelDevice {
   readonly kind: UnaskedKind;
   readonly #parts: UnaskedParts;
-  /** References of the attempts whose clear result was acknowledged as it was meant. */
+  /** References of the attempts whose clear result got its ACK as it was meant. */
   readonly #told = new Set<string>();
   /** Orders about which another result was reported, too. */
   readonly #confused = new Set<string>();
@@ -67,7 +67,7 @@ export class UnaskedDevice extends ModelDevice {
     return this.#isRunning;
   }
 
-  /** The result of the order's attempt was acknowledged, so the order is known. */
+  /** The result of the order's attempt got its ACK, so the order is known. */
   hasTold(order: string, reference: string): boolean {
     return this.#told.has(reference) && !this.#confused.has(order);
   }
@@ -106,7 +106,7 @@ export class UnaskedDevice extends ModelDevice {
 
   /** The line is open for a request: a delayed result that waited for this comes first. */
   speaksFirst(): void {
-    const fault = "result in place of an acknowledgement";
+    const fault = "result in place of an ACK";
     if (this.busy || this.#held?.until !== fault) return;
     const { result } = this.#held;
     this.#held = undefined;
@@ -128,7 +128,7 @@ export class UnaskedDevice extends ModelDevice {
     this.#newest = request;
     void this.#work(request, unasked, customerMs);
     if (fault === "line lost after the request") this.#loseLine(fault, ms);
-    if (fault !== "request not acknowledged" || this.kind.isBare) return "taken";
+    if (fault !== "request without ACK" || this.kind.isBare) return "taken";
     this.#strike(fault);
     return "unanswered";
   }
@@ -229,7 +229,7 @@ export class UnaskedDevice extends ModelDevice {
   }
 
   #deliver({ answer, order, connection }: Result, isClear = true): boolean {
-    // What comes before a request is acknowledged is never the new order's, unless it names it.
+    // What comes before a request gets its ACK is never the new order's, unless it names it.
     const isPlaced = this.kind.echoes || this.#line?.isSpeaking === false;
     const isTaken = this.#line?.deliver(writeReply(this.kind, answer), connection) === true;
     if (isTaken && isClear && isPlaced) this.#told.add(answer.reference);
@@ -259,8 +259,8 @@ export class UnaskedDevice extends ModelDevice {
 }
 
 const isHeldBack = (fault: UnaskedBehaviour["fault"]): fault is HeldBack =>
-  fault === "result within the next payment" || fault === "result in place of an acknowledgement";
+  fault === "result within the next payment" || fault === "result in place of an ACK";
 
 /** The others strike elsewhere, or not at all. */
 const isStruckAtEnd = (fault: UnaskedBehaviour["fault"]): boolean =>
-  !["none", "request not acknowledged", "line lost after the request"].includes(fault);
+  !["none", "request without ACK", "line lost after the request"].includes(fault);

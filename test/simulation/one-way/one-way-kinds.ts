@@ -2,7 +2,7 @@
 export const unaskedFaults = [
   "request refused",
   "request lost",
-  "request not acknowledged",
+  "request without ACK",
   "line lost after the request",
   "line lost before the result",
   "result after the 504",
@@ -12,7 +12,7 @@ export const unaskedFaults = [
   "another currency",
   "reference of another order",
   "result within the next payment",
-  "result in place of an acknowledgement",
+  "result in place of an ACK",
   "result damaged",
   "result sent again",
   "result never sent",
@@ -47,7 +47,7 @@ export interface Connection {
 export interface RegisterEnd {
   /** Its own request has not reached the terminal yet. */
   readonly isSpeaking: boolean;
-  /** false: not acknowledged. "newest": the current connection, whatever it was opened for. */
+  /** false: it got no ACK. "newest": the current connection, whatever it was opened for. */
   deliver(reply: Uint8Array, on: Connection | "newest" | undefined): boolean;
   spoil(): void;
   broken(ms: number): void;

@@ -21,7 +21,7 @@ const KINDS: readonly UnaskedKind[] = [
 /** Delayed until a next payment, which has to come on the same line. */
 const needsLine: readonly UnaskedFault[] = [
   "result within the next payment",
-  "result in place of an acknowledgement",
+  "result in place of an ACK",
 ];
 /** Strikes only where an order of another amount came before. */
 const needsBoth: readonly UnaskedFault[] = [

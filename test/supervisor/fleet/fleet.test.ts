@@ -218,7 +218,7 @@ test.each([
   },
 );
 
-test("a broker that acknowledges nothing is disconnected, and no document is lost", async () => {
+test("a broker that sends no PUBACK is disconnected, and no document is lost", async () => {
   const { broker, clock, tpManager, store } = await connected();
   broker.habits.holdsBack = true;
   tpManager.payment("charged");
@@ -233,7 +233,7 @@ test("a broker that acknowledges nothing is disconnected, and no document is los
   expect(new Set(ids).size).toBe(1);
 });
 
-test("no more messages are unacknowledged than the broker takes", async () => {
+test("no more messages wait for their PUBACK than the broker takes", async () => {
   const broker = new ScriptedBroker();
   await broker.up();
   Object.assign(broker.habits, { holdsBack: true, receiveMaximum: 3 });

@@ -15,7 +15,7 @@ interface BrokerHabits {
   refuse: number;
   /** Takes connections and says nothing. */
   silent: boolean;
-  /** Acknowledges no message. */
+  /** Sends no PUBACK. */
   holdsBack: boolean;
   /** Reason code of PUBACK. */
   answer: number;

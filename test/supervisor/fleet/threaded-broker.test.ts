@@ -155,7 +155,7 @@ const malformed: Readonly<Record<string, Buffer>> = {
   "a property twice": bytes("300800014104010001 00".replaceAll(" ", "")),
   "a topic that is no UTF-8": bytes("30060003c328ff00"),
   "a topic alias that nobody named": bytes("300600000323ffff"),
-  "an acknowledgement of nothing": bytes("4003ffff00"),
+  "a PUBACK of nothing": bytes("4003ffff00"),
   "a second acceptance": bytes("2003000000"),
   "a connect": bytes("100d00044d5154540502003c00000000"),
   "an answer to a subscription of another": bytes("9004ffff0001"),

@@ -130,7 +130,7 @@ test("a card number that comes unmasked is masked before it is stored, with an a
   expect(new Set(rig.alarms())).toEqual(new Set(["card-number-masked"]));
 });
 
-test("a transaction that cannot be stored is neither acknowledged nor sent", async () => {
+test("a transaction that cannot be stored is neither accepted nor sent", async () => {
   const rig = await openRig();
   const transaction = sampleTransaction();
   // The table that a full disk or a damaged file would refuse to write.

@@ -62,7 +62,7 @@ async function openMessages() {
   return { ...rig, call, post, stops, closeServer: () => server.close() };
 }
 
-test("store-transaction is acknowledged when the transaction is on disk", async () => {
+test("store-transaction is answered when the transaction is on disk", async () => {
   const { call, store } = await openMessages();
   const transaction = fullTransaction();
   const answer = await call("store-transaction", { transaction }, PATIENCE_MS);
@@ -217,7 +217,7 @@ test("status of an empty outbox has no age and no pause", async () => {
   });
 });
 
-test("stop is acknowledged, and stops the program once for each message", async () => {
+test("stop is answered, and stops the program once for each message", async () => {
   const { call, stops } = await openMessages();
   expect(await call("stop", {}, PATIENCE_MS)).toEqual({ stopping: true });
   expect(stops).toEqual(["asked to by another program"]);

@@ -137,7 +137,7 @@ describe("the end of a cancelled payment (docs/rules/22-heard-end.md)", () => {
 });
 
 describe("a second good report in one payment (docs/rules/20-second-sale.md)", () => {
-  test("is refused with an alarm, and the acknowledged first sale is charged", async () => {
+  test("is refused with an alarm, and the first sale, with its ACK, is charged", async () => {
     const { at, answers } = hears(completed, report(), "printed", second);
     const { body } = await pay(at, request("A-1"));
     expect([body.status, body.receipt.transactionFileNumber]).toEqual(["Success", ""]);
@@ -146,7 +146,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     expect(at.supervisor.stored).toMatchObject([{ receiptNumber: "0002" }]);
   });
 
-  test("leaves the order in doubt when no sign shows that the first was acknowledged", async () => {
+  test("leaves the order in doubt when no sign shows that the first got its ACK", async () => {
     const { at, answers } = hears(completed, report(), second);
     at.terminal.last = stored();
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");

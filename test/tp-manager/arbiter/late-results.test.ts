@@ -169,7 +169,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     expect(phaseOf(at)).toBe("in-doubt");
   });
 
-  test("that comes again, because our acknowledgement was lost, changes nothing", async () => {
+  test("that comes again, because our ACK was lost, changes nothing", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -177,7 +177,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
   });
 
-  test("is not acknowledged when it cannot be written to the journal", async () => {
+  test("gets no ACK when it cannot be written to the journal", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);

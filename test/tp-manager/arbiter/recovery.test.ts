@@ -211,7 +211,7 @@ describe("a payment in doubt", () => {
     await at.clock.advance(200_000);
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     expect(outcome(await pay(at, request("A-2")))).toBe("Unknown");
-    // The terminal shows the sale only now, although it was acknowledged.
+    // The terminal shows the sale only now, although it got its ACK.
     at.terminal.last = { kind: "transaction", report: report() };
     await at.clock.advance(200_000);
     expect(at.journal.attempts.latest("A-2")?.state.phase).toBe("in-doubt");
@@ -296,7 +296,7 @@ describe("a payment in doubt", () => {
     await doubtful(at);
     await at.clock.advance(1_000);
     await at.arbiter.identityCheck.accept();
-    // The terminal reverses the sale, as it does when it never got our acknowledgement.
+    // The terminal reverses the sale, as it does when it never got our ACK.
     await at.clock.advance(1_000);
     at.terminal.last = baseline.last;
     await at.clock.advance(200_000);

@@ -125,7 +125,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
   });
 
-  test("is no end at a terminal that takes back what is not acknowledged", async () => {
+  test("is no end at a terminal that takes back what gets no ACK", async () => {
     const named = { ...nobody, terminalId: "52500001" };
     const at = unasked(undefined, named, false);
     await killedBehind(report(), at);

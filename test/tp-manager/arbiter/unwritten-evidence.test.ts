@@ -40,7 +40,7 @@ function fails(at: House, ...kinds: readonly string[]): { mend(): void } {
   };
 }
 
-/** Our acknowledgement arrives while the disk is full, and the payment ends as `end` says. */
+/** Our ACK arrives while the disk is full, and the payment ends as `end` says. */
 function paysOnFullDisk(at: House, end: "completed" | "lost"): { mend(): void } {
   const disk = { mend: (): void => {} };
   at.terminal.script = (order, observer) => {
@@ -65,7 +65,7 @@ async function staysUnknown(at: House): Promise<void> {
   expect(at.terminal.paid).toHaveLength(1);
 }
 
-test("an acknowledged result outweighs an unchanged storage if no end was written", async () => {
+test("a result with its ACK outweighs an unchanged storage if no end was written", async () => {
   const at = house();
   const disk = paysOnFullDisk(at, "completed");
   await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
@@ -76,7 +76,7 @@ test("an acknowledged result outweighs an unchanged storage if no end was writte
   expect(kindsOf(at).slice(0, 3)).toEqual(["report", "acknowledged", "interrupted"]);
 });
 
-test("an acknowledged result outweighs an unchanged storage if the end was lost", async () => {
+test("a result with its ACK outweighs an unchanged storage if the end was lost", async () => {
   const at = house();
   paysOnFullDisk(at, "lost");
   expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
@@ -84,11 +84,11 @@ test("an acknowledged result outweighs an unchanged storage if the end was lost"
   expect(kindsOf(at).slice(0, 3)).toEqual(["report", "acknowledged", "end-lost"]);
 });
 
-test("an acknowledgement is written once, and a later probe still proves the charge", async () => {
+test("an ACK is written once, and a later probe still proves the charge", async () => {
   const at = house();
   const disk = paysOnFullDisk(at, "completed");
   await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
-  // The acknowledgement can be written, but not the record that follows.
+  // The ACK can be written, but not the record that follows.
   disk.mend();
   const second = fails(at, "interrupted");
   await at.clock.advance(5_000);
@@ -99,7 +99,7 @@ test("an acknowledgement is written once, and a later probe still proves the cha
   expect(kindsOf(at).filter((kind) => kind === "acknowledged")).toHaveLength(1);
 });
 
-test("an acknowledgement that was not written still counts after a contrary report", async () => {
+test("an ACK that was not written still counts after a contrary report", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());
@@ -138,7 +138,7 @@ async function reversed(reversal: (at: House) => Reversal): Promise<House> {
   return at;
 }
 
-test("an acknowledgement of a reversal that was not written keeps it in doubt", async () => {
+test("an ACK of a reversal that was not written keeps it in doubt", async () => {
   let disk = { mend: (): void => {} };
   const at = await reversed((here) => (order, observer) => {
     expect(observer.report(reversalReport(order))).toBe("accept");
@@ -167,7 +167,7 @@ test("a reversal's result that could not be written is refused", async () => {
   expect(phaseOf(at)).toBe("charged");
 });
 
-test("an acknowledged result still counts when the terminal reports it again", async () => {
+test("a result with its ACK still counts when the terminal reports it again", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());
@@ -182,7 +182,7 @@ test("an acknowledged result still counts when the terminal reports it again", a
 test.each([
   ["reports the reversal again", {}],
   ["then reports a refusal", { good: false, resultCode: "6C" }],
-] as const)("an acknowledged reversal is in doubt when the terminal %s", async (_what, change) => {
+] as const)("a reversal with its ACK is in doubt when the terminal %s", async (_what, change) => {
   const at = await reversed(() => (order, observer) => {
     observer.report(reversalReport(order));
     observer.ackArrived();

@@ -101,13 +101,13 @@ describe("how an attempt ends", () => {
     expect(phase(...inputs)).toBe(expected);
   });
 
-  test("an acknowledgement counts for its own report and not for the next one", () => {
-    const acknowledged = run(good, { input: "acknowledged" });
-    expect(acknowledged).toMatchObject({ last: { acknowledged: true } });
-    expect(advance(acknowledged, good)).toMatchObject({ last: { acknowledged: false } });
+  test("an ACK counts for its own report and not for the next one", () => {
+    const acked = run(good, { input: "acknowledged" });
+    expect(acked).toMatchObject({ last: { acknowledged: true } });
+    expect(advance(acked, good)).toMatchObject({ last: { acknowledged: false } });
   });
 
-  test("an attempt in doubt keeps the acknowledgement and the terminal's abort", () => {
+  test("an attempt in doubt keeps the ACK and the terminal's abort", () => {
     const state = run(good, { input: "acknowledged" }, end(aborted));
     expect(state).toMatchObject({
       phase: "in-doubt",

@@ -28,7 +28,7 @@ export const silent: Inquiry["heard"] = {
   end: "unheard",
 };
 export const approved: Inquiry["heard"] = { ...silent, good: report() };
-export const acknowledged: Inquiry["heard"] = { ...approved, ackArrived: true };
+export const withAck: Inquiry["heard"] = { ...approved, ackArrived: true };
 export const refusedPart = {
   ...approved,
   good: report({ amountMinor: 500 }),

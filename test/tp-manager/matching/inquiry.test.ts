@@ -34,7 +34,7 @@ test("an unchanged storage proves nothing while the window for goods can be open
   expect(phase()).toBe("not-charged");
 });
 
-test("an acknowledged good result still counts after a contrary one", async () => {
+test("a good result with its ACK still counts after a contrary one", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());

@@ -4,7 +4,6 @@ import { judgeByNext } from "../../../src/tp-manager/matching/table.ts";
 import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
 import { baseline, earlierReport, identity, report } from "../../support/reports.ts";
 import {
-  acknowledged,
   bad,
   heard,
   none,
@@ -20,6 +19,7 @@ import {
   strange,
   takenBack,
   unmatched,
+  withAck,
 } from "./doubts.ts";
 
 describe("what the next command shows (docs/rules/02-proof.md)", () => {
@@ -37,7 +37,7 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
     },
   });
   const unseen: Inquiry = { ...sale, before: none, isWatched: false };
-  const noNumber = heard(sale, { ...acknowledged, good: report({ receiptNumber: null }) });
+  const noNumber = heard(sale, { ...withAck, good: report({ receiptNumber: null }) });
   const later = stored({ receiptNumber: "0004", traceNumber: "000014", localTime: "130405" });
   const table: ReadonlyArray<readonly [string, Inquiry, Partial<Known>, string]> = [
     ["it found the matching sale", sale, next(stored()), "charged"],
@@ -56,26 +56,21 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
       next(baseline.last, { receiptNumber: "0003" }),
       "unsettled",
     ],
+    ["the lost one got its ACK", { ...sale, heard: withAck }, next(baseline.last), "unsettled"],
     [
-      "the lost one was acknowledged",
-      { ...sale, heard: acknowledged },
-      next(baseline.last),
-      "unsettled",
-    ],
-    [
-      "the lost one was acknowledged, and its number was given again",
-      { ...sale, heard: acknowledged },
+      "the lost one got its ACK, and its number was given again",
+      { ...sale, heard: withAck },
       next(baseline.last, { receiptNumber: "0002" }),
       "unsettled",
     ],
     [
-      "the lost one was acknowledged without a number, and the next number was given",
+      "the lost one got its ACK without a number, and the next number was given",
       noNumber,
       next(baseline.last, { receiptNumber: "0002" }),
       "not-charged",
     ],
     [
-      "the lost one was acknowledged without a number, and an end of day ran since",
+      "the lost one got its ACK without a number, and an end of day ran since",
       noNumber,
       { ...next(baseline.last, { receiptNumber: "0002" }), closedSince: true },
       "unsettled",
@@ -164,7 +159,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
       "reversed",
     ],
     [
-      "an acknowledged reversal that is not there",
+      "a reversal with its ACK that is not there",
       heard(reported, { ackArrived: true }),
       [sold],
       "unsettled",
@@ -172,7 +167,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
     ["a bad end, and the sale is still the last", heard(reported, bad), [sold], "look-again"],
     ["a bad end, and twice the sale", heard(reported, bad), [sold, sold], "not-reversed"],
     [
-      "an acknowledgement that may have arrived, and the sale",
+      "an ACK that may have arrived, and the sale",
       heard(reported, { ackMayHaveArrived: true }),
       [sold],
       "unsettled",

@@ -9,7 +9,6 @@ import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
 import {
-  acknowledged,
   approved,
   bad,
   CONFIRM_MS,
@@ -26,6 +25,7 @@ import {
   stored,
   takenBack,
   unmatched,
+  withAck,
 } from "./doubts.ts";
 
 describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md)", () => {
@@ -38,13 +38,13 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
   const emptied: Inquiry = { ...sale, before: none };
   const unclear: Inquiry = { ...sale, heard: { ...sale.heard, unclear: true } };
   const perhaps: Inquiry = { ...sale, heard: { ...approved, ackMayHaveArrived: true } };
-  const printed: Inquiry = { ...sale, heard: acknowledged, printsCount: true };
+  const printed: Inquiry = { ...sale, heard: withAck, printsCount: true };
   const noTime = { localDate: null, localTime: null } as const;
   const numbers = { receiptNumber: "0413", traceNumber: "070514" } as const;
   const retold: Inquiry = { ...sale, before: stored(numbers) };
   const atNoTime: Inquiry = { ...sale, before: stored(noTime) };
   const two: Inquiry["heard"] = {
-    ...acknowledged,
+    ...withAck,
     second: report({ traceNumber: "000050" }),
     ...bad,
   };
@@ -68,10 +68,10 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       [stored({ receiptNumber: "0003", localTime: "130015" }), stored()],
       "look-again",
     ],
-    ["the acknowledged sale", { ...sale, heard: acknowledged }, [stored()], "charged"],
+    ["the sale with its ACK", { ...sale, heard: withAck }, [stored()], "charged"],
     [
-      "the acknowledged sale, whose end was bad",
-      { ...sale, heard: { ...acknowledged, ...bad } },
+      "the sale with its ACK, whose end was bad",
+      { ...sale, heard: { ...withAck, ...bad } },
       [stored()],
       "look-again",
     ],
@@ -85,7 +85,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ["no time", sale, [stored({ localTime: null })], "unsettled"],
     [
       "its own report, by a clock that is wrong",
-      { ...sale, heard: { ...acknowledged, good: report({ localTime: "183000" }) } },
+      { ...sale, heard: { ...withAck, good: report({ localTime: "183000" }) } },
       [stored({ localTime: "183000" })],
       "charged",
     ],
@@ -190,35 +190,25 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ],
     ["the reversal of something else", sale, [takenBack({ originalTrace: "000011" })], "unsettled"],
     [
-      "an acknowledged sale that is not there",
-      { ...sale, heard: acknowledged },
+      "a sale with its ACK that is not there",
+      { ...sale, heard: withAck },
       [before, before],
       "unsettled",
     ],
     [
-      "an acknowledged sale that is not there, where prints count",
-      { ...sale, heard: acknowledged, printsCount: true },
+      "a sale with its ACK that is not there, where prints count",
+      { ...sale, heard: withAck, printsCount: true },
       [before],
       "not-charged",
     ],
-    [
-      "an acknowledged sale, reversed",
-      { ...sale, heard: acknowledged },
-      [takenBack()],
-      "not-charged",
-    ],
+    ["a sale with its ACK, reversed", { ...sale, heard: withAck }, [takenBack()], "not-charged"],
     ["a bad end and nothing new", badEnd, [before], "look-again"],
     ["a bad end and nothing new, twice", badEnd, [before, before], "not-charged"],
-    [
-      "a bad end after an acknowledgement",
-      heard(badEnd, { ackArrived: true }),
-      [before, before],
-      "unsettled",
-    ],
+    ["a bad end after an ACK", heard(badEnd, { ackArrived: true }), [before, before], "unsettled"],
     ["a bad end and the sale", badEnd, [before, stored(), stored()], "charged"],
-    ["an acknowledgement that may have arrived, and nothing new", perhaps, [before], "unsettled"],
-    ["an acknowledgement that may have arrived, and the sale", perhaps, [stored()], "look-again"],
-    ["the acknowledged sale where prints count", printed, [stored()], "look-again"],
+    ["an ACK that may have arrived, and nothing new", perhaps, [before], "unsettled"],
+    ["an ACK that may have arrived, and the sale", perhaps, [stored()], "look-again"],
+    ["the sale with its ACK where prints count", printed, [stored()], "look-again"],
     [
       "a reversal that was not good",
       { ...sale, heard: approved },
@@ -244,13 +234,13 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "unsettled",
     ],
     [
-      "the second sale reversed, the first acknowledged",
+      "the second sale reversed, the first with its ACK",
       { ...sale, heard: two },
       [takenBack({ originalTrace: "50" })],
       "charged",
     ],
     [
-      "the second sale reversed, the first not acknowledged",
+      "the second sale reversed, the first without ACK",
       { ...sale, heard: { ...two, ackArrived: false } },
       [takenBack({ originalTrace: "50" })],
       "unsettled",
@@ -284,15 +274,15 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     expect(seen(cancelled, {}, early)).toBe("not-charged");
   });
 
-  test("the whole amount proves nothing after a part was reported and acknowledged", () => {
+  test("the whole amount proves nothing after a part was reported and got its ACK", () => {
     const part: Inquiry = { ...sale, asked: { ...asked(), amountsMinor: [999, 50] } };
     const reported = { good: report({ amountMinor: 50 }) };
     const whole = [stored(), stored()];
-    expect(seen(heard(part, { ...acknowledged, ...reported }), {}, ...whole)).toBe("unsettled");
+    expect(seen(heard(part, { ...withAck, ...reported }), {}, ...whole)).toBe("unsettled");
     expect(seen(heard(part, { ...approved, ...reported }), {}, ...whole)).toBe("charged");
     const told = stored({ amountMinor: 50 });
-    expect(seen(heard(part, { ...acknowledged, ...reported }), {}, told)).toBe("charged");
-    expect(seen(heard(part, acknowledged), {}, told, told)).toBe("charged");
+    expect(seen(heard(part, { ...withAck, ...reported }), {}, told)).toBe("charged");
+    expect(seen(heard(part, withAck), {}, told, told)).toBe("charged");
   });
 
   test("the part or the whole charges the order when a part of the goods was in doubt", () => {

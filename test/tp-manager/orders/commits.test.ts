@@ -173,8 +173,8 @@ test("an answered delivery is known again after a crash by the hand-off alone", 
 });
 
 test.each([
-  ["its acknowledgement was heard and not yet written", true],
-  ["its acknowledgement was not heard", false],
+  ["its ACK was heard and not yet written", true],
+  ["its ACK was not heard", false],
 ])("an unchanged storage proves nothing after a kill when %s", async (_when, isHeard) => {
   const first = house();
   first.terminal.script = (order, observer) => {

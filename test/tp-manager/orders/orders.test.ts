@@ -53,7 +53,7 @@ describe("a payment", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
-  test("has the terminal's report on disk before it is acknowledged", async () => {
+  test("has the terminal's report on disk before it gets its ACK", async () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       expect(observer.report(report())).toBe("accept");
@@ -65,7 +65,7 @@ describe("a payment", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
-  test("whose report cannot be stored is not acknowledged and ends unknown", async () => {
+  test("whose report cannot be stored gets no ACK and ends unknown", async () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       at.close();

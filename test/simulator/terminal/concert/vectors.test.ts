@@ -67,7 +67,7 @@ describe.skipIf(!hasAny("frame", "message"))(
 const requests = ["frame", "invalid-frame", "invalid-message"] as const;
 
 describe.skipIf(!hasAny(...requests))("published requests (CONFORMANCE_VECTORS)", () => {
-  test.each(rowsOf("frame").filter(toTerminal))("%s is acknowledged", (_id, { hex }) => {
+  test.each(rowsOf("frame").filter(toTerminal))("%s gets its ACK", (_id, { hex }) => {
     const quiet = quietLine(true, isRequest);
     quiet.hears(`${ENQ}${latin(hex)}`);
     expect([quiet.said(), quiet.taken.length]).toEqual([`${ACK}${ACK}`, 1]);

@@ -44,7 +44,7 @@ describe.each(linesOr("tcp"))("over %s", (transport) => {
     expect(bank(simulator)).toEqual(["charge 1200 final"]);
   });
 
-  test("a reversal stands although the register never acknowledges it", async () => {
+  test("a reversal stands although the register never sends its ACK", async () => {
     const { register, simulator, reconnect } = await registered(transport, { t3Ms: 300 });
     await register.run(authorisation(1200));
     await register.runToReport(reversal(1, 1200));

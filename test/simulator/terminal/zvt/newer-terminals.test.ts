@@ -8,16 +8,16 @@ import {
   started,
 } from "../support/started.ts";
 
-describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)", () => {
+describe("a terminal that keeps what got no ACK (docs/zvt.md 9.1, 9.4)", () => {
   test("reports that sale as its last transaction", async () => {
-    const { again, simulator } = await unacknowledged();
+    const { again, simulator } = await withoutAck();
     expect(bank(simulator)).toEqual(["charge 1200"]);
     const [, told] = await again.run(LAST_TRANSACTION);
     expect(told).toContain("04000000001200");
   });
 
   test("reverses that sale when the register names the receipt number before it", async () => {
-    const { again, simulator } = await unacknowledged(2);
+    const { again, simulator } = await withoutAck(2);
     const messages = await again.run(paymentKnowing("1f1f020001"));
     expect(messages.at(-1)).toBe("060f00");
     expect(messages.find((message) => message.startsWith("040f"))).toContain("870002");
@@ -30,14 +30,14 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
   });
 
   test("leaves that sale when the register names its receipt number", async () => {
-    const { again, simulator } = await unacknowledged();
+    const { again, simulator } = await withoutAck();
     await again.run(paymentKnowing("1f1f020001"));
     expect(bank(simulator)).toEqual(["charge 1200", "charge 500 final"]);
   });
 
   test("leaves that sale when the numbers differ by anything but one", async () => {
     for (const named of ["0003", "0001", "9999"]) {
-      const { again, simulator } = await unacknowledged(3);
+      const { again, simulator } = await withoutAck(3);
       await again.run(paymentKnowing(`1f1f02${named}`));
       expect(bank(simulator)).toEqual([
         "charge 1200 final",
@@ -49,7 +49,7 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
   });
 
   test("can hide that sale: Repeat Receipt then reports the one before", async () => {
-    const { again } = await unacknowledged(2, { repeatsWithoutAck: false });
+    const { again } = await withoutAck(2, { repeatsWithoutAck: false });
     const [, told] = await again.run(LAST_TRANSACTION);
     expect(told).toContain("870001");
     const messages = await again.run(paymentKnowing("1f1f020001"));
@@ -57,7 +57,7 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
   });
 
   test("reverses the very first sale when the register knows none", async () => {
-    const { again, simulator } = await unacknowledged();
+    const { again, simulator } = await withoutAck();
     await again.run(paymentKnowing("1f1f00"));
     expect(bank(simulator)).toEqual([
       "charge 1200",
@@ -67,7 +67,7 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
   });
 
   test("leaves that sale when the register names no number", async () => {
-    const { again, simulator } = await unacknowledged();
+    const { again, simulator } = await withoutAck();
     await again.run(authorisation(500));
     expect(bank(simulator)).toEqual(["charge 1200", "charge 500 final"]);
   });
@@ -113,8 +113,8 @@ describe("numbered messages (docs/zvt.md 9.4, tag 1F73)", () => {
   });
 });
 
-/** Payments of 12.00 of which the last one was not acknowledged; then a new connection. */
-async function unacknowledged(payments = 1, behaviour = {}) {
+/** Payments of 12.00 of which the last one got no ACK; then a new connection. */
+async function withoutAck(payments = 1, behaviour = {}) {
   const opened = await started("tcp", {
     behaviour: { autoReversal: false, ...behaviour },
     timers: { t3Ms: 60 },

@@ -28,7 +28,7 @@ describe.each(linesOr("pty"))("over %s", (transport) => {
     expect(decoded(told).fields.amount).toBe(1350);
   });
 
-  test("without leave there is no tip, and an unacknowledged one is taken back", async () => {
+  test("without leave there is no tip, and one without ACK is taken back", async () => {
     const { register, simulator } = await registered(transport);
     await register.run(authorisation(1200));
     expect((await register.run(TIP)).at(-1)).toBe("061e0183");

@@ -166,7 +166,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(controls(messages)).toEqual(["8000", "04ff", "04ff", "040f", "060f"]);
   });
 
-  test("a payment that is not acknowledged is reversed", async () => {
+  test("a payment that gets no ACK is reversed", async () => {
     const { register, simulator, reconnect } = await started(transport, {
       timers: { t3Ms: 100 },
     });

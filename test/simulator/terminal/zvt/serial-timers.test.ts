@@ -68,7 +68,7 @@ test("a report leaves three times, T2 apart, then the terminal is in its basic s
   const { register, simulator, clock } = await onTestClock("pty", WITHOUT_STATUS);
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("800000");
-  register.acknowledges = false;
+  register.sendsAck = false;
   const report = await register.nextApdu();
   expect(report).toMatch(/^040f/);
   for (const repeat of [1, 2]) {
@@ -84,7 +84,7 @@ test("a report leaves three times, T2 apart, then the terminal is in its basic s
   expect(bank(simulator)).toEqual(reversed);
   // No word about it on a line that does not work; the next command is a new beginning.
   expect(await register.hearsNothing(20)).toBe(true);
-  register.acknowledges = true;
+  register.sendsAck = true;
   expect(controls(await register.run(STATUS))).toEqual(["8000", "060f"]);
 });
 
@@ -92,14 +92,14 @@ test("a report that arrives with its last repeat is good", async () => {
   const { register, simulator, clock } = await onTestClock("pty", WITHOUT_STATUS);
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("800000");
-  register.acknowledges = false;
+  register.sendsAck = false;
   await register.nextApdu();
   for (const _ of [1, 2]) {
     await expect.poll(() => clock.running).toContain("T2");
     await clock.advance(T2_MS);
     await register.nextApdu();
   }
-  register.acknowledges = true;
+  register.sendsAck = true;
   register.sendBytes("06");
   register.send("800000");
   expect(await register.nextApdu()).toBe("060f00");
@@ -107,9 +107,9 @@ test("a report that arrives with its last repeat is good", async () => {
   expect(bank(simulator)).toEqual(["charge 1200 final"]);
 });
 
-test("a command whose 80 00 nobody acknowledges is not carried out", async () => {
+test("a command whose 80 00 gets no ACK is not carried out", async () => {
   const { register, simulator, clock } = await onTestClock("pty", WITHOUT_STATUS);
-  register.acknowledges = false;
+  register.sendsAck = false;
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("800000");
   for (const _ of [1, 2]) {
@@ -121,7 +121,7 @@ test("a command whose 80 00 nobody acknowledges is not carried out", async () =>
   await clock.advance(T2_MS);
   await simulator.terminal.idle();
   expect(bank(simulator)).toEqual([]);
-  register.acknowledges = true;
+  register.sendsAck = true;
   expect(controls(await register.run(STATUS))).toEqual(["8000", "060f"]);
 });
 
@@ -170,7 +170,7 @@ test("abort and 04 0F of Read Card at the same time: the register begins anew", 
   register.send("06c0 01 0f");
   expect(await register.nextApdu()).toBe("800000");
   await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
-  register.acknowledges = false;
+  register.sendsAck = false;
   simulator.terminal.parts.customer.act({ action: "insert" });
   expect(await register.nextApdu()).toMatch(/^040f/);
   register.send(ABORT);
@@ -180,7 +180,7 @@ test("abort and 04 0F of Read Card at the same time: the register begins anew", 
     expect(await register.nextApdu()).toMatch(/^040f/);
   }
   // The third failure is the last; from now on both sides talk again.
-  register.acknowledges = true;
+  register.sendsAck = true;
   await expect.poll(() => clock.running).toContain("T2");
   await clock.advance(T2_MS);
   expect(await register.nextApdu()).toBe("800000");

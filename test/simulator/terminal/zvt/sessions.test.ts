@@ -124,7 +124,7 @@ describe.skipIf(!hasVectors)("the conformance sessions", () => {
         heard.push(...meaningOf(apdu));
         if (!/^8[04]/.test(apdu)) {
           const answer = apdu.startsWith("040f") ? left.shift() : undefined;
-          register.send(answer ?? acknowledgement(apdu));
+          register.send(answer ?? ackOf(apdu));
         }
       }
       expect(heard, command).toEqual(meant);
@@ -193,7 +193,7 @@ function meaningOf(apdu: string): string[] {
 }
 
 /** With numbered messages the answer repeats the number (docs/zvt.md 9.4). */
-function acknowledgement(apdu: string): string {
+function ackOf(apdu: string): string {
   const id = /1f7303(\d{6})$/.exec(apdu)?.[1];
   return id ? `80000806061f7303${id}` : "800000";
 }

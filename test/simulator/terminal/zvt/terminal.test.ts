@@ -66,7 +66,7 @@ describe.each(transports)("over %s", (transport) => {
     const again = await reconnect();
     if (transport === "tcp") expect(await again.run(STATUS)).toEqual(["849c00"]);
     simulator.terminal.parts.customer.act({ action: "insert" });
-    again.acknowledges = false;
+    again.sendsAck = false;
     await simulator.terminal.idle();
     expect(bank(simulator)).toEqual(["charge 1200", "reversal 1200 final not-acknowledged"]);
   });
@@ -166,7 +166,7 @@ test("a message that comes in pieces too slowly closes the connection", async ()
 test.each([
   { before: "a sale", commands: [authorisation(900)] },
   { before: "an end of day", commands: [authorisation(900), END_OF_DAY] },
-])("a power cut before the acknowledgement reverses the sale, also after $before", async (row) => {
+])("a power cut before the ACK reverses the sale, also after $before", async (row) => {
   const folder = mkdtempSync(join(tmpdir(), "terminal-simulator-"));
   const options = { stateFile: join(folder, "state.sqlite"), pace: { rebootMs: 0 } };
   const { register, simulator } = await started("tcp", options);

@@ -111,7 +111,7 @@ describe("a result in a session after the 504", () => {
     return { ...made, tell: onPaid };
   };
 
-  test("is stored, then acknowledged, and its order is charged", async () => {
+  test("is stored, then gets its ACK, and its order is charged", async () => {
     const { at, peer, phase, tell } = await silent();
     tell();
     await at.clock.advance(2_000);

@@ -14,7 +14,7 @@ async function namelessHouse(): Promise<OneWayHouse<SessionPeer>> {
   return made;
 }
 
-/** Our acknowledgement of the next reply is lost, so the terminal sends the reply again. */
+/** Our ACK of the next reply is lost, so the terminal sends the reply again. */
 function loseAck(peer: SessionPeer): void {
   const { hears } = peer;
   let [isLost, acks] = [false, 0];

@@ -95,7 +95,7 @@ describe("a reply in which the line breaks", () => {
 });
 
 describe("a result after a restart of the program", () => {
-  test("charges its order, and is acknowledged only after that", async () => {
+  test("charges its order, and gets its ACK only after that", async () => {
     const path = join(temporaryFolder(), "journal.db");
     const make = { peer: (clock: TestClock) => new SessionPeer(clock), messages, path };
     const before = await oneWayHouse(make);

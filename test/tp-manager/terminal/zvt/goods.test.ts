@@ -35,7 +35,7 @@ async function hold(
 }
 
 describe.each(bothLines)("a two-phase sale over %s", (_kind, makePeer) => {
-  test("is acknowledged when the goods came out, and not before", async () => {
+  test("gets its ACK when the goods came out, and not before", async () => {
     const { peer, driver } = await connect(makePeer);
     const { observer, paying } = await hold(peer, driver);
     expect(peer.pending).toEqual([]);
@@ -114,7 +114,7 @@ test("an undecided sale sends 84 9C no more often than the strictest terminal al
   expect(peer.log.filter((apdu) => apdu === "849c00")).toHaveLength(3);
 });
 
-test("a second good report while the goods are undecided is not acknowledged either", async () => {
+test("a second good report while the goods are undecided gets no ACK either", async () => {
   const { peer, driver } = await connect(tcpPeer);
   const { observer, paying } = await hold(peer, driver);
   peer.send(goodSale.replace("0b000042", "0b000043"));

@@ -94,7 +94,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
       const once = terminal.next(apdu);
       peer.send(once);
       await peer.expect(terminal.answer());
-      // On a serial line the answer was acknowledged, so the link alone would take it for new.
+      // On a serial line the answer got its ACK, so the link alone would take it for new.
       peer.send(once);
       await peer.expect(terminal.answer());
     }

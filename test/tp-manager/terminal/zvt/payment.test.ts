@@ -60,7 +60,7 @@ describe.each([
   ["tcp", tcpPeer],
   ["serial", serialPeer],
 ] as const)("a payment over %s", (_kind, makePeer) => {
-  test("is reported, acknowledged and completed, with prompts and a ticket", async () => {
+  test("is reported, gets its ACK and is completed, with prompts and a ticket", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     const paying = pay(driver, observer);
@@ -96,7 +96,7 @@ describe.each([
     const preparing = driver.terminal.prepare(never);
     await repeatReceipt(peer, [good]);
     expect(await preparing).toMatchObject({ last: { report: { receiptNumber: "0042" } } });
-    // On a serial line our last answer still waits for its acknowledgement.
+    // On a serial line our last answer still waits for its ACK.
     while (driver.terminal.state.busy) await new Promise((resolve) => setImmediate(resolve));
   });
 

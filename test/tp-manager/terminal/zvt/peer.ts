@@ -15,8 +15,8 @@ export class Peer {
   readonly transport: bytes.ByteTransport;
   /** Everything the register sent, ACK and NAK bytes included on a serial line. */
   readonly log: string[] = [];
-  /** Serial: acknowledge frames by itself. */
-  acknowledging = true;
+  /** Serial: it sends ACK by itself. */
+  sendsAck = true;
   readonly #write: (bytes: Uint8Array) => void;
   readonly #serial: boolean;
   readonly #drop: () => void;
@@ -61,7 +61,7 @@ export class Peer {
     }
   }
 
-  /** Bytes as they are: acknowledgements, noise, broken frames. */
+  /** Bytes as they are: ACKs, noise, broken frames. */
   sendRaw(hex: string): void {
     this.#write(fromHex(bare(hex)));
   }
@@ -146,7 +146,7 @@ export async function serialPeer(): Promise<Peer> {
     for (const event of reader.push(bytes)) {
       if (event.event === "ack" || event.event === "nak") peer.log.push(event.event);
       if (event.event !== "frame") continue;
-      if (peer.acknowledging) peer.sendRaw("06");
+      if (peer.sendsAck) peer.sendRaw("06");
       peer.received(toHex(event.apdu));
     }
   });

@@ -21,8 +21,8 @@ const LAST_WORD_MS = 100;
 class RestartingTerminal {
   readonly clock = new TestClock();
   readonly asked: string[] = [];
-  /** How many copies of our answer to the end of the restart command get no acknowledgement. */
-  unacknowledged = 0;
+  /** How many copies of our answer to the end of the restart command get no ACK. */
+  acksWithheld = 0;
   /** How many copies of that answer came. */
   lastAnswers = 0;
   readonly driver: Driver;
@@ -53,8 +53,8 @@ class RestartingTerminal {
     if (this.#isDown) return;
     const isLastAnswer = apdu === "800000" && this.asked.at(-1) === "0618";
     if (isLastAnswer) this.lastAnswers += 1;
-    if (isLastAnswer && this.unacknowledged > 0) {
-      this.unacknowledged -= 1;
+    if (isLastAnswer && this.acksWithheld > 0) {
+      this.acksWithheld -= 1;
       return;
     }
     if (this.#line === "serial") this.#peer.say("06", 0);
@@ -137,12 +137,12 @@ test.each<Line>(["serial", "tcp"])(
   },
 );
 
-test("the last answer stays on the line until the terminal has acknowledged it", async () => {
+test("the last answer stays on the line until the terminal has sent its ACK", async () => {
   const terminal = new RestartingTerminal("serial", 0);
   // The answer and its first repeat get lost: a port that was closed would discard the second one.
-  terminal.unacknowledged = 2;
+  terminal.acksWithheld = 2;
   await terminal.resetMs();
-  expect(terminal.unacknowledged).toBe(0);
+  expect(terminal.acksWithheld).toBe(0);
   const commands = terminal.asked.filter((command) => command === "0618");
   expect(commands).toHaveLength(1);
   expect(terminal.lastAnswers).toBe(3);

@@ -76,7 +76,7 @@ async function openSession(
 ): Promise<{ peer: Peer; session: Session }> {
   const peer = await makePeer();
   peers.push(peer);
-  peer.acknowledging = false;
+  peer.sendsAck = false;
   const quiet = () => {};
   const session = await new Session(
     {

@@ -134,7 +134,7 @@ describe("the terminal's session", () => {
     expect([await quiet.told, quiet.said()]).toEqual(["refused", `${frame.repeat(4)}${EOT}`]);
   });
 
-  test("ends three seconds after a frame that nobody acknowledged", async () => {
+  test("ends three seconds after a frame that got no ACK", async () => {
     const quiet = calling();
     quiet.hears(ACK);
     await quiet.clock.advance(3_000);

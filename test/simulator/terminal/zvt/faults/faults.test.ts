@@ -50,7 +50,7 @@ const cases: readonly Case[] = [
   { fault: "noise-inside", on: pty, heard: good, bank: charged },
   { fault: "extended-length:times=0", on: both, heard: good, bank: charged },
   { fault: "wrong-length", on: tcp, heard: ["8000", "closed"], bank: reversed },
-  // Silence and lost lines: what was not acknowledged is reversed.
+  // Silence and lost lines: what got no ACK is reversed.
   { fault: "mute:at=command", on: both, heard: ["silence"], bank: [] },
   { fault: "mute:at=command,run=yes", on: tcp, heard: ["closed"], bank: reversed },
   { fault: "mute:at=report", on: tcp, heard: ["8000", "closed"], bank: reversed },

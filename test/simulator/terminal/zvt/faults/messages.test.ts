@@ -107,10 +107,10 @@ test("a fault of another command leaves payments alone", async () => {
 test("refuse: the register's next command is answered, even right after its ACK", async () => {
   const { register, simulator } = await started("pty");
   simulator.arm("refuse");
-  register.acknowledges = false;
+  register.sendsAck = false;
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("848300");
-  register.acknowledges = true;
+  register.sendsAck = true;
   register.sendBytes(`06${hex(encodeFrame(fromHex(STATUS)))}`);
   expect((await register.nextApdu()).slice(0, 4)).toBe("8000");
   expect((await register.nextApdu()).slice(0, 4)).toBe("060f");

@@ -51,7 +51,7 @@ describe("sending a frame", () => {
     expect(clock.running).toEqual([]);
   });
 
-  test("counts an answer without ACK in front of it as acknowledged", async () => {
+  test("counts an answer as the ACK when no ACK came in front of it", async () => {
     const { line, port, clock, apdus } = serialLine();
     const sent = line.send(fromHex("04ff010e"));
     await clock.advance(0);
@@ -73,7 +73,7 @@ describe("sending a frame", () => {
     expect(await sent).toBe("sent");
   });
 
-  test("waits until the frame before it is acknowledged", async () => {
+  test("waits until the frame before it gets its ACK", async () => {
     const { line, port, clock } = serialLine();
     const first = line.send(fromHex("04ff010e"));
     const second = line.send(fromHex("800000"));
@@ -99,7 +99,7 @@ describe("sending a frame", () => {
 });
 
 describe("receiving", () => {
-  test("is acknowledged before anything else happens", () => {
+  test("gets its ACK before anything else happens", () => {
     const { port, apdus } = serialLine();
     port.deliver(COMMAND);
     expect(port.taken()).toEqual([ACK]);
@@ -135,7 +135,7 @@ describe("receiving", () => {
     expect(clock.running).toEqual([]);
   });
 
-  test("of a repeat after a lost ACK is acknowledged again and not acted on", async () => {
+  test("of a repeat after a lost ACK gets its ACK again and is not acted on", async () => {
     const { line, port, apdus, clock } = serialLine();
     port.deliver(COMMAND);
     void line.send(fromHex("800000"));
@@ -159,7 +159,7 @@ describe("receiving", () => {
     expect(port.taken()).toEqual([ACK, ACK, ACK]);
   });
 
-  test("of the same command after our answer was acknowledged is a new command", async () => {
+  test("of the same command after our answer got its ACK is a new command", async () => {
     const { line, port, apdus, clock } = serialLine();
     port.deliver(COMMAND);
     void line.send(fromHex("800000"));

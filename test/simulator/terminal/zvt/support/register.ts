@@ -18,8 +18,8 @@ export class ScriptedRegister {
   readonly #heard: ReceivedMessage[] = [];
   readonly #wakers = new Set<() => void>();
   readonly #wire: RegisterWire;
-  /** Serial: whether good frames are acknowledged. */
-  acknowledges = true;
+  /** Serial: whether good frames get their ACK. */
+  sendsAck = true;
 
   private constructor(wire: RegisterWire) {
     this.#wire = wire;
@@ -47,7 +47,7 @@ export class ScriptedRegister {
       (bytes) => {
         for (const event of reader.push(bytes)) {
           if (event.kind === "frame") {
-            if (register.acknowledges) wire.write(Uint8Array.of(ACK));
+            if (register.sendsAck) wire.write(Uint8Array.of(ACK));
             register.#hear({ apdu: hex(event.apdu) });
           } else if (event.kind === "bad-frame") wire.write(Uint8Array.of(NAK));
           else if (event.kind !== "noise") register.#hear(event.kind);

@@ -35,7 +35,7 @@ test.each([
   expect(read(frame)).toEqual([`frame ${apdu}`]);
 });
 
-test("an acknowledgement is a single byte before or after a frame, not inside one", () => {
+test("an ACK is a single byte before or after a frame, not inside one", () => {
   expect(read(`06${accepted}15`)).toEqual(["ack", "frame 800000", "nak"]);
   const inside = toHex(encodeFrame(fromHex("0601020615")));
   expect(read(inside)).toEqual(["frame 0601020615"]);

@@ -59,7 +59,7 @@ function send(apdu: string): void {
 }
 
 describe("sending", () => {
-  test("a frame that is acknowledged is delivered", () => {
+  test("a frame that gets its ACK is delivered", () => {
     send(pay);
     expect(line.take()).toEqual([frame(pay)]);
     expect(outcomes).toEqual([]);
@@ -75,7 +75,7 @@ describe("sending", () => {
     expect(outcomes).toEqual(["delivered"]);
   });
 
-  test("without an acknowledgement the frame is sent three times in all, T2 apart", async () => {
+  test("without an ACK the frame is sent three times in all, T2 apart", async () => {
     send(pay);
     await clock.advance(4_999);
     expect(line.take()).toHaveLength(1);
@@ -98,7 +98,7 @@ describe("sending", () => {
     expect(line.take()).toHaveLength(3);
   });
 
-  test("an answer without an ACK before it counts as the acknowledgement", () => {
+  test("an answer without an ACK before it counts as the ACK", () => {
     send(pay);
     line.arrive(frame(yes));
     expect(outcomes).toEqual(["delivered"]);
@@ -123,7 +123,7 @@ describe("sending", () => {
     expect(line.take()).toEqual([]);
   });
 
-  test("a line that breaks before the acknowledgement leaves the outcome broken", () => {
+  test("a line that breaks before the ACK leaves the outcome broken", () => {
     send(pay);
     line.end();
     expect(outcomes).toEqual(["broken"]);
@@ -137,7 +137,7 @@ describe("sending", () => {
 });
 
 describe("receiving", () => {
-  test("a good frame is acknowledged before it is passed on", () => {
+  test("a good frame gets its ACK before it is passed on", () => {
     answer = yes;
     line.arrive(frame(report));
     expect(line.take()).toEqual([ACK, frame(yes)]);
@@ -163,7 +163,7 @@ describe("receiving", () => {
     expect(events).toEqual([yes]);
   });
 
-  test("a repeat within T2 is acknowledged and answered again, and passed on once", async () => {
+  test("a repeat within T2 gets its ACK and is answered again, and passed on once", async () => {
     answer = yes;
     line.arrive(frame(report));
     await clock.advance(5_000);
@@ -172,7 +172,7 @@ describe("receiving", () => {
     expect(line.take()).toEqual([ACK, frame(yes), frame(yes), ACK, frame(yes)]);
   });
 
-  test("two equal print lines are both passed on when our first answer was acknowledged", () => {
+  test("two equal print lines are both passed on when our first answer got its ACK", () => {
     answer = yes;
     line.arrive(frame("06d10140"));
     line.arrive(ACK);
@@ -211,7 +211,7 @@ describe("receiving", () => {
     expect(events).toEqual(["noise 3", report]);
   });
 
-  test("a good frame around a wrong length is acknowledged, then reported as malformed", () => {
+  test("a good frame around a wrong length gets its ACK, then is reported as malformed", () => {
     line.arrive(frame("060005123456ba0978"));
     expect(line.take()).toEqual([ACK]);
     expect(events).toEqual(["malformed 060005123456ba0978"]);
@@ -219,7 +219,7 @@ describe("receiving", () => {
 });
 
 describe("both sides send at once (docs/zvt.md 2.5)", () => {
-  test("the message is acknowledged and answered, and our command is given up", () => {
+  test("the message gets its ACK and is answered, and our command is given up", () => {
     answer = yes;
     send("06b000");
     line.arrive(frame(report));

@@ -126,7 +126,7 @@ describe("timers", () => {
 });
 
 describe("reports", () => {
-  test("the same 04 0F again does not prove that our acknowledgement arrived", async () => {
+  test("the same 04 0F again does not prove that our ACK arrived", async () => {
     const seen = pay();
     line.arrive(`800000 ${report} ${report}`);
     expect(told).toEqual(["judge", "judge"]);
@@ -138,13 +138,13 @@ describe("reports", () => {
     expect(told.filter((entry) => entry === "ACK arrived")).toHaveLength(1);
   });
 
-  test("the end itself proves that our acknowledgement arrived", () => {
+  test("the end itself proves that our ACK arrived", () => {
     pay();
     line.arrive(`800000 ${report} 060f00`);
     expect(told).toEqual(["judge", "ACK arrived"]);
   });
 
-  test("an abort or another status after a 04 0F proves no acknowledgement", () => {
+  test("an abort or another status after a 04 0F proves no ACK", () => {
     // docs/zvt.md 9.1: a terminal that missed our 80 00 reverses, and says so in these ways.
     for (const apdu of ["04ff0105", "040f02276c", "061e016c"]) {
       told = [];
@@ -296,7 +296,7 @@ describe("an abort", () => {
 describe("on a serial line", () => {
   beforeEach(() => open("serial"));
 
-  test("a payment that is never acknowledged is sent three times and is lost", async () => {
+  test("a payment that never gets its ACK is sent three times and is lost", async () => {
     const seen = pay();
     await clock.advance(15_000);
     expect(line.take()).toHaveLength(3);
@@ -335,7 +335,7 @@ describe("on a serial line", () => {
     expect(line.take()).toEqual([frame("06b000")]);
   });
 
-  test("a report that crosses our abort is judged and acknowledged first", async () => {
+  test("a report that crosses our abort is judged and gets its ACK first", async () => {
     const seen = pay();
     line.arrive(`06 ${frame("800000")}`);
     const aborting = session.abort();
@@ -351,7 +351,7 @@ describe("on a serial line", () => {
     line.arrive("06");
   });
 
-  test("an answer that is never acknowledged loses the payment", async () => {
+  test("an answer that never gets its ACK loses the payment", async () => {
     const seen = pay();
     line.arrive(`06 ${frame("800000")} ${frame(report)}`);
     await clock.advance(15_000);
