@@ -89,13 +89,14 @@ async function start(context: ProgramContext): Promise<void> {
   const ends = certificateEnds(config, clock);
   const figures = { tally, clock, version: versionNumber, updates, certificates: ends, proof };
   const messages = { ...outbox, operations, operationStore, alarmStore, ...figures, log };
-  if (probation.isOn) {
+  const { isOn: isTested } = probation;
+  if (isTested) {
     log.info("the new version is being tested after an update; no transaction is stored or sent");
     const { NOTIFICATION_HOST: host, NOTIFICATION_PORT: port } = config;
     if (port !== undefined) await requireListening(host, port);
   }
   await probation.after(async () => {
-    forwarder.start();
+    forwarder.endInterrupted();
     operations.start();
     const onAccepted = (id: string): void => operations.notified(id);
     await startListening(context, log, { operations: operationStore, tally, losses, onAccepted });
@@ -114,9 +115,12 @@ async function start(context: ProgramContext): Promise<void> {
     });
     onStop("daily chores", () => daily.stop());
     startUpdateChecks(context, log);
+    if (isTested) forwarder.start();
   });
   const handlers = supervisorHandlers({ ...messages, requestStop });
   await startMessages(context, handlers, stores.exchange, probation);
+  // Nothing is sent before the start can no longer fail, because a failure interrupts the tries.
+  if (!isTested) forwarder.start();
   onStop("waiting messages", () => watch.close());
 }
 

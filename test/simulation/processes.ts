@@ -167,6 +167,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const client = gateway.clientFor(life);
   const random = (): number => 0.5;
   const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, random });
+  forwarder.endInterrupted();
   forwarder.start();
   const intake = new Intake({ store, losses: stores.losses, forwarder, clock, log });
   const admin = new OutboxAdmin(database);

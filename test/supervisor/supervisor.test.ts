@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "../../src/shared/store/sqlite.ts";
@@ -7,6 +9,7 @@ import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_MAX } from "../../src/supervisor/outbox/queue-window.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
+import { newStore } from "../support/new-store.ts";
 import { PATIENCE_MS, TEST_LIMIT_MS } from "../support/patience.ts";
 import { isWhole } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -277,4 +280,20 @@ test("many transactions, larger than the heap, are drained oldest first", async 
   }
   // The first ones go one by one: a gateway just back meets a single try.
   expect(order.slice(0, 8)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
+test("a start that fails sends nothing, so that no try of it is interrupted", async () => {
+  const gateway = await RecordingGateway.start();
+  const data = join(temporaryFolder(), "data");
+  const taken = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void taken.close());
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  writeConfig(data, gateway.url, { NOTIFICATION_PORT: String(port) });
+  newStore(join(data, "supervisor.db"), supervisorMigrations);
+  const transaction = sampleTransaction();
+  storeOf(data).add(transaction, Date.now());
+  expect(await new SupervisorProcess(data).ended()).toBe(78);
+  expect(storeOf(data).claim("due", Date.now())).toMatchObject({ number: 1 });
+  expect(gateway.requests).toEqual([]);
 });

@@ -74,12 +74,16 @@ export class Forwarder {
     return { ...this.#window.conditions, lookupRefused: this.#inquiry.refused };
   }
 
-  /** Records the tries of a process that died as interrupted, and starts the queue. */
-  start(): void {
+  /** Records the tries of a process that died as interrupted; before the first message comes. */
+  endInterrupted(): void {
     const { store, clock, log } = this.#parts;
     for (const transactionId of store.endInterruptedTries(clock.now())) {
       log.warn({ transactionId }, "the program ended in a send: the gateway may have the order");
     }
+  }
+
+  /** Starts the queue. */
+  start(): void {
     this.#loop.start();
     this.#inquiry.start();
   }

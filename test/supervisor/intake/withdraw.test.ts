@@ -224,6 +224,7 @@ describe("a sale that is reversed while its try runs is not sent again", () => {
       rig.store.add(transaction, rig.clock.now(), { isClaimed: isSend, mayBeSent: !isSend });
       if (!isSend) rig.store.claim("lookup", rig.clock.now());
       expect(() => withdraw(rig, id)).toThrow(/ask again/);
+      rig.forwarder.endInterrupted();
       rig.forwarder.start();
       await rig.advanceInSteps(60_000, () => rig.store.counts().pending === 0);
       await rig.clock.advance(24 * 3_600_000);

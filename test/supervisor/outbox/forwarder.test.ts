@@ -393,6 +393,7 @@ test("a stop lets running tries end, and the next start goes on where it ended",
   rig.server.behave = () => accepted;
   const after = await openRig({ path: rig.path, server: rig.server });
   expect(after.store.attempts(id)).toMatchObject([{ class: "interrupted", ambiguous: true }]);
+  after.forwarder.endInterrupted();
   after.forwarder.start();
   await after.advanceInSteps(SECOND, () => rig.server.requests.length === 2);
   expect(rig.server.lookups).toHaveLength(2);
