@@ -3,7 +3,7 @@ import { certificatesIn } from "../shared/config/server-trust.ts";
 import { type Handlers, supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import type { AlarmLog } from "../shared/process/logger.ts";
-import { backupChore, oldLogsChore, startDaily } from "../shared/program/daily.ts";
+import { backupChore, type Chore, oldLogsChore, startDaily } from "../shared/program/daily.ts";
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/program/lifecycle.ts";
 import { Probation } from "../shared/program/probation.ts";
@@ -44,8 +44,8 @@ import { supervisorMigrations } from "./supervisor-schema.ts";
 import { startUpdateChecks } from "./updates/update-checks.ts";
 import { updateFacts } from "./updates/update-facts.ts";
 
-/** How long running tries to send may go on when the program stops, before they are abandoned. */
-const RUNNING_TRIES_GRACE_MS = 3_000;
+/** How long running sends and operations may go on at a stop, before they are abandoned. */
+const RUNNING_GRACE_MS = 3_000;
 const STOP_DEADLINE_MS = 10_000;
 
 await runProgram("supervisor", STOP_DEADLINE_MS, start, { checkStore });
@@ -74,16 +74,17 @@ async function start(context: ProgramContext): Promise<void> {
 
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, random });
-  onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
+  onStop("forwarder", () => forwarder.stop(RUNNING_GRACE_MS));
 
   const { losses } = stores;
   const operationStore = new OperationStore(database);
   const operations = new OperationExecutor({ store: operationStore, losses, gateway, clock, log });
-  onStop("gateway operations", () => operations.stop());
 
   const tally = new NotificationTally(database, clock);
   const intake = new Intake({ store, losses, forwarder, clock, log });
-  const aboutStores = storeMessages({ ...stores, database, store, gateway, forwarder, clock, log });
+  const stopping = new AbortController();
+  const ofStores = { ...stores, database, store, forwarder, signal: stopping.signal };
+  const aboutStores = storeMessages({ ...ofStores, gateway, clock, log });
   const outbox = { intake, store, admin, watch, forwarder, storeMessages: aboutStores };
   const updates = updateFacts({ dataDirectory, config, clock, log });
   const ends = certificateEnds(config, clock);
@@ -102,35 +103,42 @@ async function start(context: ProgramContext): Promise<void> {
     await startListening(context, log, { operations: operationStore, tally, losses, onAccepted });
     startConditionWatch(context, messages);
     if (config.FLEET_URL !== undefined) await startTelemetry(context, messages, log);
-    const daily = startDaily({
-      at: config.UPDATE_TIME,
-      idle: () => true, // the daily chores can run even while transactions are sent
-      chores: [
-        backupChore(databasePath, clock, stores.store, proof),
-        retentionChore(database, config.JOURNAL_DAYS, clock),
-        oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
-      ],
-      clock,
-      log,
-    });
-    onStop("daily chores", () => daily.stop());
+    startChores(context, log, [
+      backupChore(databasePath, clock, stores.store, proof),
+      retentionChore(database, config.JOURNAL_DAYS, clock),
+      oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
+    ]);
     startUpdateChecks(context, log);
     if (isTested) forwarder.start();
   });
   const handlers = supervisorHandlers({ ...messages, requestStop });
-  await startMessages(context, handlers, stores.exchange, probation);
+  const server = await startMessages(context, handlers, stores.exchange, probation);
   // Nothing is sent before the start can no longer fail, because a failure interrupts the tries.
   if (!isTested) forwarder.start();
-  onStop("waiting messages", () => watch.close());
+  onStop("local messages", () => endMessages(server, watch, stopping, operations));
+}
+
+/** Ends the messages that wait for a transaction's first try or for an answer of the gateway. */
+async function endMessages(
+  server: Awaited<ReturnType<typeof startMessages>>,
+  watch: DeliveryWatch,
+  stopping: AbortController,
+  operations: OperationExecutor,
+): Promise<void> {
+  const closed = server.close(); // first, so that no message begins another operation
+  watch.close();
+  stopping.abort(new Error("stopping"));
+  await operations.stop(RUNNING_GRACE_MS);
+  await closed;
 }
 
 async function startMessages(
-  { runDirectory, log, onStop }: ProgramContext,
+  { runDirectory, log }: ProgramContext,
   handlers: Handlers<typeof supervisorMessages>,
   stores: StoreExchange,
   probation: Probation,
-): Promise<void> {
-  const server = await startIpcServer({
+) {
+  return await startIpcServer({
     runDirectory,
     program: "supervisor",
     messages: supervisorMessages,
@@ -143,7 +151,6 @@ async function startMessages(
         ? "a new version is on probation"
         : undefined,
   });
-  onStop("local messages", () => server.close());
 }
 
 function checkStore({ dataDirectory }: Installation): void {
@@ -177,6 +184,16 @@ function startConditionWatch({ onStop }: ProgramContext, parts: StatusParts): vo
     parts.tally.save();
   });
   watch.start();
+}
+
+function startChores(
+  { config, clock, onStop }: ProgramContext,
+  log: AlarmLog,
+  chores: readonly Chore[],
+): void {
+  const idle = () => true; // the daily chores can run even while transactions are sent
+  const daily = startDaily({ at: config.UPDATE_TIME, idle, chores, clock, log });
+  onStop("daily chores", () => daily.stop());
 }
 
 /** Starts the telemetry to a fleet's broker, whose modules are loaded only if FLEET_URL is set. */

@@ -176,6 +176,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     database,
     store,
     gateway: client,
+    signal: new AbortController().signal,
     forwarder,
     clock,
     log,

@@ -68,15 +68,27 @@ export async function openRig(options: RigOptions = {}) {
   const gateway = options.gateway ?? createGatewayClient(settings, transport, log);
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, random: () => 0.5 });
+  const { signal } = new AbortController();
   const intake = new Intake({ store, losses, forwarder, clock, log });
-  const aboutStores = storeMessages({ database, store, losses, gateway, forwarder, clock, log });
+  const aboutStores = storeMessages({
+    database,
+    store,
+    losses,
+    gateway,
+    signal,
+    forwarder,
+    clock,
+    log,
+  });
 
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopped ??= (async () => {
       watch.close();
-      await operations.stop();
-      const ended = forwarder.stop(RUNNING_GRACE_MS);
+      const ended = Promise.all([
+        operations.stop(RUNNING_GRACE_MS),
+        forwarder.stop(RUNNING_GRACE_MS),
+      ]);
       await clock.advance(RUNNING_GRACE_MS);
       await ended;
       gateway.close();

@@ -68,7 +68,8 @@ function storesOf(database: DatabaseSync, clock: TestClock) {
   const none = () => Promise.reject(new Error("there is no gateway"));
   const gateway = { generate: none, findOrder: none, close: () => undefined };
   const forwarder = { tryAtOnce: () => undefined };
-  const parts = { database, store, losses, clock, log, forwarder, gateway };
+  const { signal } = new AbortController();
+  const parts = { database, store, losses, clock, log, forwarder, gateway, signal };
   return { losses, store, messages: storeMessages(parts) };
 }
 

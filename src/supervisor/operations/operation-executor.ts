@@ -44,6 +44,7 @@ export class OperationExecutor {
   readonly #store: OperationStore;
   readonly #running = new Map<string, Promise<void>>();
   readonly #abandon = new AbortController();
+  readonly #stopLookups = new AbortController();
   readonly #lookups: ReturnType<typeof operationLookups>;
   readonly #recent: ReturnType<typeof recentOperations>;
 
@@ -70,10 +71,18 @@ export class OperationExecutor {
       this.#lookups.begin(transactionPublicId);
   }
 
-  /** Abandons the running requests; an operation whose request was written becomes unknown. */
-  async stop(): Promise<void> {
-    this.#abandon.abort(new Error("stopping"));
+  /**
+   * Lets running operations end within `graceMs`, then abandons them: an operation whose request
+   * was written becomes unknown. Lookups are abandoned at once.
+   */
+  async stop(graceMs: number): Promise<void> {
+    const { clock } = this.#parts;
+    this.#stopLookups.abort(new Error("stopping"));
+    const timer = clock.startTimer("running operations", graceMs, () =>
+      this.#abandon.abort(new Error("stopping")),
+    );
     await Promise.all(this.#running.values());
+    timer.clear();
     await this.#lookups.stop();
   }
 
@@ -258,13 +267,13 @@ export class OperationExecutor {
   async #lookUpAgain(publicId: string): Promise<boolean> {
     const { gateway } = this.#parts;
     if (this.#store.openOf(publicId)?.state !== "unknown") return false;
-    const { found } = await gateway.lookUp(publicId, this.#abandon.signal);
+    const { found } = await gateway.lookUp(publicId, this.#stopLookups.signal);
     if (found) this.#settleByLookup(publicId, found, "done");
     return this.#store.openOf(publicId) !== undefined;
   }
 
   async #lookUp(id: string): Promise<LookupAnswer> {
-    const answer = await this.#parts.gateway.lookUp(id, this.#abandon.signal);
+    const answer = await this.#parts.gateway.lookUp(id, this.#stopLookups.signal);
     if (answer.found && isPublicId(id)) {
       this.#learn(id.toUpperCase(), answer.found);
       this.#settleByLookup(id.toUpperCase(), answer.found);

@@ -48,6 +48,8 @@ interface MessageParts {
   readonly store: OutboxStore;
   readonly losses: StoreLosses;
   readonly gateway: Gateway;
+  /** Ends the lookups at the gateway when the program stops. */
+  readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: AlarmLog;
   readonly forwarder: Pick<Forwarder, "tryAtOnce">;
@@ -64,7 +66,7 @@ const oneOrder = itemsFrom("transactions CROSS JOIN outbox", "order_id = :order"
 export function storeMessages(
   parts: MessageParts,
 ): Pick<Handlers<typeof supervisorMessages>, "known-orders" | "take-over" | "order-at-gateway"> {
-  const { database, losses, gateway, log, forwarder } = parts;
+  const { database, losses, log, forwarder } = parts;
   const operations = new OperationStore(database);
   return {
     "known-orders": ({ orderId, after, limit }) => {
@@ -90,7 +92,7 @@ export function storeMessages(
       }
       return { added: added.length };
     },
-    "order-at-gateway": ({ orderId }) => orderAtGateway(orderId, gateway),
+    "order-at-gateway": ({ orderId }) => orderAtGateway(orderId, parts),
   };
 }
 
@@ -119,7 +121,7 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
  */
 async function orderAtGateway(
   orderId: string,
-  gateway: Gateway,
+  { gateway, signal }: Pick<MessageParts, "gateway" | "signal">,
 ): Promise<SupervisorAnswer<"order-at-gateway">> {
   const unlike: Transaction = {
     transactionId: randomUUID(),
@@ -131,7 +133,7 @@ async function orderAtGateway(
     approvedAtMs: 0,
     ...noDetails,
   };
-  const finding = await gateway.findOrder(unlike, new AbortController().signal);
+  const finding = await gateway.findOrder(unlike, signal);
   switch (finding.kind) {
     case "absent":
       return { found: "absent", why: "the gateway does not have the order" };

@@ -297,7 +297,9 @@ describe("a refund whose answer does not come", () => {
     at.sandbox.addFault({ kind: "hang-after-commit", times: 1, operation: "card" });
     const asked = at.call("POST", "/gateway/refund", { transactionPublicId: at.publicId() });
     await expect.poll(() => at.sandbox.orders()[0]?.state).toBe("refunded");
-    await at.rig.operations.stop();
+    const stopped = at.rig.operations.stop(1);
+    await at.rig.clock.advance(1);
+    await stopped;
     expect((await asked).one.error.code).toBe("GATEWAY_OPERATION_UNKNOWN");
     expect(at.rig.operationStore.openOf(at.publicId())).toMatchObject({
       state: "unknown",
