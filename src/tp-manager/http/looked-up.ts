@@ -12,10 +12,8 @@ import type { Answer, CallContext } from "./call.ts";
  * status of the order's own answer; `warnings`: the warnings whose texts are in the body.
  */
 export async function lookedUp(at: CallContext, orderId: string) {
-  await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-    // An API error is ignored: the answer below shows that the return is not finished.
-    if (!(error instanceof AppError)) throw error;
-  });
+  // An API error is ignored: the answer below shows that the return is not finished.
+  await at.gateway.reconcile(at.orders.latest(orderId)).catch(apiErrorOf);
   const found = await at.orders.lookUp(orderId);
   const { http, body } = answerOf(found.attempt, found.delivery);
   const gateway = await gatewayStanding(at, orderId, found.attempt.request.currency);
@@ -31,6 +29,12 @@ export async function lookedUp(at: CallContext, orderId: string) {
       attempts: found.attempts.map(history),
     } as Answer<"lookup">,
   };
+}
+
+/** Returns an API error; throws any other error again. */
+function apiErrorOf(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
 }
 
 /** Returns one attempt of the order with all its events, whose texts were masked when stored. */
@@ -76,10 +80,8 @@ export async function assertNotReturnedElsewhere(
 ): Promise<void> {
   const attempt = orders.latest(orderId);
   if (rowOf(attempt).reversal !== "begin") return;
-  const history = await supervisor.ask("gateway-history", { orderId }).catch((error: unknown) => {
-    if (!(error instanceof AppError)) throw error;
-  });
-  if (!history || !returnedStates.includes(history.state)) return;
+  const history = await supervisor.ask("gateway-history", { orderId }).catch(apiErrorOf);
+  if (history instanceof AppError || !returnedStates.includes(history.state)) return;
   throw new AppError("REVERSAL_REFUSED", `The order is ${history.state} at the gateway.`, {
     details: { state: history.state },
   });
@@ -106,13 +108,8 @@ async function gatewayStanding(
   orderId: string,
   currency: Currency,
 ): Promise<Answer<"gatewayStanding">> {
-  let history: GatewayHistory;
-  try {
-    history = await supervisor.ask("gateway-history", { orderId });
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return { state: "unknown", problem: error.message };
-  }
+  const history = await supervisor.ask("gateway-history", { orderId }).catch(apiErrorOf);
+  if (history instanceof AppError) return { state: "unknown", problem: history.message };
   const { known, events, operations, possibleOrders = 0, failed = [], ...others } = history;
   if (!known) return null;
   const { sending = [], ...standing } = others;

@@ -218,23 +218,21 @@ export class GatewayOperations {
   /** Settles an operation without an outcome by an operator's finding. Throws NOTHING_TO_SETTLE. */
   async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
     const where = await this.#resolve(target);
-    return await aboutOrder(where, () => this.#settle(where, happened, note));
-  }
-
-  async #settle(where: Resolved, happened: boolean, note: string): Promise<GatewayOperation> {
-    const { transactionPublicId } = where;
-    const { link } = this.#parts;
-    const result = { transactionPublicId, happened, note };
-    const { operation: settled } = await link.ask("gateway-settle", result);
-    await afterSent(settled !== null, async () => {
-      const attempt = this.#attemptOf(where);
-      if (attempt) await this.reconcile(attempt);
-      const { operationId } = settled ?? {};
-      if (!attempt || operationId === undefined) return;
-      this.#note(attempt, await link.ask("gateway-operation-end", { operationId }));
+    return await aboutOrder(where, async () => {
+      const { transactionPublicId } = where;
+      const { link } = this.#parts;
+      const result = { transactionPublicId, happened, note };
+      const { operation: settled } = await link.ask("gateway-settle", result);
+      await afterSent(settled !== null, async () => {
+        const attempt = this.#attemptOf(where);
+        if (attempt) await this.reconcile(attempt);
+        const { operationId } = settled ?? {};
+        if (!attempt || operationId === undefined) return;
+        this.#note(attempt, await link.ask("gateway-operation-end", { operationId }));
+      });
+      if (!settled) throw new AppError("NOTHING_TO_SETTLE");
+      return settled;
     });
-    if (!settled) throw new AppError("NOTHING_TO_SETTLE");
-    return settled;
   }
 
   /**

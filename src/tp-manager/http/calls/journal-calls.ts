@@ -74,10 +74,7 @@ export const journalCalls: readonly AnyCall[] = [
     formerPath: "/unexpected-reports",
     reads: true,
     query: z.strictObject({ waiting: onlyWaiting }),
-    document: ({ unmatchedTransaction }) => ({
-      answer: unmatchedTransaction,
-      list: true,
-    }),
+    document: ({ unmatchedTransaction }) => ({ answer: unmatchedTransaction, list: true }),
     handle({ query: { waiting } }, { listings, acknowledged }) {
       const listed = waiting
         ? storage(() => acknowledged.waitingUnmatched(UNMATCHED_LISTED_MAX), "no")

@@ -39,11 +39,7 @@ export const maintenanceCalls: readonly AnyCall[] = [
     path: "/support-bundle",
     reads: true,
     role: "operator",
-    document: () => ({
-      type: "application/gzip",
-      answer: z.string(),
-      description: "tar.gz",
-    }),
+    document: () => ({ type: "application/gzip", answer: z.string(), description: "tar.gz" }),
     async handle({ reply }, { maintenance }) {
       const archive = await maintenance.supportBundle();
       void reply.header("content-disposition", 'attachment; filename="support.tar.gz"');

@@ -22,9 +22,7 @@ export const programCalls: readonly AnyCall[] = [
     methods: ["GET", "POST"],
     whileUpdating: true,
     role: "operator",
-    document: ({ done }) => ({
-      answer: z.object({ ...done, stopped: z.boolean() }),
-    }),
+    document: ({ done }) => ({ answer: z.object({ ...done, stopped: z.boolean() }) }),
     handle({ reply }, { arbiter, requestStop }) {
       const running = arbiter.lease.current !== undefined;
       arbiter.lease.close();
@@ -65,12 +63,8 @@ export const programCalls: readonly AnyCall[] = [
     path: "/events",
     reads: true,
     streams: true,
-    query: z.strictObject({
-      lastEventId: eventId.optional(),
-    }),
-    headers: z.object({
-      "last-event-id": eventId.optional(),
-    }),
+    query: z.strictObject({ lastEventId: eventId.optional() }),
+    headers: z.object({ "last-event-id": eventId.optional() }),
     document: () => ({
       type: "text/event-stream",
       answer: z.string(),

@@ -77,10 +77,7 @@ export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/terminal/accept",
     role: "own-operator",
-    document: ({ message }) => ({
-      answer: message,
-      errors: ["TERMINAL_DISCONNECTED"],
-    }),
+    document: ({ message }) => ({ answer: message, errors: ["TERMINAL_DISCONNECTED"] }),
     handle(_, { arbiter }) {
       const identity = arbiter.identityCheck.accept();
       const name = identity.terminalId || identity.serialNumber || "without a name";
@@ -91,9 +88,7 @@ export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/check",
     reads: true,
-    query: z.strictObject({
-      fresh: oneOf(["yes"]).optional(),
-    }),
+    query: z.strictObject({ fresh: oneOf(["yes"]).optional() }),
     document: ({ check }) => ({ answer: check }),
     async handle({ query: { fresh } }, at) {
       const { status, atMs } = await check(at, fresh === "yes");

@@ -35,20 +35,23 @@ export interface Watched {
 export interface Facts {
   /** The supervisor's status; null: it does not answer. */
   readonly supervisor: SupervisorStatus | null;
-  /** The facts of tp-manager; undefined: the journal cannot be read. */
-  readonly tpManager: TpManagerConditions | undefined;
-  /** The numbers of payments in doubt and not handed off; null: the journal cannot be read. */
-  readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
+  /** The facts of tp-manager and its numbers of payments; null: the journal cannot be read. */
+  readonly journal: {
+    readonly conditions: TpManagerConditions;
+    readonly payments: { readonly inDoubt: number; readonly notHandedOver: number };
+  } | null;
 }
 
 export async function factsOf(watched: Watched): Promise<Facts> {
   const { journal } = watched;
   return {
     supervisor: await watched.supervisor().catch(() => null),
-    tpManager: readOr(undefined, () => ownConditions(watched)),
-    payments: readOr(null, () => ({
-      inDoubt: journal.attempts.countInDoubt(),
-      notHandedOver: journal.handOffs.countPendingHandOffs(),
+    journal: readOr(null, () => ({
+      conditions: ownConditions(watched),
+      payments: {
+        inDoubt: journal.attempts.countInDoubt(),
+        notHandedOver: journal.handOffs.countPendingHandOffs(),
+      },
     })),
   };
 }

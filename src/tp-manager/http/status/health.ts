@@ -34,10 +34,10 @@ export async function healthOf(
 ): Promise<Health> {
   const { arbiter, guard, dataDirectory, choresAt, clock } = watched;
   const [facts, disk] = await Promise.all([factsOf(watched), diskOf(dataDirectory)]);
-  const { supervisor, tpManager } = facts;
-  const payments = tpManager ? facts.payments : null;
+  const { supervisor, journal } = facts;
+  const payments = journal?.payments ?? null;
   const inDoubt = payments?.inDoubt ?? 0;
-  const conditions = conditionsOf({ supervisor, tpManager: payments ? tpManager : undefined });
+  const conditions = conditionsOf({ supervisor, tpManager: journal?.conditions });
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
   const notReady = notReadyReasons(arbiter);
   const reasons = notReady.map(({ says }) => says);

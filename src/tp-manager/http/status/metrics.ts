@@ -26,8 +26,8 @@ type Read = (source: Source) => number | undefined;
 
 /** Gauges that are read when Prometheus asks; metrics-en.json says what they mean. */
 const gauges: Partial<Record<FigureName, Read>> = {
-  hand_off_pending: ({ payments }) => payments?.notHandedOver ?? Number.NaN,
-  payments_in_doubt: ({ payments }) => payments?.inDoubt ?? Number.NaN,
+  hand_off_pending: ({ journal }) => journal?.payments.notHandedOver ?? Number.NaN,
+  payments_in_doubt: ({ journal }) => journal?.payments.inDoubt ?? Number.NaN,
   terminal_ready: ({ arbiter }) =>
     readOr(Number.NaN, () => Number(arbiter.notReadyReasons.length === 0)),
   terminal_link_up: ({ now }) => Number(now.link === "connected"),
@@ -184,11 +184,13 @@ export class Metrics {
     }
   }
 
-  #setConditions({ supervisor, tpManager }: Facts): void {
-    const there = conditionsOf({ supervisor, tpManager }).map(({ name }) => name);
+  #setConditions({ supervisor, journal }: Facts): void {
+    const there = conditionsOf({ supervisor, tpManager: journal?.conditions }).map(
+      ({ name }) => name,
+    );
     for (const name of conditionNames) {
       const { by } = conditionTable[name];
-      if (by === "supervisor" ? supervisor === null : tpManager === undefined) continue;
+      if (by === "supervisor" ? supervisor === null : journal === null) continue;
       this.#conditions.set({ trouble: name }, there.includes(name) ? 1 : 0);
     }
   }
