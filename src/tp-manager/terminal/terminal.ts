@@ -239,7 +239,8 @@ export interface PaymentObserver {
   /**
    * Returns whether a result belongs to this payment; false where it may belong to another attempt.
    * Drivers with {@link Terminal.takeLateResults} call this before {@link report}. Throws when the
-   * journal cannot be read; the driver then sends no ACK of the result.
+   * journal cannot be read; the driver then sends no ACK of the result, and asks again for a
+   * result that the terminal does not repeat.
    */
   concerns?(result: OneWayResult): boolean;
   /** Called when a message proves that our ACK of the last report arrived. */

@@ -152,6 +152,7 @@ export class OneWayTerminal implements Terminal {
   async prepare(signal: AbortSignal): Promise<Baseline> {
     await this.#pinged;
     signal.throwIfAborted();
+    this.#unstored.storeAll();
     this.#became(await this.#used(() => this.#options.dialogue.open(signal)));
     this.#openedAtMs = this.#options.clock.monotonicMs();
     return { identity: noIdentity, last: unknownLast, clockOffsetMs: null };
@@ -203,6 +204,8 @@ export class OneWayTerminal implements Terminal {
     this.#openedAtMs = -OPENED_MS;
     this.#silence.begin();
     this.#newest = order;
+    // An approval that cannot be stored even now may be of this order: then nothing is sent.
+    this.#unstored.storeAll();
     let limit: Timer | undefined;
     try {
       const sent = await sendRequest(request, paying, dialogue, clock);
@@ -283,25 +286,33 @@ export class OneWayTerminal implements Terminal {
   #isResultStored(reply: Uint8Array, reading: ResultReading, isEarly: boolean): boolean {
     const paying = this.#paying;
     const result = { report: reading.report, isEarly, isAgain: this.#isAgain(reply) };
-    let isOwn = false;
-    try {
-      isOwn = paying !== undefined && (paying.observer.concerns?.(result) ?? !isEarly);
-    } catch (error) {
-      // The result gets no ACK, so that the terminal sends the result again.
-      if (paying) paying.fault = `the result could not be judged: ${(error as Error).message}`;
-      return false;
-    }
-    if (paying && !isOwn && !isEarly) paying.fault = "a result came that can be another payment's";
-    const unstored = { reply: reply.slice(), reading, result, paying: undefined };
+    const isOwn = this.#isOwn(paying, result);
+    const unstored = { reply: reply.slice(), reading, result, paying, isOwn };
     if (!isOwn && isEarly && this.#overtakes(reading)) {
-      this.#unstored.hold(unstored);
+      this.#unstored.hold({ ...unstored, isOwn: false });
       return false;
     }
-    const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(result, reading);
+    const isJudged = isOwn !== undefined;
+    const isStored =
+      isJudged && (isOwn && paying ? this.#own(paying, reading) : this.#late(result, reading));
     if (isStored || this.#options.dialogue.isShared) return isStored;
     // On a connection for one payment nothing gets an ACK, so the reply is not repeated.
-    this.#unstored.keep({ ...unstored, paying: isOwn ? paying : undefined });
+    this.#unstored.keep(unstored);
     return false;
+  }
+
+  /** Whether a result is of the payment `paying`; undefined: the journal cannot be read. */
+  #isOwn(paying: Paying | undefined, result: OneWayResult): boolean | undefined {
+    if (!paying) return false;
+    const { isEarly } = result;
+    try {
+      const isOwn = paying.observer.concerns?.(result) ?? !isEarly;
+      if (!isOwn && !isEarly) paying.fault = "a result came that can be another payment's";
+      return isOwn;
+    } catch (error) {
+      paying.fault = `the result could not be judged: ${(error as Error).message}`;
+      return undefined;
+    }
   }
 
   /**
@@ -317,12 +328,14 @@ export class OneWayTerminal implements Terminal {
     return true;
   }
 
-  #storesAgain({ reply, reading, result, paying }: UnstoredResult): boolean {
-    const isOwn = paying !== undefined && paying === this.#paying;
-    if (!isOwn && this.#overtakes(reading)) return false;
+  #storesAgain({ reply, reading, result, paying, ...stored }: UnstoredResult): boolean {
+    const { isOwn = this.#isOwn(paying, result) } = stored;
+    const running = isOwn && paying === this.#paying ? paying : undefined;
+    if (!running && this.#overtakes(reading)) return false;
+    if (isOwn === undefined) return false;
     // A result that is stored after the end of its payment still belongs to that attempt.
-    const late = { ...result, cameFor: paying?.order.reference };
-    if (!(isOwn ? this.#own(paying, reading) : this.#late(late, reading))) return false;
+    const late = { ...result, cameFor: isOwn ? paying?.order.reference : undefined };
+    if (!(running ? this.#own(running, reading) : this.#late(late, reading))) return false;
     this.#isOnDisk(reply);
     return true;
   }

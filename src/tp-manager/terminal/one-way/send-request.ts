@@ -35,7 +35,7 @@ export async function sendRequest(
   clock: Clock,
 ): Promise<Exclude<Sent, "lapsed"> | "not-sent"> {
   const mayLeave = (): boolean => !paying.isOvertaken;
-  let sent = await dialogue.send(request, mayLeave);
+  let sent: Sent = mayLeave() ? await dialogue.send(request, mayLeave) : "lapsed";
   if (sent === "lapsed" && mayLeave()) {
     const opening = new AbortController();
     paying.reopening = opening;

@@ -9,14 +9,16 @@ export interface UnstoredResult {
   readonly reply: Uint8Array;
   readonly reading: ResultReading;
   readonly result: OneWayResult;
-  /** The payment that ran when its result came; undefined: the result is of another payment. */
+  /** The payment that ran when the result came. */
   readonly paying: Paying | undefined;
+  /** Whether the result is of that payment; undefined: the journal could not be read yet. */
+  readonly isOwn: boolean | undefined;
 }
 
 const STORE_AGAIN_MS = 1_000;
 
 /**
- * Holds results that could not be written to the disk, and tries again to store them in the order
+ * Holds results that could not be judged or stored, and tries again to store them in the order
  * of arrival, until they are written or the program ends (docs/rules/31-result-effects.md).
  */
 export class UnstoredResults {
@@ -32,7 +34,7 @@ export class UnstoredResults {
     this.#store = store;
   }
 
-  /** Adds a result that could not be written to the disk. */
+  /** Adds a result that could not be judged, or could not be written to the disk. */
   keep(result: UnstoredResult): void {
     if (!this.#add(result)) return;
     const text = "a result of the terminal is in memory only: storing it is tried again";

@@ -116,3 +116,113 @@ test("a result that was kept while its payment could not end charges its attempt
   expect(alarms()).not.toContain("unmatched-transaction");
   expect(at.supervisor.stored).toHaveLength(1);
 });
+
+/** No attempt can be read from the journal until the returned function is called. */
+function unreadableDisk({ at }: House): () => void {
+  const { attempts } = at.journal;
+  const { ids, unfinished, newest } = attempts;
+  const fails = () => {
+    throw new Error("disk I/O error");
+  };
+  Object.assign(attempts, { ids: fails, unfinished: fails, newest: fails });
+  return () => Object.assign(attempts, { ids, unfinished, newest });
+}
+
+describe("a bare result that cannot be judged, as the journal cannot be read, is kept", () => {
+  const nameless = { CF: undefined };
+
+  test("and ends its payment when the journal can be read again", async () => {
+    const made = await bareHouse();
+    const { at, peer, paid, phase } = made;
+    peer.onRequest = () => {
+      const mends = unreadableDisk(made);
+      at.clock.startTimer("mended", 5_000, mends);
+      peer.say(peer.answer(nameless), 1_000);
+    };
+    expect(await paid()).toBe("Success");
+    expect([phase(), at.supervisor.stored.length]).toEqual(["charged", 1]);
+  });
+
+  test("and charges its order when the payment has ended meanwhile", async () => {
+    const made = await bareHouse();
+    const { at, peer, paid, phase, alarms } = made;
+    peer.onRequest = () => {
+      const mends = unreadableDisk(made);
+      at.clock.startTimer("mended", 211_000, mends);
+      peer.say(peer.answer(nameless), 1_000);
+    };
+    expect(await paid()).not.toBe("Success");
+    await at.clock.advance(300_000);
+    expect([phase(), at.supervisor.stored.length]).toEqual(["charged", 1]);
+    expect(alarms()).not.toContain("unmatched-transaction");
+  });
+
+  test("and a refusal ends its payment too", async () => {
+    const made = await bareHouse();
+    const { at, peer, paid } = made;
+    peer.onRequest = () => {
+      const mends = unreadableDisk(made);
+      at.clock.startTimer("mended", 5_000, mends);
+      peer.say(peer.answer({ ...nameless, AE: "01", AF: "02", AA: undefined }), 1_000);
+    };
+    expect(await paid()).toBe("Declined");
+  });
+
+  test.each([
+    ["and charges the first attempt", {}, 60, "charged"],
+    ["and leaves the order in doubt without a reference", nameless, 60, "in-doubt"],
+    ["also when the journal stays unreadable", {}, 5_000, "charged"],
+  ])("an early approval stops the next request %s", async (_, change, mendedMs, after) => {
+    const made = await bareHouse();
+    const { at, peer, paid, phase, alarms } = made;
+    peer.onRequest = () => {
+      peer.say(peer.answer({ AE: "01", AF: "02", CB: undefined, AA: undefined }), 1_000);
+    };
+    expect(await paid()).toBe("Declined");
+    const approval = peer.answer(change);
+    peer.connected = () => {
+      peer.connected = () => undefined;
+      at.clock.startTimer("breaks", 5, () => {
+        const mends = unreadableDisk(made);
+        at.clock.startTimer("mended", mendedMs, mends);
+      });
+      peer.say(approval, 10);
+    };
+    await paid();
+    await at.clock.advance(60_000);
+    expect([peer.requests.length, phase()]).toEqual([1, after]);
+    expect(alarms()).toContain(after === "charged" ? "charged-late" : "unmatched-transaction");
+    expect(await paid()).toBe(after === "charged" ? "Success" : "Unknown");
+    expect(peer.requests).toHaveLength(1);
+  });
+});
+
+describe("an approval that waits in memory stops the request of the order's next attempt", () => {
+  test.each([
+    ["when it is stored before that attempt begins", 1, 1],
+    ["when it is stored only after that attempt has ended", 2, 2],
+  ])("%s", async (_, failures, attemptsMade) => {
+    const { at, peer, driver, paid, phase, alarms } = await bareHouse();
+    peer.onRequest = () => {
+      peer.say(peer.answer({ AE: "01", AF: "02", CB: undefined, AA: undefined }), 1_000);
+    };
+    expect(await paid()).toBe("Declined");
+    peer.onPing = () => peer.say(peer.answer(), 10);
+    const { attempts } = at.journal;
+    const { update } = attempts;
+    let left = failures;
+    attempts.update = () => {
+      left -= 1;
+      if (left === 0) attempts.update = update;
+      throw new Error("disk full");
+    };
+    const checked = driver.check(new AbortController().signal);
+    checked.catch(() => undefined);
+    await at.clock.advance(320);
+    expect(await paid()).toBe("Success");
+    expect([left, peer.requests.length, phase()]).toEqual([0, 1, "charged"]);
+    expect([...at.journal.attempts.ids()]).toHaveLength(attemptsMade);
+    expect(alarms()).toContain("charged-late");
+    expect(at.supervisor.stored).toHaveLength(1);
+  });
+});
