@@ -16,7 +16,7 @@ export {
   REPORT_CHARACTERS,
 } from "./fixed-message.ts";
 export { bytesOf, textOf } from "./latin-text.ts";
-export { hasCheckDigit, maskedField, panOfReport, safeText } from "./masking.ts";
+export { damagedText, hasCheckDigit, maskedField, panOfReport, safeText } from "./masking.ts";
 export {
   actionResult,
   decodeTagged,

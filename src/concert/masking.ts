@@ -1,4 +1,5 @@
 import { maskPan } from "../shared/masking/mask.ts";
+import { textOf } from "./latin-text.ts";
 
 const DIGITS_MIN = 12;
 const PAN_DIGITS_MIN = 13;
@@ -36,6 +37,15 @@ export function maskedField(text: string): string {
 export function safeText(text: string, charactersMax: number): string {
   const [plain = ""] = text.split(/(?<=ZT|AK)/, 1);
   return maskedField(plain.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
+}
+
+/**
+ * Returns bytes that cannot be read as a message as {@link safeText} without digits, because a
+ * wrong bit or a cut hides a card number from the mask. Only the state in tag AE keeps its digits.
+ */
+export function damagedText(bytes: Uint8Array, charactersMax: number): string {
+  const text = textOf(bytes).replace(/AE002\d\d|\d/g, (one) => (one[1] ? one : "#"));
+  return safeText(text, charactersMax);
 }
 
 /** Returns whether the last digit of a number is the check digit of a card number (Luhn). */

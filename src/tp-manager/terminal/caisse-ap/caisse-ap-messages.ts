@@ -2,6 +2,7 @@ import {
   actionResult,
   applicationName,
   bytesOf,
+  damagedText,
   decodeTagged,
   encodeTagged,
   failureOf,
@@ -93,7 +94,7 @@ function readReply(
   // A reply that was cut after state, amount and currency still counts as an approval.
   const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));
   if (fault && !(fault.code === "incomplete" && isWhole)) {
-    const text = safeText(textOf(bytes), 200);
+    const text = damagedText(bytes, 200);
     return { reading: "unreadable", why: `a reply with a fault (${fault.code}): "${text}"` };
   }
   const result = resultOf(tags, options);

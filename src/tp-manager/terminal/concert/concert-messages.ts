@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   applicationName,
   ConcertCodecError,
+  damagedText,
   decodeFixedReply,
   decodeFixedRequest,
   encodeFixedRequest,
@@ -10,8 +11,6 @@ import {
   type FixedRequest,
   maskedField,
   panOfReport,
-  safeText,
-  textOf,
 } from "../../../concert/index.ts";
 import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { ticketOfLines } from "../../../shared/masking/printed-lines.ts";
@@ -83,7 +82,7 @@ function readReply(body: Uint8Array, order: PaymentOrder | null, options: Concer
     return resultOf(reply, order, options);
   } catch (error) {
     if (!(error instanceof ConcertCodecError)) throw error;
-    return { reading: "unreadable", why: `${error.message}: "${safeText(textOf(body), 200)}"` };
+    return { reading: "unreadable", why: `${error.message}: "${damagedText(body, 200)}"` };
   }
 }
 

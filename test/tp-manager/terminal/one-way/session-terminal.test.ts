@@ -1,9 +1,12 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { encodeFrame } from "../../../../src/tp-manager/terminal/concert/link/frame.ts";
+import type { Messages } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import { outcome, pay, request } from "../../../support/payment-house.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
+import { bareMessages } from "./bare-house.ts";
 import { oneWayHouse } from "./one-way-house.ts";
 import { ACK, ENQ, EOT, SessionPeer } from "./session-peer.ts";
 
@@ -91,6 +94,46 @@ describe("a reply in which the line breaks", () => {
     const kept = JSON.stringify(at.journal.attempts.latest("A-1")?.state);
     expect(kept).toContain("a reply that was cut");
     expect(kept + at.lines.join("")).not.toContain("4111111111111111");
+  });
+});
+
+describe("a damaged reply shows no digit of a card number in clear", () => {
+  const report = "4970101234567890".padEnd(55);
+  /** The number with a digit that one wrong bit has made a letter. */
+  const wrongBit = report.replace("3", "s");
+  const badCheck = (hex: string): string => hex.slice(0, -2) + (hex.endsWith("7f") ? "7e" : "7f");
+  test.each<[string, Messages, (peer: SessionPeer) => string]>([
+    ["with a wrong bit", messages, (peer) => badCheck(peer.answer({ report: wrongBit }))],
+    [
+      "with a wrong bit, contactless",
+      messages,
+      (peer) => badCheck(peer.answer({ paymentMode: "B", report: wrongBit })),
+    ],
+    ["that is cut", messages, (peer) => peer.answer({ paymentMode: "B", report }).slice(0, 48)],
+    [
+      "of another length",
+      messages,
+      () => Buffer.from(encodeFrame(Buffer.from(`01000000999B${wrongBit}`))).toString("hex"),
+    ],
+    [
+      "of tags, cut in the number",
+      bareMessages,
+      () => Buffer.from(encodeFrame(Buffer.from("CZ0040300AA01649701012"))).toString("hex"),
+    ],
+  ])("%s", async (_, of, replied) => {
+    const { at, driver, peer, paid } = await oneWayHouse({
+      peer: (clock: TestClock) => new SessionPeer(clock),
+      messages: of,
+    });
+    const texts: string[] = [];
+    driver.subscribe((event) => {
+      if (event.type === "protocol") texts.push(event.text);
+    });
+    peer.onPaid = () => peer.tell(replied(peer));
+    expect(await paid()).toBe("Unknown");
+    const kept = JSON.stringify(at.journal.attempts.latest("A-1")?.state);
+    expect(kept).toContain(texts[0]?.slice(0, 20));
+    expect([kept, ...texts].join().match(/4970|1012|4567890/g)).toBeNull();
   });
 });
 

@@ -1,4 +1,4 @@
-import { type ConcertFaultCode, safeText, textOf } from "../../../../concert/index.ts";
+import { type ConcertFaultCode, damagedText } from "../../../../concert/index.ts";
 import type { Clock, Timer } from "../../../../shared/time.ts";
 import type { Dialogue, DialogueListener, Opened, Sent } from "../../one-way/dialogue.ts";
 import type {
@@ -244,5 +244,5 @@ const faultTexts: Partial<Record<ConcertFaultCode, string>> = {
 function faultText(fault: ConcertFaultCode, bytes: Uint8Array): string {
   const what = faultTexts[fault] ?? `a reply that cannot be read (${fault})`;
   if (fault === "parity" || bytes.length === 0) return what;
-  return `${what}: "${safeText(textOf(bytes), LOGGED_CHARACTERS)}"`;
+  return `${what}: "${damagedText(bytes, LOGGED_CHARACTERS)}"`;
 }
