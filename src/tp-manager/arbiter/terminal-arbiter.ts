@@ -63,10 +63,12 @@ export class TerminalArbiter {
     const inquiries = new Inquiries({
       ...parts,
       readyToProbe: async (signal) => {
-        const whole = parts.guard.whole(signal);
-        if (whole !== undefined) await whole;
         if (parts.probation?.isOn) await unlessAborted(parts.probation.over, signal);
-        await lease.whenFree();
+        // The work that has the terminal may find that the journal lacks orders.
+        do {
+          await lease.whenFree();
+          await parts.guard.whole(signal);
+        } while (lease.current);
       },
       accepted: () => parts.terminalLog.acceptedTerminal(),
       probed: (probe) => unmatched.probed(probe),

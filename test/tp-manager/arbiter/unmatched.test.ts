@@ -308,6 +308,34 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     ]);
   });
 
+  test("that shows a lost journal is not probed before the orders are imported", async () => {
+    const before = house();
+    before.terminal.last = { kind: "not-told", why: "a test" };
+    before.terminal.script = () => Promise.resolve(lost("line broken"));
+    await pay(before, request("A-1"));
+    await before.clock.advance(20_000);
+    before.close();
+    const at = house(before.path);
+    at.terminal.last = { kind: "not-told", why: "a test" };
+    at.start();
+    await at.clock.advance(20_000);
+    expect(at.arbiter.inquiries.isAsking).toBe(false);
+    const { probes } = at.terminal;
+    at.supervisor.reachable = false;
+    at.terminal.stores(told);
+    const { body } = await pay(at, request("B-1", { generatedId: true }));
+    expect(body.error?.code).toBe("TERMINAL_IN_DOUBT");
+    expect([alarms(at).includes("journal-lost"), at.arbiter.inquiries.isAsking]).toEqual([
+      true,
+      true,
+    ]);
+    await at.clock.advance(60_000);
+    expect(at.terminal.probes).toBe(probes);
+    at.supervisor.reachable = true;
+    await at.clock.advance(60_000);
+    expect(at.terminal.probes).toBeGreaterThan(probes);
+  });
+
   test("is ended in the journal as soon as the disk has room again", async () => {
     const at = surprised(baseline.last);
     const end = at.journal.terminalLog.endUnmatched.bind(at.journal.terminalLog);
