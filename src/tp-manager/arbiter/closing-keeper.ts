@@ -5,7 +5,6 @@ import type { Journal } from "../journal/journal.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
-import { answerWithin } from "./terminal-identity.ts";
 
 export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
   readonly attempts: Pick<Journal["attempts"], "list">;
@@ -30,7 +29,6 @@ const RECENT_MS = 6 * 3_600_000;
 /** How many of the newest payments are checked: an older payment can end after a newer one. */
 const PAYMENTS_CHECKED = 50;
 const RETRY_MS = 60_000;
-const ASK_LIMIT_MS = 10_000;
 /** The errors of an end of day without an alarm: they pass by themselves, or raised one already. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
@@ -83,10 +81,10 @@ export class ClosingKeeper {
   /** Runs the end of day if it is due. Resolves with the pause until the next check, in ms. */
   async #check(): Promise<number | undefined> {
     if (!this.#isDemanded) return undefined;
-    const { arbiter, clock, log } = this.#parts;
+    const { arbiter, log } = this.#parts;
     try {
       if (!this.#isQuiet()) return CHECK_MS;
-      await answerWithin(clock, ASK_LIMIT_MS, (signal) => arbiter.lastAnswer.ask(signal));
+      await arbiter.lastAnswer.ask();
       // The demand is checked again: an end of day may have run, or a payment may have begun since.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return CHECK_MS;

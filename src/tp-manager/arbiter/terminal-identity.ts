@@ -14,6 +14,8 @@ import type { TerminalLease } from "./terminal-lease.ts";
 
 /** How long the terminal's last status is reused before the terminal is asked again. */
 const STATUS_KEPT_MS = 2_000;
+/** How long a terminal may take to answer which status it has. */
+const STATUS_LIMIT_MS = 10_000;
 /** How long a terminal that did not answer counts as silent, unless it sends a message. */
 const SILENCE_KEPT_MS = 60_000;
 
@@ -129,11 +131,12 @@ export class LastAnswer {
   }
 
   /** Resolves with the terminal's status and its time. Throws {@link TerminalUnavailable}. */
-  async ask(signal: AbortSignal) {
+  async ask() {
     const { terminal, clock, lease } = this.#parts;
     this.#status = undefined;
     const { begun } = lease;
-    const status = await this.heard(terminal.check(signal));
+    const asked = answerWithin(clock, STATUS_LIMIT_MS, (signal) => terminal.check(signal));
+    const status = await this.heard(asked);
     const dated = { status, atMs: clock.now() };
     // If a command began meanwhile, the status is outdated already and is not stored.
     if (begun === lease.begun) {

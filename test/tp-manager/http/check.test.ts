@@ -73,3 +73,20 @@ test("a repeated answer of /check makes no disconnected terminal ready for a sal
   });
   expect([at.terminal.checks, at.terminal.paid]).toEqual([1, []]);
 });
+
+test("a terminal that does not answer /check within its limit is not ready", async () => {
+  const { call, at } = await api();
+  at.terminal.check = (signal) =>
+    new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+  const checked = check(call);
+  await expect.poll(() => at.clock.running).toContain("terminal's answer");
+  await at.clock.advance(10_000);
+  expect(await checked).toMatchObject({
+    cr: "9",
+    detail: "the terminal did not answer within 10000 ms",
+  });
+  expect(at.arbiter.notReadyReasons).toMatchObject([{ code: "TERMINAL_NO_ANSWER" }]);
+  expect((await call("GET", "/health")).one.status).toBe("NotReady");
+});

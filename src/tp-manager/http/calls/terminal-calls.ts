@@ -8,9 +8,6 @@ import { type AnyCall, type CallContext, call } from "../call.ts";
 import { success } from "../envelope.ts";
 import { reconciliationView } from "./day-calls.ts";
 
-/** How long `/check` waits for the terminal's answer. */
-const CHECK_LIMIT_MS = 10_000;
-
 /** The member `type` of `/version`: "tpa" for unattended terminals (docs/design.md 12.8). */
 const APPLICATION_TYPE = "tpa";
 
@@ -150,7 +147,7 @@ async function check(
   }
   if (!isFresh && arbiter.lastAnswer.kept) return arbiter.lastAnswer.kept;
   try {
-    return await arbiter.lastAnswer.ask(AbortSignal.timeout(CHECK_LIMIT_MS));
+    return await arbiter.lastAnswer.ask();
   } catch (error) {
     if (error instanceof TerminalUnavailable && error.reason === "busy") {
       return now({ ...(status ?? noLink), cr: "1", detail: error.message });
