@@ -188,8 +188,6 @@ export class Recovery {
     const { because, assumes = [] } = conclusion;
     const bare = { facts: [because], assumes };
     const grounds = { because, observation: probe, proof: { ...bare, rules: RULES_VERSION } };
-    const { matcher } = this.#parts;
-    if (probe) matcher.learn(probe);
     switch (conclusion.verdict) {
       case "charged": {
         const { report } = conclusion;

@@ -71,7 +71,7 @@ export class Unmatched {
    * sale become unknown at once. Throws only for a fault of the program.
    */
   found(now: Stored): boolean {
-    return probesIn(now).filter((each) => this.#noteStored(each, () => true)).length > 0;
+    return this.#noteAll(now, () => true);
   }
 
   /**
@@ -80,39 +80,40 @@ export class Unmatched {
    * names the order. Throws only for a fault of the program.
    */
   probed(probe: Probe): void {
-    for (const each of probesIn(probe)) this.#noteStored(each, concernsNotCharged);
+    this.#noteAll(probe, concernsNotCharged);
+  }
+
+  /** Notes what the terminal has stored; true: the terminal is asked about it before a sale. */
+  #noteAll(now: Stored, concerns: (answer: Answer) => boolean): boolean {
+    // Only the last transaction shows whether the terminal stores a reversal above its sale.
+    this.#read(() => this.#parts.matcher.learn(now), undefined);
+    const noted = (each: Stored): boolean =>
+      this.#read(() => this.#noteStored(each, concerns), false);
+    return probesIn(now).filter(noted).length > 0;
   }
 
   #noteStored(now: Stored, concerns: (answer: Answer) => boolean): boolean {
-    const { attempts, log, matcher } = this.#parts;
-    try {
-      if (now.last.kind !== "transaction") return false;
-      const { report } = now.last;
-      if (this.#isOpen(report) || this.#wasAsked(report)) return false;
-      matcher.learn(now);
-      // The terminal is probed, because it may undo a stored reversal (docs/rules/16-fresh.md).
-      if (givenBack(now, this.#parts)) return this.#hold(now, report, null);
-      const answer = matcher.newSale(now);
-      if (!answer || !concerns(answer)) return false;
-      const candidates = candidatesIn(answer);
-      const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
-      if (isReversal) return false;
-      // At a terminal shared with another till, only a sale that is certainly ours is asked about.
-      const isAsked = matcher.isShared
-        ? answer.answer === "one"
-        : candidates.length > 0 || attempts.unfinished().length > 0;
-      if (isAsked) return this.#hold(now, report, answer);
-      const { terminalLog } = this.#parts;
-      const [newest] = terminalLog.unmatched(1);
-      if (newest && matcher.isAgain(newest, { ...now, report })) return false;
-      if (answer.answer === "many") applyAnswer(answer, report, this.#parts);
-      this.#note(now, report, answer);
-      return false;
-    } catch (error) {
-      if (error instanceof BrokenInvariant) throw error;
-      log.error({ err: error }, "could not look up the terminal's last sale in the journal");
-      return false;
-    }
+    const { attempts, matcher, terminalLog } = this.#parts;
+    if (now.last.kind !== "transaction") return false;
+    const { report } = now.last;
+    if (this.#isOpen(report) || this.#wasAsked(report)) return false;
+    // The terminal is probed, because it may undo a stored reversal (docs/rules/16-fresh.md).
+    if (givenBack(now, this.#parts)) return this.#hold(now, report, null);
+    const answer = matcher.newSale(now);
+    if (!answer || !concerns(answer)) return false;
+    const candidates = candidatesIn(answer);
+    const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
+    if (isReversal) return false;
+    // At a terminal shared with another till, only a sale that is certainly ours is asked about.
+    const isAsked = matcher.isShared
+      ? answer.answer === "one"
+      : candidates.length > 0 || attempts.unfinished().length > 0;
+    if (isAsked) return this.#hold(now, report, answer);
+    const [newest] = terminalLog.unmatched(1);
+    if (newest && matcher.isAgain(newest, { ...now, report })) return false;
+    if (answer.answer === "many") applyAnswer(answer, report, this.#parts);
+    this.#note(now, report, answer);
+    return false;
   }
 
   /** Asks the terminal about a transaction before the next sale. false: it was asked before. */
@@ -183,8 +184,9 @@ export class Unmatched {
     try {
       return read();
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       const { log } = this.#parts;
-      log.error({ err: error }, "could not look up an unmatched transaction in the journal");
+      log.error({ err: error }, "could not look up a transaction of the terminal in the journal");
       return otherwise;
     }
   }

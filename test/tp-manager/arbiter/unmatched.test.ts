@@ -1,11 +1,26 @@
 import { describe, expect, test } from "vitest";
 import type {
   LastTransaction,
+  ReversalOrder,
   TelecollectionEnd,
 } from "../../../src/tp-manager/terminal/terminal.ts";
-import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import {
+  alarms,
+  type House,
+  house,
+  outcome,
+  pay,
+  request,
+  SETUP,
+} from "../../support/payment-house.ts";
 import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
-import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import {
+  aborted,
+  approves,
+  disconnected,
+  lost,
+  reversalReport,
+} from "../../support/scripted-terminal.ts";
 
 const told = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
 const stored = (one = told): LastTransaction => ({ kind: "transaction", report: one });
@@ -366,4 +381,21 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
   });
+});
+
+test("a sale and its reversal in one answer prove nothing against stored reversals", async () => {
+  const at = house();
+  at.start();
+  await pay(at, request("A-1"));
+  at.terminal.stores(report());
+  await at.afterSale.reverse("A-1");
+  const back = reversalReport({ ...at.terminal.paid[0], receiptNumber: "0001" } as ReversalOrder);
+  const last = { kind: "transaction", report: back, also: [report()] } as const;
+  Object.assign(at.terminal, { last, baseline: { ...baseline, last } });
+  await pay(at, request("B-1"));
+  const learned = at.journal.learned.of({ setup: SETUP, identity });
+  expect([learned.has("stores-reversals"), learned.refuted("stores-reversals")]).toEqual([
+    true,
+    false,
+  ]);
 });
