@@ -1,5 +1,5 @@
 import { AppError } from "../../shared/catalog/errors.ts";
-import { invariant } from "../../shared/invariant.ts";
+import { endsProcess, invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
@@ -138,12 +138,13 @@ export class FinancialCommands {
     run: Promise<Attempt>,
     ended: PaymentWork["ended"] = () => {},
   ): Promise<Attempt> {
-    const { log, settled, recovery } = this.#parts;
+    const { log, clock, settled, recovery } = this.#parts;
     const end = await run.catch((error: unknown) => {
       const { transactionId } = begun;
+      void recovery.doubted(begun, unwritten);
+      if (endsProcess(error, clock)) throw error;
       const text = "the outcome of a financial command could not be written to the disk";
       log.error({ transactionId, err: error, alarm: "journal" }, text);
-      void recovery.doubted(begun, unwritten);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
     ended(end);

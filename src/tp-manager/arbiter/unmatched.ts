@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { BrokenInvariant } from "../../shared/invariant.ts";
+import { endsProcess } from "../../shared/invariant.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { LineFields } from "../../shared/process/logger.ts";
 import { compareReports, type Stored } from "../attempts/comparison.ts";
@@ -184,8 +184,8 @@ export class Unmatched {
     try {
       return read();
     } catch (error) {
-      if (error instanceof BrokenInvariant) throw error;
-      const { log } = this.#parts;
+      const { clock, log } = this.#parts;
+      if (endsProcess(error, clock)) throw error;
       log.error({ err: error }, "could not look up a transaction of the terminal in the journal");
       return otherwise;
     }
@@ -211,6 +211,7 @@ export class Unmatched {
       const id = terminalLog.keepUnmatched(unmatched, isSame);
       return id === undefined ? "repeated" : { id, ...unmatched };
     } catch (error) {
+      endsProcess(error, clock);
       const text = "could not write an unmatched transaction to the journal";
       log.error({ err: error, alarm: "journal" }, text);
       return { id: null, ...unmatched };

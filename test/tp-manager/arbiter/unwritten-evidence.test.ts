@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { BrokenInvariant } from "../../../src/shared/invariant.ts";
 import {
+  alarms,
   type House,
   house,
   outcome,
@@ -211,4 +213,31 @@ test("the end of the window for goods sends nothing when it cannot be written", 
   await paying;
   await at.clock.advance(AGES_MS);
   expect(phaseOf(at)).toBe("not-charged");
+});
+
+test("a fault of the program in a payment ends the process and blames no disk", async () => {
+  const at = house();
+  const fault = new BrokenInvariant("a test");
+  at.terminal.script = () => Promise.reject(fault);
+  const answered = expect(at.orders.pay(request("A-1"))).rejects.toBe(fault);
+  await expect(at.clock.advance(0)).rejects.toBe(fault);
+  await answered;
+  expect([phaseOf(at), at.orders.chargedOf("A-1")]).toEqual(["in-doubt", "unknown"]);
+  expect(at.arbiter.inquiries.blockedBy).toBe("A-1");
+  expect(at.lines.join()).not.toContain('"alarm":"journal"');
+});
+
+test("a fault of the program at an unmatched transaction ends the process", async () => {
+  const at = house();
+  at.start();
+  const fault = new BrokenInvariant("a test");
+  const { terminalLog } = at.journal;
+  const keep = terminalLog.keepUnmatched.bind(terminalLog);
+  terminalLog.keepUnmatched = () => {
+    terminalLog.keepUnmatched = keep;
+    throw fault;
+  };
+  at.terminal.tell({ type: "unmatched-report", report: report() });
+  await expect(at.clock.advance(0)).rejects.toBe(fault);
+  expect(alarms(at)).toContain("unmatched-transaction");
 });
