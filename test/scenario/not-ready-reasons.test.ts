@@ -221,6 +221,28 @@ describe("what a payment would be answered is what every face shows", () => {
     await expectConditions(faces, []);
   });
 
+  test("an import that the supervisor answers refuses no payment of a new order", async () => {
+    const { faces, call, at } = await openFaces();
+    const { link } = at.supervisor;
+    const answer = link.call.bind(link);
+    const first = { orders: [], last: 1, more: true, whole: true };
+    let pages = 0;
+    /** The supervisor answers the first page of its orders, and the second one never. */
+    link.call = ((name: "known-orders", asked: Parameters<typeof answer>[1]) => {
+      if (name !== "known-orders" || "orderId" in asked) return answer(name, asked as never);
+      pages += 1;
+      return pages > 1 ? new Promise(() => {}) : Promise.resolve(first);
+    }) as typeof link.call;
+    at.guard.begin("was lost", false);
+    expect((await faces()).health.obstacles).toMatchObject([{ code: "STORES_DISAGREE" }]);
+    await at.clock.advance(0);
+    expect([pages, at.guard.open?.isImported]).toEqual([2, false]);
+    const shown = await faces();
+    expect([shown.health.status, shown.health.reasons]).toEqual(["Ready", []]);
+    const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect(paid.one.status).toBe("Success");
+  });
+
   test("without a reason: ready, and the payment is taken", async () => {
     const faces = await openFaces();
     const shown = await faces.faces();

@@ -61,4 +61,5 @@ interface ArbiterGuard {
   noteSale(now: Stored): boolean;
   keepLast(now: Stored): void;
   readonly open: JournalGap | undefined;
+  readonly unanswered: JournalGap | undefined;
 }

@@ -155,7 +155,7 @@ export class TerminalArbiter {
       inquiryReason(inquiries),
       changedReason(identityCheck),
       unwritableBy(isHeld ? proof?.known : proof?.proved),
-      gapReason(guard.open),
+      gapReason(guard.unanswered),
     ].filter((one) => one !== undefined);
   }
 
@@ -216,9 +216,8 @@ function changedReason(check: IdentityCheck): NotReadyReason | undefined {
 }
 
 function gapReason(gap: ArbiterParts["guard"]["open"]): NotReadyReason | undefined {
-  if (!gap || gap.isImported) return undefined;
-  const says = `${gap.because}: the supervisor's orders are being imported`;
-  return { code: "STORES_DISAGREE", says };
+  const says = `${gap?.because}: the supervisor does not answer which orders it knows`;
+  return gap && { code: "STORES_DISAGREE", says };
 }
 
 /**

@@ -54,6 +54,8 @@ export class StoreGuard {
   /** The terminal whose last transaction was known to the journal since the program started. */
   #agreedWith: TerminalIdentity | undefined;
   readonly #task: Retrying;
+  /** Whether the supervisor has answered the last request of the import. */
+  #isAnswered = false;
   #timer: Timer | undefined;
   #wake = Promise.withResolvers<void>();
 
@@ -99,6 +101,12 @@ export class StoreGuard {
     } catch {
       return undefined;
     }
+  }
+
+  /** The gap during which no new order can be looked up: the supervisor answers no import. */
+  get unanswered(): JournalGap | undefined {
+    const gap = this.#isAnswered ? undefined : this.open;
+    return gap?.isImported === false ? gap : undefined;
   }
 
   /**
@@ -256,7 +264,9 @@ export class StoreGuard {
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders were imported from the supervisor");
         this.#task.succeeded();
+        this.#isAnswered = true;
       } catch (error) {
+        this.#isAnswered = false;
         log.warn({ err: error }, "orders could not be imported from the supervisor yet");
         return this.#task.failed();
       }
