@@ -169,12 +169,12 @@ export class TerminalArbiter {
   ): Attempt {
     const { oneWay } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const settled = storage(() => writer.advance({ input: "settled", ...decision }), "no");
-    storage(() => oneWay?.settled(attempt, settled), "unknown", true);
+    const settled = storage(() => writer.advance({ input: "settled", ...decision }), "unknown");
     const { report: _, ...detail } = decision;
     writer.log("warn", detail, "an operator settled the attempt");
     this.#parts.inquiries.reconsider();
     this.#parts.settled();
+    storage(() => oneWay?.settled(attempt, settled), "unknown", true);
     return oneWay?.decisiveAfter(settled) ?? settled;
   }
 

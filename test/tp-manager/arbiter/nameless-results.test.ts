@@ -100,3 +100,16 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     expect([at.told({}), phaseOf(at)]).toEqual([true, "not-charged"]);
   });
 });
+
+test("a settled charge is handed off although the journal fails after it", async () => {
+  const at = unasked();
+  await doubtful(at);
+  at.journal.terminalLog.unmatchedSince = () => {
+    throw new Error("disk is full");
+  };
+  const settled = async () => at.settle({ orderId: "A-1", outcome: "charged", note: "a receipt" });
+  await expect(settled).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  await at.clock.advance(0);
+  expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-1"]);
+  expect(at.lines.join()).toContain("an operator settled the attempt");
+});

@@ -211,3 +211,15 @@ test("a decision for charged while the terminal is prepared stops the second com
   // The next order is paid as ever.
   expect(outcome(await pay(at, request("A-2")))).toBe("Success");
 });
+
+test("a settlement that cannot be written leaves open whether the order is charged", async () => {
+  const at = await unknown(true);
+  const attempt = at.journal.attempts.latest("A-1");
+  if (!attempt) throw new Error("no attempt");
+  at.journal.attempts.update = () => {
+    throw new Error("disk is full");
+  };
+  const settle = () =>
+    at.arbiter.settle(attempt, { outcome: "charged", report: report(), note: "a receipt" });
+  expect(settle).toThrow(expect.objectContaining({ code: "STORAGE_FAILED", charged: "unknown" }));
+});
