@@ -130,7 +130,7 @@ export class TerminalArbiter {
     const free = lease.whenFree().then(() => true);
     const isFree = await within(clock, "stop patience", stopPatienceMs, free);
     if (!isFree && terminal.cancel) {
-      const text = "the payment that runs could not be cancelled for the stop";
+      const text = "what runs at the terminal could not be cancelled for the stop";
       await this.running.cancel().catch((error: unknown) => log.warn({ err: error }, text));
     }
     await free;

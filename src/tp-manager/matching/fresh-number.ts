@@ -112,7 +112,10 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
   }
   const probes = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
   for (const probe of probes) {
-    if (probe.kind !== "transaction") return stale("the terminal's storage was emptied since");
+    if (probe.kind === "not-told") {
+      return stale("what the terminal had stored before a later payment is not known");
+    }
+    if (probe.kind === "none") return stale("the terminal's storage was emptied since");
     const { report } = probe;
     if (isKnown(facts, report)) continue;
     if (givesBack(sale.report, report)) return { freshness: "reversed", report };

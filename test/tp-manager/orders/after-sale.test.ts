@@ -11,7 +11,13 @@ import {
   storesReversals,
 } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
-import { disconnected, lost, reversalReport, reverses } from "../../support/scripted-terminal.ts";
+import {
+  disconnected,
+  lost,
+  reversalReport,
+  reverses,
+  saleReport,
+} from "../../support/scripted-terminal.ts";
 
 const aborted: PaymentEnd = {
   end: "aborted",
@@ -329,5 +335,17 @@ describe("restart and end of day", () => {
     const at = house();
     at.terminal.unavailable = disconnected();
     await expect(at.upkeep.reset()).rejects.toMatchObject({ code: "RESET_FAILED" });
+  });
+});
+
+test("an unread storage before a later payment is not called an emptied one", async () => {
+  const at = house();
+  await pay(at, request("A-1"));
+  at.terminal.baseline = { ...at.terminal.baseline, last: { kind: "not-told", why: "a test" } };
+  await pay(at, request("B-1"));
+  at.terminal.stores(saleReport(1));
+  await expect(at.afterSale.reverse("A-1")).rejects.toMatchObject({
+    code: "REVERSAL_NOT_SAFE",
+    details: { because: "what the terminal had stored before a later payment is not known" },
   });
 });

@@ -409,3 +409,17 @@ describe("cancel and stop", () => {
     expect(outcome(await answer)).toBe("Cancelled");
   });
 });
+
+test("a stop that finds a reset cancels nothing and calls it no payment", async () => {
+  const at = house();
+  const { promise: restarted, resolve: restart } = Promise.withResolvers<void>();
+  at.terminal.reset = () => restarted;
+  const reset = at.upkeep.reset();
+  const stopped = at.arbiter.stop();
+  await at.clock.advance(10_000);
+  restart();
+  await Promise.all([reset, stopped]);
+  expect(at.lines.join()).toContain(
+    "what runs at the terminal could not be cancelled for the stop",
+  );
+});
