@@ -127,7 +127,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the second matching read of a charge without ACK",
-    breaks: ["02-proof", "It must be seen twice, with the terminal idle between the two reads"],
+    breaks: ["32-probe-times", "when it was seen twice, with the terminal idle between the two"],
     tests: ["test/tp-manager/arbiter/recovery.test.ts"],
     edits: [
       {
@@ -411,7 +411,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the goods window in the limit of a recovery",
-    breaks: ["02-proof", "plus the window for goods"],
+    breaks: ["32-probe-times", "plus the window for goods"],
     tests: ["test/tp-manager/matching/inquiry.test.ts"],
     edits: [
       {

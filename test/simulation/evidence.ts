@@ -106,7 +106,7 @@ const rows: readonly Row[] = [
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
-    // It took our ACK and reversed all the same (docs/rules/02-proof.md).
+    // It took our ACK and reversed all the same (docs/rules/28-unchanged-storage.md).
     situation: "the terminal contradicts its own approval",
     is: ends("report-then-abort-reversed"),
     nextSaleWithinMs: 10 * MINUTE_MS,

@@ -154,7 +154,7 @@ export class ModelDevice {
     return totals;
   }
 
-  /** After what is running, and busy meanwhile (docs/rules/02-proof.md). */
+  /** After what is running, and busy meanwhile (docs/rules/28-unchanged-storage.md). */
   async emptyItself(startsOver: "receipts" | "all" | null): Promise<void> {
     while (this.busy) await this.#pause(1_000);
     this.#isClosing = true;

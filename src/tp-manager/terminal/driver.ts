@@ -20,7 +20,7 @@ export interface Driver {
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
    * The time in ms after which a terminal that got no answer to its report has reversed the sale. A
-   * probe proves something only after this much silence (docs/rules/02-proof.md).
+   * probe proves something only after this much silence (docs/rules/32-probe-times.md).
    */
   recoverySilenceMs(config: Config): number;
   /**

@@ -18,7 +18,7 @@ const stored = (told: TransactionReport): LastTransaction => ({
   report: told,
 });
 
-describe("an empty storage before the payment (docs/rules/02-proof.md)", () => {
+describe("an empty storage before the payment (docs/rules/28-unchanged-storage.md)", () => {
   async function firstPayment(): Promise<House> {
     const at = house();
     at.start();
