@@ -92,7 +92,12 @@ export abstract class Machine<
 
   /** Switches the power off and on again, which ends the running command. */
   powerCycle(): void {
-    this.running?.kill("restart");
+    this.kill("restart");
+  }
+
+  /** Ends everything that the terminal does, because its power failed or its program ends. */
+  kill(why: string): void {
+    this.running?.kill(why);
   }
 
   idle(): Promise<void> {
@@ -117,7 +122,7 @@ export abstract class Machine<
     } catch (error) {
       if (!(error instanceof ProcessOver)) throw error;
     }
-    await this.parts.endSilence();
+    await this.parts.endSilence(command.signal);
     if (this.running === command) {
       this.running = undefined;
       this.parts.screen.rest();

@@ -51,7 +51,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   swapped = false;
   /** Called when the terminal's clock or the time of its daily restart has been changed. */
   onSchedule: () => void = () => {};
-  /** Lets a command continue that the fault `hold` has stopped. */
+  /** Ends the fault `hold` or `mute` that has struck. */
   release: () => void = () => {};
   /** Called at every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
@@ -151,7 +151,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     const delayMs = Number(fault.arguments["ms"] ?? 0);
     switch (fault.name) {
       case "hold":
-        return await this.#hold(delayMs, signal);
+        return await this.#wait("fault hold", delayMs, signal);
       case "mute":
         this.faults.muted = true;
         this.#muteUntilMs = this.clock.monotonicMs() + delayMs;
@@ -166,18 +166,23 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Ends the fault `mute` at the end of a command, or when its `ms` are over, if that is later. */
-  async endSilence(): Promise<void> {
-    if (!this.faults.muted) return;
+  /**
+   * Ends the fault `mute` at the end of a command, or when its `ms` are over, if that is later; at
+   * once if `signal` says that the command was killed.
+   */
+  async endSilence(signal: AbortSignal): Promise<void> {
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
-    if (leftMs > 0) await sleep(this.clock, "fault mute", leftMs);
+    if (this.faults.muted && leftMs > 0) {
+      await this.#wait("fault mute", leftMs, signal).catch(() => undefined);
+    }
     this.faults.muted = false;
   }
 
-  async #hold(limitMs: number, signal: AbortSignal): Promise<void> {
+  /** Waits `limitMs`, or without limit if that is 0, unless the fault is ended before. */
+  async #wait(name: string, limitMs: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.release = resolve;
-    const timer = limitMs > 0 ? this.clock.startTimer("fault hold", limitMs, resolve) : undefined;
+    const timer = limitMs > 0 ? this.clock.startTimer(name, limitMs, resolve) : undefined;
     try {
       await unlessAborted(promise, signal);
     } finally {

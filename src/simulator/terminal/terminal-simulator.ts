@@ -128,7 +128,7 @@ export class TerminalSimulator<
   async #close(): Promise<void> {
     this.#over.abort(new Error("the terminal simulator is being closed"));
     await this.#control?.close();
-    this.terminal.running?.kill("the terminal simulator is being closed");
+    this.terminal.kill("the terminal simulator is being closed");
     await this.#connections.close();
     await this.terminal.idle();
     this.#stateFile?.close();

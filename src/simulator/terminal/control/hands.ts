@@ -40,7 +40,7 @@ export function arm(simulator: Controlled, name: string, given: Readonly<Record<
   return faults.arm(faultRequest(faultsHere(simulator), name, given));
 }
 
-/** Disarms all faults and lets a stopped command continue. Returns the number of faults. */
+/** Disarms all faults and ends those that have struck. Returns the number of faults. */
 export function disarm({ faults, terminal }: Controlled): number {
   const disarmed = faults.disarm();
   terminal.parts.release();

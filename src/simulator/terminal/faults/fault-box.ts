@@ -38,10 +38,11 @@ export class FaultBox {
     return [...this.#armed.keys()].map((armed) => ({ ...armed }));
   }
 
-  /** Disarms all faults. Returns how many faults were armed. */
+  /** Disarms all faults, and lets a silent terminal speak. Returns how many faults were armed. */
   disarm(): number {
     const { size } = this.#armed;
     this.#armed.clear();
+    this.muted = false;
     return size;
   }
 

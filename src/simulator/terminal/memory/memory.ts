@@ -134,6 +134,7 @@ export class Memory {
     const last = this.#last;
     if (!last) return;
     this.change({ ...last, state: "reversed" });
+    if (last.trace === this.#lastClosed?.trace) this.#lastClosed = undefined;
     const before = this.#turnover.findLast(
       ({ state, trace }) => state !== "reversed" && trace !== last.trace,
     );
@@ -175,8 +176,9 @@ export class Memory {
 
   #replace(transaction: StoredTransaction): void {
     const index = this.#turnover.findIndex(({ trace }) => trace === transaction.trace);
-    if (index < 0) this.#turnover.push(transaction);
-    else this.#turnover[index] = transaction;
+    if (index >= 0) this.#turnover[index] = transaction;
+    // A closed transaction has left the turnover, also if it is reversed later.
+    else if (!transaction.closed) this.#turnover.push(transaction);
     this.#file?.keepTransaction(transaction);
   }
 }

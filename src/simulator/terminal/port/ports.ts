@@ -203,11 +203,16 @@ export class PacedPort implements BytePort {
   }
 
   start({ data, closed }: BytePortHandlers): void {
+    // Bytes that are still on the line when it is cut never arrive.
+    let isClosed = false;
     this.#port.start({
       data: (bytes) => {
-        this.#in = this.#in.then(() => this.#pass(bytes, data));
+        this.#in = this.#in.then(() => this.#pass(bytes, (piece) => isClosed || data(piece)));
       },
-      closed,
+      closed: () => {
+        isClosed = true;
+        closed();
+      },
     });
   }
 

@@ -38,12 +38,17 @@ export abstract class RegisterLine<
   /** The timer that ends a frame when no byte follows. */
   #silence: Timer | undefined;
   #inOrder: Promise<unknown> = Promise.resolve();
-  closed = false;
+  /** Ends the pauses between pieces when the port has closed. */
+  readonly #over = new AbortController();
 
   constructor(port: BytePort, options: O) {
     this.name = port.name;
     this.port = port;
     this.options = options;
+  }
+
+  get closed(): boolean {
+    return this.#over.signal.aborted;
   }
 
   get transport(): Transport {
@@ -83,6 +88,11 @@ export abstract class RegisterLine<
     return done;
   }
 
+  /** Resolves after `ms`, or when the port has closed. */
+  protected pause(name: string, ms: number): Promise<void> {
+    return sleep(this.options.clock, name, ms, this.#over.signal).catch(() => undefined);
+  }
+
   /** Writes pieces after all earlier pieces; without pauses all pieces are written at once. */
   protected leave(pieces: Pieces): Promise<void> {
     if (this.leaving === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
@@ -91,7 +101,7 @@ export abstract class RegisterLine<
     }
     const leaving = (this.leaving ?? Promise.resolve()).then(async () => {
       for (const { pauseMs, bytes } of pieces) {
-        if (pauseMs > 0) await sleep(this.options.clock, "fault pause", pauseMs);
+        if (pauseMs > 0) await this.pause("fault pause", pauseMs);
         if (this.closed) break;
         this.write(bytes);
       }
@@ -133,7 +143,7 @@ export abstract class RegisterLine<
 
   #gone(): void {
     if (this.closed) return;
-    this.closed = true;
+    this.#over.abort();
     this.ended();
     this.stopWaiting();
     this.#silence?.clear();

@@ -92,6 +92,9 @@ const ofSessions: readonly Case[] = [
 const ofContents: readonly Case[] = [
   { fault: "other-amount", on: fixed, heard: told("0 1201"), charged: 1201 },
   { fault: "other-amount:by=-1", on: taggedInSessions, heard: told("10 1199"), charged: 1199 },
+  { fault: "other-amount:by=-2000", on: fixed, heard: told("0 1"), charged: 1 },
+  { fault: "other-amount:by=-2000", on: taggedInSessions, heard: told("10 01"), charged: 1 },
+  { fault: "other-amount:by=99999999", on: fixed, heard: told("0 99999999"), charged: 99_999_999 },
   { fault: "other-currency", on: fixed, heard: told("0 1200 840"), charged },
   { fault: "other-currency", on: taggedInSessions, heard: told("10 1200 840"), charged },
   { fault: "other-register", on: fixed, heard: told("0 1200 register 99"), charged },

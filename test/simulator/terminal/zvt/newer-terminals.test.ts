@@ -3,6 +3,7 @@ import {
   authorisation,
   bank,
   controls,
+  END_OF_DAY,
   LAST_TRANSACTION,
   REGISTRATION_WITHOUT_PRINT,
   started,
@@ -64,6 +65,14 @@ describe("a terminal that keeps what got no ACK (docs/zvt.md 9.1, 9.4)", () => {
       "reversal 1200 final register-missed-it",
       "charge 500 final",
     ]);
+  });
+
+  test("does not report that sale after its reversal, not even after an end of day", async () => {
+    const { again } = await withoutAck(2);
+    await again.run(END_OF_DAY);
+    const declined = await again.run(paymentKnowing("1f1f020001", "505"));
+    expect(declined.at(-1)).toBe("061e0105");
+    expect(await again.run(LAST_TRANSACTION)).toEqual(["800000", "061e0183"]);
   });
 
   test("leaves that sale when the register names no number", async () => {
@@ -128,9 +137,9 @@ async function withoutAck(payments = 1, behaviour = {}) {
   return { ...opened, again: await reconnect() };
 }
 
-function paymentKnowing(tag: string): string {
+function paymentKnowing(tag: string, amount = "500"): string {
   const container = `06${byte(tag.length / 2)}${tag}`;
-  const fields = `04000000000500490978${container}`;
+  const fields = `04${amount.padStart(12, "0")}490978${container}`;
   return `0601${byte(fields.length / 2)}${fields}`;
 }
 

@@ -34,6 +34,18 @@ test("a paced line takes as long as its speed says, in both directions", async (
   expect(left()).toBe(96 + 1_152);
 });
 
+test("bytes that are still on a paced line never arrive when it is cut", async () => {
+  const clock = new TestClock();
+  const { far, cut, arrived } = pacedPort(9_600, clock);
+  far(new Uint8Array(96));
+  await clock.advance(50);
+  const before = arrived();
+  cut();
+  await clock.advance(100);
+  expect(arrived()).toBe(before);
+  expect(before).toBeGreaterThan(0);
+});
+
 describe.each(transports)("over %s", (transport) => {
   test("a speed outside the table is wrong, one that the terminal lacks impossible", async () => {
     const { register } = await started(transport, { speeds: [9_600, 115_200] });
@@ -136,10 +148,12 @@ function lineClock() {
 function pacedPort(bitsPerSecond: number, clock: TestClock) {
   let [left, arrived] = [0, 0];
   let deliver: (bytes: Uint8Array) => void = () => {};
+  let cut = () => {};
   const inner: BytePort = {
     name: "test",
-    start: ({ data }) => {
+    start: ({ data, closed }) => {
       deliver = data;
+      cut = closed;
     },
     write: (bytes) => {
       left += bytes.length;
@@ -152,7 +166,7 @@ function pacedPort(bitsPerSecond: number, clock: TestClock) {
   };
   port.start({ data, closed: () => {} });
   const far = (bytes: Uint8Array) => deliver(bytes);
-  return { port, far, left: () => left, arrived: () => arrived };
+  return { port, far, cut: () => cut(), left: () => left, arrived: () => arrived };
 }
 
 function speedOf(path: string): string {

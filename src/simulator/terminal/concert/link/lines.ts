@@ -66,8 +66,9 @@ export class BareLine extends ConcertLine {
       const half = this.#closing === "middle" ? [{ kind: "half-reply", given: {} } as const] : [];
       await this.leave(disturbedPieces(bytes, [...half, ...faults.disturbances()]));
     }
-    if (this.#closing === "before" || this.#closing === "middle") this.close();
-    if (this.closed) return "closed";
+    const isCut = this.#closing === "before" || this.#closing === "middle";
+    if (isCut) this.close();
+    if (isCut || this.closed) return "closed";
     this.sentMessage(bytes);
     return "delivered";
   }

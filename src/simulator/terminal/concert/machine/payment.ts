@@ -1,3 +1,4 @@
+import { FIXED_AMOUNT_MAX } from "../../../../concert/index.ts";
 import type { CardName } from "../../bank/cards.ts";
 import { outcomeOf } from "../../bank/ledger.ts";
 import type { CardAction } from "../../cardholder.ts";
@@ -170,7 +171,9 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   /** Charges the card at once, even if the register never sends ACK (docs/concert.md 2.4). */
   #charge(kind: TransactionKind, card: CardName): Done {
     const by = Number(this.parts.fault("other-amount")?.["by"] ?? 0);
-    const amountMinor = this.order.amountMinor + by;
+    const asked = this.order.amountMinor;
+    // A charge is never negative, and the changed amount fits into a reply of fixed fields.
+    const amountMinor = Math.min(Math.max(asked + by, 1), Math.max(asked, FIXED_AMOUNT_MAX));
     const currency = fourDigits(this.order.currency);
     const order = { amountMinor, currency, currencyTold: true };
     const how = { final: true, isStored: true };

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { FIXED_AMOUNT_MAX } from "../../../../concert/index.ts";
 import { sleep } from "../../../../shared/time.ts";
 import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
@@ -22,6 +23,8 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   /** The newest line: every outcome is sent on it, even if the request came on an older line. */
   #line: ConcertLine | undefined;
   #last: { readonly body: Uint8Array; delivered: boolean } | undefined;
+  /** Ends, when the power fails, the delivery of replies that belong to no payment. */
+  #powered = new AbortController();
 
   constructor(parts: ConcertParts, dialogue: Dialogue, reading: MessageReading) {
     super(parts);
@@ -52,6 +55,12 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   override powerCycle(): void {
     super.powerCycle();
     this.running = undefined;
+    this.#powered = new AbortController();
+  }
+
+  override kill(why: string): void {
+    super.kill(why);
+    this.#powered.abort();
   }
 
   protected override read(body: Uint8Array, direction: "in" | "out"): Partial<TraceEntry> {
@@ -77,7 +86,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   addRoutes(server: FastifyInstance): void {
     const text = (form: RegExp, usual: string) => z.string().regex(form).default(usual);
     const sale = z.strictObject({
-      amountMinor: z.number().int().min(1).max(AMOUNT_MAX),
+      amountMinor: z.number().int().min(1).max(FIXED_AMOUNT_MAX),
       currency: text(/^\d{3}$/, "978"),
       private: text(/^[ -~]{0,10}$/, ""),
     });
@@ -100,7 +109,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
           .code(409)
           .send({ error: "there is no reply to repeat, or a payment runs" });
       }
-      void this.#deliver(line, last.body, never);
+      this.#answer(line, last.body);
       return { telling: true };
     });
   }
@@ -117,7 +126,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     const { order } = request;
     if (order) return () => this.#run(line, request, order);
     return () => {
-      if (request.early) void this.#deliver(line, request.early, never).then(() => line.finish());
+      if (request.early) this.#answer(line, request.early);
     };
   }
 
@@ -139,6 +148,12 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     });
   }
 
+  /** Delivers a reply that belongs to no payment, unless the power fails. */
+  #answer(line: ConcertLine, body: Uint8Array): void {
+    const over = (): void => {};
+    void this.#deliver(line, body, this.#powered.signal).then(() => line.finish(), over);
+  }
+
   /** Delivers a reply in at most `enqTries` attempts; true: ACK came (docs/concert.md 2.5). */
   async #deliver(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
@@ -158,8 +173,3 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     }
   }
 }
-
-const AMOUNT_MAX = 99_999_999;
-
-/** The signal of answers that nothing cancels. */
-const never = new AbortController().signal;

@@ -129,9 +129,11 @@ async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const signed = await askRegister(process, "payment", ["signature"], card);
   if (signed !== undefined) return await stop(process, signed);
   const by = Number(process.fault("other-amount")?.["by"] ?? 0);
-  const charged = { ...order, amountMinor: Math.max(order.amountMinor + by, 1) };
+  const amountMinor = Math.min(Math.max(order.amountMinor + by, 1), AMOUNT_MAX);
   const tipAllowed = kind === "payment" && asks(process, TIP_ALLOWED);
-  await settle(charge(process, { kind, card, order: charged, trace, tipAllowed }));
+  await settle(
+    charge(process, { kind, card, order: { ...order, amountMinor }, trace, tipAllowed }),
+  );
 }
 
 /** Ends a payment without a card with code 6C; after a time-out with a text (docs/zvt.md 11.4). */
@@ -146,6 +148,9 @@ async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"):
   await process.report(abortedReport(code.aborted, parts.device, said));
   await process.abort(code.aborted);
 }
+
+/** The largest amount that field 04 can hold. */
+const AMOUNT_MAX = 999_999_999_999;
 
 /** Bits of field 19: use the card that Read Card read; a tip is allowed (docs/zvt.md 6.2). */
 const USE_READ_CARD = 0x02;

@@ -225,7 +225,7 @@ export class SerialLine extends Line {
 
   /** Sends ACK before a frame's content is checked (docs/zvt.md 2.4), unless a fault forbids it. */
   #sendAck(apdu: Uint8Array): boolean {
-    const { clock, faults, onWire } = this.options;
+    const { faults, onWire } = this.options;
     const { how, delayMs } = ackOf(this.options, apdu);
     if (how === "nothing") return true;
     if (how === "nak") {
@@ -233,10 +233,11 @@ export class SerialLine extends Line {
       return false;
     }
     const send = () => {
+      if (this.closed) return;
       this.write(Uint8Array.of(ACK));
       if (!faults.muted) onWire({ what: "ack", direction: "out" });
     };
-    if (delayMs > 0) clock.startTimer("fault late ACK", delayMs, send);
+    if (delayMs > 0) void this.pause("fault late ACK", delayMs).then(send);
     else send();
     return true;
   }

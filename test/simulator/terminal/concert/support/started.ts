@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import type { Clock } from "../../../../../src/shared/time.ts";
 import {
   caisseApProtocol,
   concertProtocol,
@@ -49,13 +50,14 @@ export async function started(
   { transport, family, sessions }: Setting,
   { faults = [], ...given }: Given = {},
   atEnd: (close: () => Promise<void>) => void = onTestFinished,
+  clock: Clock = steppedClock,
 ): Promise<Started> {
   const open: { close(): Promise<void> }[] = [];
   atEnd(async () => {
     for (const opened of open.reverse()) await opened.close();
   });
   const protocol = family === "concert" ? concertProtocol : caisseApProtocol;
-  const options = completed<ConcertOptions>(protocol.defaults, steppedClock, {
+  const options = completed<ConcertOptions>(protocol.defaults, clock, {
     tcp: transport === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
     pty: transport === "pty" ? { link: null } : null,
     sessions,

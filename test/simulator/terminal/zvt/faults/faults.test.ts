@@ -127,6 +127,20 @@ test.each(rows)("$fault over $transport: $heard", async ({ fault, transport, ...
   expect(simulator.faults.armed.filter(({ struck }) => struck === 0)).toEqual([]);
 });
 
+test("the fault of another amount stays within what a report can hold", async () => {
+  const behaviour = { outcome: "approve" } as const;
+  const { simulator, register } = await started("tcp", { behaviour });
+  await register.run(REGISTRATION_WITHOUT_PRINT);
+  for (const [by, amountMinor] of [
+    [-2_000, 1_200],
+    [1, 999_999_999_999],
+  ] as const) {
+    simulator.arm(`other-amount:by=${by}`);
+    expect((await register.run(authorisation(amountMinor))).at(-1)).toBe("060f00");
+  }
+  expect(bank(simulator)).toEqual(["charge 1 final", "charge 999999999999 final"]);
+});
+
 test.each(both)("after every fault that leaves a line, %s takes the next payment", async (on) => {
   const { simulator, register } = await started(on, { timers: { t1Ms: 50, t2Ms: 100, t3Ms: 150 } });
   await register.run(REGISTRATION_WITHOUT_PRINT);
