@@ -124,7 +124,7 @@ export class CountingTerminal {
     return this.last;
   }
 
-  /** From now on the last transaction, when the terminal is asked. */
+  /** Sets the last transaction of the next baseline. */
   #tells(last: TransactionReport): void {
     const { terminal } = this.#at;
     terminal.baseline = { ...terminal.baseline, last: { kind: "transaction", report: last } };

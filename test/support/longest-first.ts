@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * Files that take long, the longest first. One that computes, as browsers and simulations do, is
  * next to one that waits, for a real program's or a protocol's timers: both go on together.
  */
-const long = [
+export const long = [
   "test/launcher/update",
   "test/delivery/",
   "test/independent/terminal-python-pty",

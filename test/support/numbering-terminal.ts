@@ -29,7 +29,7 @@ export class NumberingTerminal extends ScriptedTerminal {
   #seconds = 0;
   /** The sales that a receipt number can name. */
   #stored: Sale[] = [];
-  /** Repeat Receipt says nothing. */
+  /** Whether Repeat Receipt reports the last transaction. */
   tellsLast = true;
 
   constructor() {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 
 /** How long a bare Node.js takes to start on an idle machine of a kiosk's kind. */
 const NOMINAL_START_MS = 120;
-/** One unlucky start is not taken for the machine. */
+/** No machine counts as slower than this, however long its longest start takes. */
 const SLOWNESS_MAX = 20;
 /** A wait that fails ends before its test does, so that the failure names what was waited for. */
 const PATIENCE_MAX_MS = 10 * 60_000;
