@@ -153,6 +153,7 @@ test("TCP and a pseudo-terminal serve one register at a time", async () => {
   register.send("800000");
   expect(await register.nextApdu()).toBe("060f00");
   register.send("800000");
+  await simulator.terminal.idle();
   expect((await serial.run(STATUS)).length).toBe(2);
   await serial.close();
 });
