@@ -131,7 +131,7 @@ export class OperationExecutor {
     const { operationId, asked } = request;
     const { clock, losses } = this.#parts;
     await this.#running.get(operationId);
-    const operation = this.#store.operation(operationId);
+    const operation = this.#ended(this.#store.operation(operationId));
     if (operation) return this.#answer(operation);
     this.#store.forbid(operationId, clock.now());
     if (!asked) return { operation: null };
@@ -263,10 +263,22 @@ export class OperationExecutor {
     return { found: true, transactionPublicId: id, ...of, ...left, remembers: true };
   }
 
+  /** Returns an operation, which becomes unknown if its sending ended without a record. */
+  #ended(operation: GatewayOperation | undefined): GatewayOperation | undefined {
+    if (operation?.state !== "sending") return operation;
+    const { operationId, transactionPublicId } = operation;
+    if (this.#running.has(operationId)) return operation;
+    this.#store.endInterrupted(this.#parts.clock.now(), operationId);
+    this.notified(transactionPublicId);
+    const ended = this.#store.operation(operationId);
+    if (ended?.state === "unknown") this.#alarmUnknown(operationId);
+    return ended;
+  }
+
   /** Looks up an unknown operation and returns whether it is still open. */
   async #lookUpAgain(publicId: string): Promise<boolean> {
     const { gateway } = this.#parts;
-    if (this.#store.openOf(publicId)?.state !== "unknown") return false;
+    if (this.#ended(this.#store.openOf(publicId))?.state !== "unknown") return false;
     const { found } = await gateway.lookUp(publicId, this.#stopLookups.signal);
     if (found) this.#settleByLookup(publicId, found, "done");
     return this.#store.openOf(publicId) !== undefined;
@@ -323,7 +335,12 @@ export class OperationExecutor {
     const { operationId, transactionPublicId, kind } = request;
     const verdict = await gateway.operate(request, this.#abandon.signal);
     const state = operationEnd(verdict);
-    this.#store.finish(operationId, state, verdict, clock.now());
+    try {
+      this.#store.finish(operationId, state, verdict, clock.now());
+    } catch (error) {
+      this.#lookups.begin(transactionPublicId); // makes the operation unknown, see #ended
+      throw error;
+    }
     const { retryAfter: _, fields: __, ...answer } = verdict;
     const about = { operationId, transactionPublicId, kind, state, ...answer };
     log.info(about, "an operation at the gateway ended; the field state has the outcome");

@@ -191,13 +191,18 @@ export class OperationStore extends Tables {
     invariant(changes === 1, `the operation ${operationId} was unknown`);
   }
 
-  /** Marks operations that a dead process was sending as unknown, and returns their ids. */
-  endInterrupted(nowMs: number): string[] {
+  /**
+   * Marks operations whose sending ended without a record as unknown, and returns their ids.
+   * `only`: this operation; missing: all that a dead process was sending.
+   */
+  endInterrupted(nowMs: number, only: string | null = null): string[] {
     // The first condition repeats the index of open operations, so that SQLite uses that index.
     const sql = `UPDATE gateway_operations SET state = 'unknown', class = 'interrupted',
-        ended_at_ms = ?, description = 'the program ended while it waited for the answer'
-      WHERE state IN ('sending', 'unknown') AND state = 'sending' RETURNING operation_id AS id`;
-    return this.#ids(sql, nowMs);
+        ended_at_ms = :now, description = iif(:only IS NULL,
+          'the program ended while it waited for the answer', 'the answer could not be written')
+      WHERE state IN ('sending', 'unknown') AND state = 'sending'
+        AND operation_id = ifnull(:only, operation_id) RETURNING operation_id AS id`;
+    return this.all<{ id: string }>(sql, { now: nowMs, only }).map(({ id }) => id);
   }
 
   operation(operationId: string): GatewayOperation | undefined {
