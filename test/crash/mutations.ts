@@ -209,6 +209,18 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    removes: "the honest answer about an order while the terminal is prepared for it",
+    breaks: ["10-charged", "an order for which the terminal is being prepared"],
+    tests: ["test/tp-manager/http/charged-of-order.test.ts"],
+    edits: [
+      {
+        file: `${room}/orders/orders.ts`,
+        from: "    if (this.#runningOf(orderId)) return new AppError(",
+        to: "    if (this.#runningOf(orderId) && !orderId) return new AppError(",
+      },
+    ],
+  },
+  {
     removes: "the end of a payment that was cancelled while the terminal was made ready",
     breaks: ["5.5", "`/cancel` is only a request: the payment's own answer decides."],
     tests: ["test/tp-manager/orders/orders.test.ts"],

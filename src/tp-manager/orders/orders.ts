@@ -60,6 +60,7 @@ interface OrderParts extends Pick<Journal, "attempts" | "answers" | "handOffs"> 
 }
 
 interface RunningOrder {
+  readonly transactionId: string;
   readonly request: PaymentRequest;
   readonly approved: Promise<Attempt>;
   readonly ended: Promise<Attempt>;
@@ -109,16 +110,17 @@ export class Orders {
     );
     const spoken = reading(() => store.latest(orderId));
     const latest = attempts.find((one) => one.transactionId === spoken?.transactionId);
-    if (!latest) throw this.#notFound();
-    const unsure = this.#unsureOf(latest);
-    if (unsure) throw unsure;
-    return { ...(await this.result(latest, true, 0)), attempts };
+    if (!latest) throw this.#notFound(orderId);
+    return { ...(await this.result(this.#sure(latest), true, 0)), attempts };
   }
 
-  /** Returns the attempt that decides an order's status. Throws ORDER_NOT_FOUND. */
+  /**
+   * Returns the attempt that decides an order's status. Throws ORDER_NOT_FOUND, or PAYMENT_RUNNING
+   * while the terminal is prepared for the order's first attempt.
+   */
   latest(orderId: string, mayBeDone = false): Attempt {
     const attempt = reading(() => this.#parts.attempts.latest(orderId), mayBeDone);
-    if (!attempt) throw this.#notFound();
+    if (!attempt) throw this.#notFound(orderId);
     return attempt;
   }
 
@@ -143,29 +145,41 @@ export class Orders {
   chargedOf(orderId: string): Charged | undefined {
     try {
       const attempt = this.#parts.attempts.latest(orderId);
-      if (!attempt) return this.#parts.guard.open && "unknown";
-      const charged = chargedOf(attempt);
-      const isRunning = this.#running?.request.orderId === orderId;
-      const isUnsure = isRunning || this.#unsureOf(attempt) !== undefined;
-      return isUnsure && charged !== "yes" ? "unknown" : charged;
+      if (attempt) return this.#unsureOf(attempt) ? "unknown" : chargedOf(attempt);
+      const { charged } = this.#notFound(orderId);
+      return charged === "no" ? undefined : charged;
     } catch {
       return "unknown";
     }
   }
 
   /**
-   * Returns why an order recorded as not charged may be charged all the same: a journal restored
-   * since then may lack its charge, or the terminal is being asked about a sale that can be the
-   * order's (docs/rules/17-loss.md, docs/rules/19-late.md).
+   * Returns why an order recorded as not charged may be charged all the same: the terminal is being
+   * prepared for another attempt of the order (docs/rules/10-charged.md), a journal restored since
+   * then may lack its charge, or the terminal is being asked about a sale that can be the order's
+   * (docs/rules/17-loss.md, docs/rules/19-late.md).
    */
   #unsureOf(attempt: Attempt): AppError | undefined {
     const { transactionId, request } = attempt;
     const { orderId } = request;
     if (chargedOf(attempt) !== "no") return undefined;
+    const running = this.#runningOf(orderId);
+    if (running && running.transactionId !== transactionId) return new AppError("PAYMENT_RUNNING");
     if (this.#parts.guard.mayLackNewer(transactionId)) {
       return new AppError("STORES_DISAGREE", undefined, { charged: "unknown" });
     }
     return this.#lateReportOf(orderId);
+  }
+
+  /** Returns the attempt; throws the error of {@link #unsureOf} instead. */
+  #sure(attempt: Attempt): Attempt {
+    const unsure = this.#unsureOf(attempt);
+    if (unsure) throw unsure;
+    return attempt;
+  }
+
+  #runningOf(orderId: string): RunningOrder | undefined {
+    return this.#running?.request.orderId === orderId ? this.#running : undefined;
   }
 
   /** Returns the order of one of our transactions, also an archived one; undefined when unknown. */
@@ -182,9 +196,8 @@ export class Orders {
     const lookup = this.#find(orderId);
     if (lookup !== undefined) await lookup;
     const attempt = this.latest(orderId);
-    if (!isInDoubt(attempt.state)) return attempt;
-    await this.#ask(attempt);
-    return this.latest(orderId);
+    if (isInDoubt(attempt.state)) await this.#ask(attempt);
+    return this.#sure(this.latest(orderId));
   }
 
   /** Notes that the kiosk has read the whole answer about an order (docs/rules/11-unread.md). */
@@ -220,18 +233,18 @@ export class Orders {
 
   /** Looks up an order outside the journal while it has a gap; undefined: no lookup is needed. */
   #find(orderId: string): Promise<void> | undefined {
-    if (this.#running?.request.orderId === orderId) return undefined;
-    return this.#parts.guard.find(orderId);
+    return this.#runningOf(orderId) ? undefined : this.#parts.guard.find(orderId);
   }
 
-  #notFound(): AppError {
+  #notFound(orderId: string): AppError {
+    if (this.#runningOf(orderId)) return new AppError("PAYMENT_RUNNING");
     return new AppError("ORDER_NOT_FOUND", undefined, { charged: this.#parts.guard.ofUnknown });
   }
 
   /** Answers an order or begins it. `hasAsked`: this request has already probed the terminal. */
   #admit(request: PaymentRequest, hasAsked = false): Promise<PaymentResult> {
-    const running = this.#running;
-    if (running?.request.orderId === request.orderId) {
+    const running = this.#runningOf(request.orderId);
+    if (running) {
       const { repeatMustMatch } = this.#parts.settings;
       assertSameOrder(request, running, "unknown", repeatMustMatch);
       return this.#answer(running);
@@ -262,7 +275,7 @@ export class Orders {
         refused: (why) => this.#refused(transactionId, request, why),
       })
       .catch((error) => attemptThatDecided(error, request, settings.repeatMustMatch));
-    const running = { request, approved, ended };
+    const running = { transactionId, request, approved, ended };
     this.#running = running;
     const over = (): void => {
       if (this.#running === running) this.#running = undefined;
@@ -272,7 +285,7 @@ export class Orders {
   }
 
   async #answer(running: RunningOrder): Promise<PaymentResult> {
-    const { clock, settings, attempts } = this.#parts;
+    const { clock, settings } = this.#parts;
     const limitMs = settings.prepareMs + this.#answerMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
@@ -282,9 +295,7 @@ export class Orders {
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
       () => {}, // the arbiter has logged the error
     );
-    const still = reading(() => attempts.latest(running.request.orderId), true);
-    if (!still) throw new AppError("TERMINAL_NO_ANSWER");
-    return this.result(still, false);
+    return this.result(this.#sure(this.latest(running.request.orderId, true)), false);
   }
 
   #chargeUntold(orderId: string): void {

@@ -112,6 +112,71 @@ test.each(Object.entries(named))(
   },
 );
 
+/** An order whose payment has the terminal, which is being prepared until `ready` is called. */
+async function prepared({ at, post }: Rig, orderId: string) {
+  const gate = Promise.withResolvers<void>();
+  at.terminal.prepare = () => gate.promise.then(() => at.terminal.baseline);
+  const paid = post({ amount: 9.99, orderId });
+  paid.catch(() => undefined);
+  await expect.poll(() => at.arbiter.lease.current).toBeDefined();
+  return { ready: gate.resolve, paid };
+}
+
+type Rig = Awaited<ReturnType<typeof api>>;
+
+/** Declines the order's first payment; the second is charged. */
+async function declinedOnce(rig: Rig, orderId: string): Promise<void> {
+  rig.at.terminal.script = (_order, observer) => {
+    observer.report(declined());
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  const delivery = { withinSeconds: 30 };
+  const { one } = await rig.post({ amount: 9.99, orderId, delivery });
+  expect(one.error).toMatchObject({ code: "PAYMENT_DECLINED", charged: "no" });
+  rig.at.terminal.script = approves;
+}
+
+/** The calls that name an order by its own id, not by an id of the gateway or of a transaction. */
+const byOrderId = Object.entries(named).filter(([path]) => !path.includes("{id}"));
+
+test.each(
+  byOrderId.flatMap((call) =>
+    ["is new", "was declined before"].map((before) => [...call, before] as const),
+  ),
+)(
+  "while the terminal is prepared, an error of %s about an order has charged unknown",
+  async (...row) => {
+    const [path, { method = "POST", url = () => path, body }, before] = row;
+    const rig = await api({ operator: { login: "operator", password: "other" } });
+    if (before !== "is new") await declinedOnce(rig, "A");
+    const { ready, paid } = await prepared(rig, "A");
+    const at = url("A" as Order, "");
+    const payload = at === path ? { orderId: "A", ...body } : body;
+    for (const extra of method === "GET" ? [{}] : [{ nonsense: 1 }, {}]) {
+      const { one } = await rig.call(method, at, payload && { ...payload, ...extra }, asOperator);
+      expect(one.error).toMatchObject({ charged: "unknown" });
+      expect(one.error.retry).not.toBe("safe");
+      if (method === "GET") expect(one).toMatchObject({ status: "Unknown" });
+    }
+    ready();
+    expect((await paid).one.status).toBe("Success");
+  },
+);
+
+test("a decline is not repeated for goods while the order is paid again", async () => {
+  const rig = await api();
+  await declinedOnce(rig, "A");
+  const { ready, paid } = await prepared(rig, "A");
+  const { http, one } = await rig.call("POST", "/delivery", { orderId: "A", delivered: false });
+  expect([http, one.status, one.error]).toMatchObject([
+    504,
+    "Unknown",
+    { code: "PAYMENT_RUNNING", charged: "unknown" },
+  ]);
+  ready();
+  expect((await paid).one.status).toBe("Success");
+});
+
 test("an error has the order's own charged for a wrong pair too, not without a pair", async () => {
   const rig = await everyKindOfOrder();
   const refund = { orderId: "A-yes" };

@@ -150,6 +150,12 @@ const replaced: Prepare = (at) => {
   at.terminal.state = { ...at.terminal.state, identity: other };
 };
 
+/** The terminal is being prepared for the order's first attempt. */
+const preparing: Prepare = (at) => {
+  at.terminal.prepare = () => new Promise(() => {});
+  void pay(at, request("A-1")).catch(() => undefined);
+};
+
 const seen = { kind: "unmatched", items: ["1"], note: "given back" };
 const order = { orderId: "A-1" };
 const card = { orderId: "4111111111111111" };
@@ -233,6 +239,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["PAYMENT_DECLINED", declined],
     ["PAYMENT_UNKNOWN", unknown],
     ["PAYMENT_RUNNING", running("A-1")],
+    ["PAYMENT_RUNNING", preparing],
     ["SETTLED_NOT_CHARGED", after(unknown, settled("not_charged"))],
     ["TERMINAL_IN_DOUBT", toldLate],
     ["ORDER_NOT_FOUND", nothing],
@@ -243,6 +250,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["Reversed", reversalUnknown, { outcome: "reversed", ...note }],
     ["SETTLED_NOT_CHARGED", unknown, { outcome: "not_charged", ...note }],
     ["ORDER_NOT_FOUND", nothing, { outcome: "charged", ...note }],
+    ["PAYMENT_RUNNING", preparing, { outcome: "charged", ...note }],
     ["NOTHING_TO_SETTLE", paid, { outcome: "charged", ...note }],
     ["CARD_DATA_REFUSED", unknown, { outcome: "charged", note: card.orderId }],
     ["REQUEST_INVALID", unknown, { outcome: "perhaps", ...note }],
@@ -261,6 +269,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["Success", paid],
     ["Reversed", reversed],
     ["PAYMENT_DECLINED", declined],
+    ["PAYMENT_RUNNING", preparing],
     ["TERMINAL_IN_DOUBT", toldLate],
     ["ORDER_NOT_FOUND", nothing],
     ["STORAGE_FAILED", broken],
@@ -302,6 +311,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["Success", approved, { ...order, delivered: true }],
     ["GOODS_NOT_DELIVERED", approved, { ...order, delivered: false }],
     ["ORDER_NOT_FOUND", nothing, { ...order, delivered: true }],
+    ["PAYMENT_RUNNING", preparing, { ...order, delivered: true }],
     ["DELIVERY_DECIDED", paid, { ...order, delivered: false }],
     ["NOT_SUPPORTED", after(paid, without("decideGoods")), { ...order, delivered: true }],
     ["PAYMENT_UNKNOWN", approvedThen(lost("line broken")), { ...order, delivered: true }],

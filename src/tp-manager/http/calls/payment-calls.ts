@@ -124,6 +124,8 @@ export const paymentCalls: readonly AnyCall[] = [
         "NOT_SUPPORTED",
         "GOODS_NOT_DELIVERED",
         "PAYMENT_UNKNOWN",
+        "PAYMENT_RUNNING",
+        "STORES_DISAGREE",
         // "Not delivered" for a failed order is answered with the reason of the failure.
         ...errors.notCharged,
       ],
@@ -176,7 +178,13 @@ export const paymentCalls: readonly AnyCall[] = [
     answersPayment: true,
     document: ({ paymentAnswer }) => ({
       answer: paymentAnswer,
-      errors: ["ORDER_NOT_FOUND", "NOTHING_TO_SETTLE", "CARD_DATA_REFUSED", "SETTLED_NOT_CHARGED"],
+      errors: [
+        "ORDER_NOT_FOUND",
+        "PAYMENT_RUNNING",
+        "NOTHING_TO_SETTLE",
+        "CARD_DATA_REFUSED",
+        "SETTLED_NOT_CHARGED",
+      ],
     }),
     async handle({ params: { orderId }, body, request, reply }, at) {
       const { outcome, note, attempt } = body;

@@ -74,7 +74,7 @@ export const timelineCalls: readonly AnyCall[] = [
     params,
     document: ({ timeline }) => ({
       answer: timeline,
-      errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE", "TERMINAL_IN_DOUBT"],
+      errors: ["ORDER_NOT_FOUND", "PAYMENT_RUNNING", "STORES_DISAGREE", "TERMINAL_IN_DOUBT"],
     }),
     async handle({ params: { orderId }, request }, at) {
       const { body, found, warnings } = await lookedUp(at, orderId);
