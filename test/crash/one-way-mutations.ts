@@ -9,7 +9,7 @@ const nameless = "test/tp-manager/arbiter/nameless-results.test.ts";
 
 const mutation = (
   removes: string,
-  rule: "25-one-way" | "30-whose-result" | "31-result-effects",
+  rule: "25-one-way" | "30-whose-result" | "31-result-effects" | "33-references",
   sentence: string,
   tests: readonly string[],
   edit: readonly [file: string, from: string, to: string],
@@ -19,14 +19,14 @@ const mutation = (
 export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the rule that the last result once more decides nothing",
-    "30-whose-result",
+    "33-references",
     "or when it carries none and is byte for byte the last result",
     [lies],
     [rule, "  if (isAgain && echoes) return", "  if (false && echoes) return"],
   ),
   mutation(
     "the driver's knowledge of the last result's bytes",
-    "30-whose-result",
+    "33-references",
     "or when it carries none and is byte for byte the last result",
     [lies],
     [
@@ -37,7 +37,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the rule that a foreign reference in the place of ours decides nothing",
-    "30-whose-result",
+    "33-references",
     "decides nothing when it carries a foreign reference",
     [lies],
     [
@@ -105,7 +105,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the kind of answer in what is learned",
-    "30-whose-result",
+    "33-references",
     "the reference, separately for approvals, refusals and cancellations",
     [lies],
     [
@@ -128,7 +128,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the last proved order of results",
     "30-whose-result",
-    "once a later payment has had its own result, nothing is delayed any more",
+    "after that own result neither an approval nor a refusal is still delayed",
     [kept],
     [
       order,
