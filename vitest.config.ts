@@ -1,10 +1,10 @@
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./test/support/longest-first.ts";
-import { measuring } from "./test/support/measuring.ts";
-import { PATIENCE_MS, TEST_LIMIT_MS } from "./test/support/patience.ts";
-import "./test/support/memory-folder.ts";
-import "./test/support/run-folder.ts";
-import { SummaryReporter } from "./test/support/summary-reporter.ts";
+import { PATIENCE_MS, TEST_LIMIT_MS } from "./test/support/clocks/patience.ts";
+import { LongestFirst } from "./test/support/run/longest-first.ts";
+import { measuring } from "./test/support/run/measuring.ts";
+import "./test/support/run/memory-folder.ts";
+import "./test/support/run/run-folder.ts";
+import { SummaryReporter } from "./test/support/run/summary-reporter.ts";
 
 /**
  * The young heap of a worker begins as large as it may become: a small one is collected hundreds of
@@ -22,7 +22,7 @@ export default defineConfig({
     hookTimeout: TEST_LIMIT_MS,
     expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },
     sequence: { sequencer: LongestFirst },
-    setupFiles: ["test/support/end-of-test.ts"],
+    setupFiles: ["test/support/run/end-of-test.ts"],
     // Node.js strips the types itself; what it has compiled stays in the run's cache.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
@@ -39,7 +39,7 @@ export default defineConfig({
           exclude: ["test/tidy/**", "test/browser/**", ...measuring],
           isolate: false,
           execArgv,
-          globalSetup: ["test/support/bundled-programs.ts"],
+          globalSetup: ["test/support/run/bundled-programs.ts"],
         },
       },
       {
@@ -49,7 +49,7 @@ export default defineConfig({
           include: [...measuring],
           // One of them replaces a module.
           experimental: { viteModuleRunner: true },
-          globalSetup: ["test/support/bundled-programs.ts"],
+          globalSetup: ["test/support/run/bundled-programs.ts"],
         },
       },
       {
@@ -58,7 +58,7 @@ export default defineConfig({
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
           isolate: false,
-          globalSetup: ["test/support/bundled-programs.ts"],
+          globalSetup: ["test/support/run/bundled-programs.ts"],
           // A look into a page makes two processes compute.
           expect: { poll: { timeout: PATIENCE_MS, interval: 50 } },
         },

@@ -6,7 +6,7 @@
  * Prints the median of the ratios of the pairs, with the bounds of its two-sided 95 % interval.
  */
 import { createServer, type Socket } from "node:net";
-import { TestInstallation } from "../test/support/installation.ts";
+import { TestInstallation } from "../test/support/programs/installation.ts";
 import { startFakeGateway } from "./bench/fake-gateway.ts";
 import { startFakeTerminal } from "./bench/fake-terminal.ts";
 import { Poster } from "./bench/poster.ts";

@@ -15,8 +15,8 @@ import { spawnProcess } from "../src/launcher/processes/launch-process.ts";
 import { probe } from "../src/launcher/processes/probe.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { type programEntries, programFile, projectRoot } from "../src/shared/version-files.ts";
-import { until } from "../test/support/child-program.ts";
-import { freePort } from "../test/support/installation.ts";
+import { until } from "../test/support/programs/child-program.ts";
+import { freePort } from "../test/support/programs/installation.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 const { values } = readArguments({ options: { rounds: { type: "string", default: "9" } } });

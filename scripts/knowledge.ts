@@ -17,7 +17,7 @@ import { nameOf, type Scope, scopesOf } from "../test/knowledge/scope.ts";
 import { simulateShop } from "../test/knowledge/shop.ts";
 import { pairOf } from "../test/knowledge/side-by-side.ts";
 import { completenessOf, type Walked, Walker } from "../test/knowledge/walker.ts";
-import { memoryFolder } from "../test/support/memory-folder.ts";
+import { memoryFolder } from "../test/support/run/memory-folder.ts";
 import { readArguments } from "./command-line.ts";
 
 const { values } = readArguments({

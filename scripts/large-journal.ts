@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { Journal } from "../src/tp-manager/journal/journal.ts";
-import { TestInstallation } from "../test/support/installation.ts";
+import { TestInstallation } from "../test/support/programs/installation.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 type Row = Record<string, SQLInputValue>;

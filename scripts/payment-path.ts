@@ -10,8 +10,8 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { projectRoot } from "../src/shared/version-files.ts";
-import { until } from "../test/support/child-program.ts";
-import { TestInstallation } from "../test/support/installation.ts";
+import { until } from "../test/support/programs/child-program.ts";
+import { TestInstallation } from "../test/support/programs/installation.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 interface Coverage {

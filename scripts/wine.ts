@@ -8,8 +8,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../src/shared/time.ts";
-import { ChildProgram, until } from "../test/support/child-program.ts";
-import { freePort } from "../test/support/installation.ts";
+import { ChildProgram, until } from "../test/support/programs/child-program.ts";
+import { freePort } from "../test/support/programs/installation.ts";
 import { findWine, type Ran, WineMachine } from "./wine-machine.ts";
 
 const PASSWORD = "not-a-secret-at-all";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../src/shared/time.ts";
-import { freePort } from "../../test/support/installation.ts";
+import { freePort } from "../../test/support/programs/installation.ts";
 
 /* Many kiosks at one mosquitto, with real sockets, counted by a subscriber of others. */
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { BrowserContext, Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
-import { isWhole, rowsOf } from "../support/scope.ts";
+import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { webServer } from "./web-server.ts";
 
 /** Everything that a page can try against another origin; returns what the page could read. */

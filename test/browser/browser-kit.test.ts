@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { startProcess } from "../support/own-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 import { chromiumPath, withoutFeatures } from "./chromium.ts";
 import { type WebServer, webServer } from "./web-server.ts";
 

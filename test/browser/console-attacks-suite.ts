@@ -1,8 +1,8 @@
 import type { Request } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FailureDelay } from "../../src/tp-manager/http/door/failure-delay.ts";
-import { isWhole } from "../support/scope.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { besieged } from "./besieged.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage } from "./console-house.ts";

@@ -3,10 +3,10 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { SendingStep } from "../../src/shared/ipc/contract.ts";
 import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
-import { type House, house, pay, request } from "../support/payment-house.ts";
-import { declined } from "../support/reports.ts";
-import { approves, lost, saleReport } from "../support/scripted-terminal.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { type House, house, pay, request } from "../support/house/payment-house.ts";
+import { declined } from "../support/terminals/reports.ts";
+import { approves, lost, saleReport } from "../support/terminals/scripted-terminal.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import {
   consoleHouse,

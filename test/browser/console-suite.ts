@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { rowsOf } from "../support/scope.ts";
+import { rowsOf } from "../support/run/scope.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll, untranslated } from "./console-house.ts";
 

@@ -14,10 +14,10 @@ import {
   topicOf,
 } from "../../src/supervisor/fleet/documents.ts";
 import { hasMosquitto, Mosquitto } from "../supervisor/fleet/mosquitto.ts";
-import { freePort } from "../support/installation.ts";
-import { startProcess } from "../support/own-processes.ts";
-import { isWhole } from "../support/scope.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { freePort } from "../support/programs/installation.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { easyForAll } from "./console-house.ts";
 

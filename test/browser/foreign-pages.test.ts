@@ -5,7 +5,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { isWhole, rowsOf } from "../support/scope.ts";
+import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { GuardedHouse } from "./guarded-house.ts";
 import { pages, passwordOnly, type Seen, type WebServer, webServer } from "./web-server.ts";

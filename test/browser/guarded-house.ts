@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { BrowserContext } from "playwright-core";
 import { openForReading } from "../../src/shared/store/sqlite.ts";
-import { until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 interface WireEvent {
   readonly what: string;

@@ -10,8 +10,8 @@ import {
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { writeTicket } from "../../src/shared/process/kiosk-ticket.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { freePort } from "../support/installation.ts";
-import { rowsOf } from "../support/scope.ts";
+import { freePort } from "../support/programs/installation.ts";
+import { rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { besieged } from "./besieged.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";

@@ -20,8 +20,8 @@ import {
 } from "../simulator/gateway/sandbox-for-test.ts";
 import { gatewaySettings } from "../supervisor/gateway-settings.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
-import { rowsOf } from "../support/scope.ts";
+import { PATIENCE_MS } from "../support/clocks/patience.ts";
+import { rowsOf } from "../support/run/scope.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 import { pages, type WebServer, webServer } from "./web-server.ts";

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { rowsOf } from "../support/scope.ts";
+import { rowsOf } from "../support/run/scope.ts";
 
 /**
  * What makes the page hard to use as it stands: text with too little contrast (WCAG 1.4.3), fields

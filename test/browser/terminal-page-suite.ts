@@ -11,7 +11,7 @@ import {
   REGISTRATION_WITHOUT_PRINT,
 } from "../simulator/terminal/support/started.ts";
 import { ScriptedRegister } from "../simulator/terminal/zvt/support/register.ts";
-import { isWhole, rowsOf } from "../support/scope.ts";
+import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { ConnectorClient, ConnectorError, type ConnectorEvent } from "../../src/client/client.ts";
-import { TestInstallation } from "../support/installation.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
+import { PATIENCE_MS } from "../support/clocks/patience.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 /** A whole installation of real processes, and a client of it. Every test has its own orders. */
 const at = new TestInstallation({ terminalSwitches: ["--instant"] });

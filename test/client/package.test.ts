@@ -5,8 +5,8 @@ import { z } from "zod";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { eventTable } from "../../src/tp-manager/attempts/event-table.ts";
 import { examplesOf } from "../../src/tp-manager/http/openapi/document.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
 
 /**
  * The client's package as a kiosk developer gets it: packed from a copy of the sources, installed

@@ -17,7 +17,7 @@ import {
   safeText,
   type Tagged,
 } from "../../src/concert/index.ts";
-import { tries } from "../support/scope.ts";
+import { tries } from "../support/run/scope.ts";
 
 const RUNS = tries(2_000);
 

@@ -8,7 +8,7 @@ import {
   type SessionInput,
   type SessionNews,
 } from "../../src/tp-manager/terminal/concert/link/session-machine.ts";
-import { tries } from "../support/scope.ts";
+import { tries } from "../support/run/scope.ts";
 import { bytesHex, hasAny, hexBytes, rowsOf, type Vector } from "./vectors.ts";
 
 const [ENQ, ACK, NAK, EOT, STX] = ["05", "06", "15", "04", "02"] as const;

@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/shared/time.ts";
-import { Random } from "../simulation/random.ts";
-import { until } from "../support/child-program.ts";
-import { asSlow } from "../support/patience.ts";
+import { asSlow } from "../support/clocks/patience.ts";
+import { Random } from "../support/inputs/random.ts";
+import { until } from "../support/programs/child-program.ts";
 import type { Attack } from "./attack.ts";
 import { CrashSite } from "./crash-site.ts";
 import { GatewayAttack } from "./gateway-attacks.ts";

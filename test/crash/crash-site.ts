@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
-import { ChildProgram, until } from "../support/child-program.ts";
+import { asSlow, PATIENCE_MS } from "../support/clocks/patience.ts";
+import { ChildProgram, until } from "../support/programs/child-program.ts";
 import {
   type Answer,
   GATEWAY_LOGIN,
   GATEWAY_PASSWORD,
   TestInstallation,
   WEBSITE_ID,
-} from "../support/installation.ts";
-import { asSlow, PATIENCE_MS } from "../support/patience.ts";
+} from "../support/programs/installation.ts";
 import type { Recorder } from "./power/recorder.ts";
 import type { TerminalKind } from "./terminal-kinds.ts";
 import { balanceOf } from "./verdict.ts";

@@ -1,5 +1,5 @@
-import { until } from "../support/child-program.ts";
-import type { Answer } from "../support/installation.ts";
+import { until } from "../support/programs/child-program.ts";
+import type { Answer } from "../support/programs/installation.ts";
 import type { Attack, AttackResult } from "./attack.ts";
 import type { CrashSite } from "./crash-site.ts";
 import type { gatewayKinds, KillPlan } from "./kill-plan.ts";

@@ -3,7 +3,7 @@ import {
   type Point as UnaskedPoint,
 } from "../../src/simulator/terminal/concert/faults.ts";
 import { type Point, zvtFaults } from "../../src/simulator/terminal/zvt/faults.ts";
-import { Random } from "../simulation/random.ts";
+import { Random } from "../support/inputs/random.ts";
 import type { TerminalName } from "./terminal-kinds.ts";
 
 const victims = [

@@ -1,4 +1,4 @@
-import { until } from "../support/child-program.ts";
+import { until } from "../support/programs/child-program.ts";
 import type { AttackResult } from "./attack.ts";
 import { NEXT_SALE_MS } from "./crash-site.ts";
 import type { Victim } from "./kill-plan.ts";

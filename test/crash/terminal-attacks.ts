@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/shared/time.ts";
-import { until } from "../support/child-program.ts";
-import type { Answer } from "../support/installation.ts";
-import { asSlow } from "../support/patience.ts";
+import { asSlow } from "../support/clocks/patience.ts";
+import { until } from "../support/programs/child-program.ts";
+import type { Answer } from "../support/programs/installation.ts";
 import type { Attack, AttackResult } from "./attack.ts";
 import type { CrashSite, Settled } from "./crash-site.ts";
 import { type KillPlan, wires } from "./kill-plan.ts";

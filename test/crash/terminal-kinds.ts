@@ -1,4 +1,4 @@
-import type { InstallationOptions } from "../support/installation.ts";
+import type { InstallationOptions } from "../support/programs/installation.ts";
 
 /** A simulated terminal and the settings of the connector for it. */
 export interface TerminalKind {

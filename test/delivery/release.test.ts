@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { isWhole } from "../support/scope.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
+import { isWhole } from "../support/run/scope.ts";
 
 const MB = 1_000_000;
 const folder = mkdtempSync(join(tmpdir(), "release-test-"));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { runToEnd } from "../support/own-processes.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
 
 /** The scripts at the root of a delivery, with versions that only say which they are. */
 let root: string;

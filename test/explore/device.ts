@@ -1,5 +1,5 @@
 import type { LastTransaction, TerminalIdentity } from "../../src/tp-manager/terminal/terminal.ts";
-import { identity as own } from "../support/reports.ts";
+import { identity as own } from "../support/terminals/reports.ts";
 import { type Entry, reportOf, type Spelling } from "./entry-reports.ts";
 
 /** How a terminal is made. A walk is about one character. */

@@ -1,6 +1,6 @@
 import { emptyReceipt } from "../../src/shared/receipt.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
-import { identity, report } from "../support/reports.ts";
+import { identity, report } from "../support/terminals/reports.ts";
 
 /** Every order of the small scope costs this, and so did the sale before: the worst case. */
 export const AMOUNT_MINOR = 500;

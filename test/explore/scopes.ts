@@ -1,4 +1,4 @@
-import { isWhole } from "../support/scope.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { type Character, plain } from "./device.ts";
 import type { Quirk, Scope } from "./scope.ts";
 

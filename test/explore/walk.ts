@@ -1,4 +1,4 @@
-import { identity } from "../support/reports.ts";
+import { identity } from "../support/terminals/reports.ts";
 import { Connector } from "./connector.ts";
 import { type Character, newDevice } from "./device.ts";
 import { momentOf, reportOf } from "./entry-reports.ts";

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createConnection } from "node:net";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { until } from "../support/child-program.ts";
-import { startProcess } from "../support/own-processes.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
+import { PATIENCE_MS } from "../support/clocks/patience.ts";
+import { until } from "../support/programs/child-program.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 
 /** A language that programs of this folder are written in, and what they need of it. */
 interface Interpreter {

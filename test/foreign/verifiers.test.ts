@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { generate, PASSWORD, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
-import { freePort } from "../support/installation.ts";
+import { freePort } from "../support/programs/installation.ts";
 import { ForeignProgram, interpreters, isInstalled, titled } from "./interpreter.ts";
 
 /** Verifiers of others: the digest covers result bytes and password (docs/gateway.md 3.2). */

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Setting, settings, started } from "../simulator/terminal/concert/support/started.ts";
-import { isWhole, linesOr } from "../support/scope.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { isWhole, linesOr } from "../support/run/scope.ts";
 import { python, runConcertRegister } from "./programs.ts";
 
 /**

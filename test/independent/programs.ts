@@ -2,8 +2,8 @@ import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { until } from "../support/child-program.ts";
-import { startProcess } from "../support/own-processes.ts";
+import { until } from "../support/programs/child-program.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 
 const folder = join(projectRoot, "test/independent");
 /** Python writes no compiled files next to the sources. */

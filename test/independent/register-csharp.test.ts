@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { started } from "../simulator/terminal/support/started.ts";
-import { linesOr } from "../support/scope.ts";
+import { linesOr } from "../support/run/scope.ts";
 import { mono, runProgram } from "./programs.ts";
 
 /** A third reading of the protocol, in a language that many registers are written in. */

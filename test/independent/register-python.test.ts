@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { started } from "../simulator/terminal/support/started.ts";
-import { linesOr } from "../support/scope.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { linesOr } from "../support/run/scope.ts";
 import { python, runRegister, type Step } from "./programs.ts";
 
 /**

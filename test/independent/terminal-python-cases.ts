@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
-import { isWhole, rowsOf } from "../support/scope.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
+import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { MockTerminal, type Plan } from "./programs.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { TestInstallation } from "../support/installation.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 import { MockTerminal, type Plan, python } from "./programs.ts";
 import { context, terminalCases, timers } from "./terminal-python-cases.ts";
 

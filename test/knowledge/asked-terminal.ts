@@ -18,7 +18,7 @@ import {
 import { identityOf, takeBack } from "../explore/device.ts";
 import { notGood } from "../explore/entry-reports.ts";
 import type { Life } from "../simulation/life.ts";
-import { lost } from "../support/scripted-terminal.ts";
+import { lost } from "../support/terminals/scripted-terminal.ts";
 import { paymentWays } from "./payment-ways.ts";
 import { look, recordOf, reversalOf, wordsOf } from "./records.ts";
 import { WRONG_MINOR } from "./scope.ts";

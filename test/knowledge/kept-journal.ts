@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import type { Clock } from "../../src/shared/time.ts";
 import type { Statement } from "../../src/tp-manager/journal/database/statements.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
 
 const tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isWhole } from "../support/scope.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { type Family, families } from "./assumptions.ts";
 import { type Scope, scopesOf } from "./scope.ts";
 import { pairOf } from "./side-by-side.ts";

@@ -8,7 +8,7 @@ import type {
 import { OneWayTerminal } from "../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import { resultReport } from "../../src/tp-manager/terminal/one-way/result-report.ts";
 import type { Life } from "../simulation/life.ts";
-import { recordingLog } from "../support/recording-log.ts";
+import { recordingLog } from "../support/house/recording-log.ts";
 import type { Family } from "./assumptions.ts";
 import type { Option } from "./chooser.ts";
 import type { ResultOfCharge } from "./story.ts";

@@ -1,4 +1,4 @@
-import { Random } from "../simulation/random.ts";
+import { Random } from "../support/inputs/random.ts";
 import { dimensions, revocable } from "./assumptions.ts";
 import type { Chooser, Needs, Option } from "./chooser.ts";
 import { judge } from "./judge.ts";

@@ -1,4 +1,4 @@
-import { Random } from "../simulation/random.ts";
+import { Random } from "../support/inputs/random.ts";
 import { PathChooser } from "./chooser.ts";
 import { judge, laws, truthOf, type Violation } from "./judge.ts";
 import { KeptJournal } from "./kept-journal.ts";

@@ -7,9 +7,9 @@ import { checkJournal } from "../../src/launcher/doctor/check-programs.ts";
 import { ProgramExit } from "../../src/shared/process/exit-codes.ts";
 import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { house, pay, request } from "../support/payment-house.ts";
-import { recordedOutput } from "../support/recorded-output.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { house, pay, request } from "../support/house/payment-house.ts";
+import { recordedOutput } from "../support/programs/recorded-output.ts";
 
 /** A data folder whose journal has one charged order, and is still open. */
 async function journal() {

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { readState } from "../../src/update/update-state.ts";
-import { until } from "../support/child-program.ts";
-import { demoFolder } from "../support/demo-folder.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { Publisher } from "../support/publisher.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { until } from "../support/programs/child-program.ts";
+import { demoFolder } from "../support/programs/demo-folder.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
+import { Publisher } from "../support/programs/publisher.ts";
 import { makeDelivery, migratesAndCrashes, withFirstWords } from "./fixtures/test-delivery.ts";
 
 /*

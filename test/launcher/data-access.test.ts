@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { checkDataAccess } from "../../src/launcher/doctor/check-surroundings.ts";
 import { closeDataFolder } from "../../src/launcher/processes/data-access.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 const OWN = "S-1-5-21-1004336348-1177238915-682003330-1001";
 const THREE = `(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;${OWN})`;

@@ -14,9 +14,9 @@ import { paySample } from "../../src/launcher/demo/sample-payment.ts";
 import { type DemoSetup, readDemoSetup } from "../../src/launcher/demo/settings.ts";
 import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { demoFolder } from "../support/demo-folder.ts";
-import { recordedOutput } from "../support/recorded-output.ts";
-import { isWhole } from "../support/scope.ts";
+import { demoFolder } from "../support/programs/demo-folder.ts";
+import { recordedOutput } from "../support/programs/recorded-output.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.

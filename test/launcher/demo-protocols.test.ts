@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { protocols } from "../../src/simulator/terminal/registry.ts";
 import { protocolPart } from "../../src/tp-manager/terminal/registry.ts";
-import { rowsOf } from "../support/scope.ts";
+import { rowsOf } from "../support/run/scope.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** One demo that speaks one protocol after the other. */

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { blocksOf } from "../support/pages.ts";
-import { isWhole } from "../support/scope.ts";
+import { blocksOf } from "../support/files/pages.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** The demo as the README describes it, in order: every test goes on from the one before. */

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePort } from "../support/installation.ts";
-import { isWhole } from "../support/scope.ts";
+import { freePort } from "../support/programs/installation.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.

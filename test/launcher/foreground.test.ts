@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, expect } from "vitest";
-import { startProcess } from "../support/own-processes.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a data folder of its own. */

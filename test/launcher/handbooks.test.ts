@@ -16,13 +16,13 @@ import { tpManagerMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { until } from "../support/child-program.ts";
-import { freePort } from "../support/installation.ts";
-import { lineIn } from "../support/line-name.ts";
-import { startProcess } from "../support/own-processes.ts";
-import { blocksOf, pageText } from "../support/pages.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { PATIENCE_MS } from "../support/clocks/patience.ts";
+import { blocksOf, pageText } from "../support/files/pages.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { until } from "../support/programs/child-program.ts";
+import { freePort } from "../support/programs/installation.ts";
+import { lineIn } from "../support/programs/line-name.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /**

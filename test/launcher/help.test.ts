@@ -6,7 +6,7 @@ import { usage } from "../../src/launcher/arguments.ts";
 import { kioskAddress } from "../../src/launcher/commands/kiosk.ts";
 import type { CommandContext } from "../../src/launcher/output.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 test.skipIf(process.platform === "win32")("--help of a fresh clone installs nothing", () => {
   const clone = temporaryFolder();

@@ -11,8 +11,8 @@ import {
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
-import { asSlow } from "../support/patience.ts";
-import { isWhole } from "../support/scope.ts";
+import { asSlow } from "../support/clocks/patience.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 const AT_ONCE = isWhole ? 20 : 3;

@@ -5,8 +5,8 @@ import { join, relative } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
 import { addressOf } from "../../src/shared/ipc/run-directory.ts";
-import { startProcess } from "../support/own-processes.ts";
-import { isWhole } from "../support/scope.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 const AT_ONCE = isWhole ? 20 : 3;

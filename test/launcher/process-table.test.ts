@@ -11,7 +11,7 @@ import {
   type ProcessSpec,
 } from "../../src/launcher/processes/process-table.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { startProcess } from "../support/own-processes.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 
 /** Of the sources, and of another version that a delivery holds. */
 const scripts = ["src/supervisor/main.ts", "versions/2.0.0/programs/supervisor.js"];

@@ -10,11 +10,11 @@ import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { declareRestored } from "../../src/shared/store/store-file.ts";
 import { RecordingGateway } from "../supervisor/recording-gateway.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process.ts";
-import { pay, request } from "../support/payment-house.ts";
-import { recordedOutput } from "../support/recorded-output.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { TestClock } from "../support/test-clock.ts";
-import { managerIn, SupervisorSeat, supervisorIn } from "../support/two-stores.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { pay, request } from "../support/house/payment-house.ts";
+import { managerIn, SupervisorSeat, supervisorIn } from "../support/house/two-stores.ts";
+import { recordedOutput } from "../support/programs/recorded-output.ts";
 
 /** A kiosk with the nightly copies of a day on which A was paid; B was paid since. */
 async function kiosk(folder = temporaryFolder()) {

@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { rowsOf } from "../support/scope.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { rowsOf } from "../support/run/scope.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 const repository = join(import.meta.dirname, "../..");

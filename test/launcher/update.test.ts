@@ -8,13 +8,13 @@ import { isRunning } from "../../src/launcher/processes/process-table.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { auditPart, joined, partsOf } from "../../src/tp-manager/audit/audit-journal.ts";
-import { until } from "../support/child-program.ts";
-import { demoFolder } from "../support/demo-folder.ts";
-import { runToEnd, startProcess } from "../support/own-processes.ts";
-import { asIdle, PATIENCE_MS } from "../support/patience.ts";
-import { Publisher } from "../support/publisher.ts";
-import { isWhole } from "../support/scope.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { asIdle, PATIENCE_MS } from "../support/clocks/patience.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { until } from "../support/programs/child-program.ts";
+import { demoFolder } from "../support/programs/demo-folder.ts";
+import { runToEnd, startProcess } from "../support/programs/own-processes.ts";
+import { Publisher } from "../support/programs/publisher.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { makeDelivery, migratesAndCrashes, withFirstWords } from "./fixtures/test-delivery.ts";
 
 /*

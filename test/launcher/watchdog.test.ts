@@ -8,8 +8,8 @@ import type { Program } from "../../src/shared/ipc/contract.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { until } from "../support/child-program.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { until } from "../support/programs/child-program.ts";
 
 const folder = temporaryFolder(afterAll);
 const beatsFile = join(folder, "beats");

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { ConnectorClient, type ConnectorEvent } from "../../src/client/client.ts";
-import { TestInstallation } from "../support/installation.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 test("a paused queue is shown by /events and /health, after restarts too", async () => {
   const at = new TestInstallation({

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { until } from "../support/child-program.ts";
-import { type Answer, freePort, TestInstallation } from "../support/installation.ts";
+import { until } from "../support/programs/child-program.ts";
+import { type Answer, freePort, TestInstallation } from "../support/programs/installation.ts";
 
 const operator = { OPERATOR_LOGIN: "operator", OPERATOR_PWD: "maintenance-password" };
 const asOperator = {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/child-program.ts";
+import { until } from "../support/programs/child-program.ts";
 import {
   type Answer,
   type InstallationOptions,
   TestInstallation,
-} from "../support/installation.ts";
-import { lines, rowsOf } from "../support/scope.ts";
+} from "../support/programs/installation.ts";
+import { lines, rowsOf } from "../support/run/scope.ts";
 
 /** A terminal, and the settings that make the connector speak to it. */
 interface Spoken {

@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scriptOf, until } from "../support/child-program.ts";
-import { freePort, TestInstallation } from "../support/installation.ts";
-import { outputOf } from "../support/own-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { scriptOf, until } from "../support/programs/child-program.ts";
+import { freePort, TestInstallation } from "../support/programs/installation.ts";
+import { outputOf } from "../support/programs/own-processes.ts";
 
 const operator = { login: "operator", password: "test-operator-password" };
 const port = await freePort();

@@ -11,7 +11,7 @@ import {
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
 import { profiles, type ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { startTerminalSimulator } from "../simulator/terminal/support/start-simulator.ts";
-import { type Line, linesOr } from "../support/scope.ts";
+import { type Line, linesOr } from "../support/run/scope.ts";
 import { Driver, never, Observer, tenEuro } from "../tp-manager/terminal/zvt/driver.ts";
 
 /** Terminals that report nothing about their last transaction. */

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 const at = new TestInstallation({
   alone: true,

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { TestInstallation } from "../support/installation.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { blocksOf, codeBlocks, pageText } from "../support/pages.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { hasTool } from "../support/tools.ts";
+import { blocksOf, codeBlocks, pageText } from "../support/files/pages.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
+import { hasTool } from "../support/programs/tools.ts";
 
 /** The examples of the documentation, run as they are printed, against running programs. */
 

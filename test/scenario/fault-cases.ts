@@ -1,10 +1,10 @@
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { missingTraits } from "../../src/simulator/terminal/faults/fault-kinds.ts";
 import { zvtFaults } from "../../src/simulator/terminal/zvt/faults.ts";
-import { until } from "../support/child-program.ts";
-import { type Answer, type Ledger, TestInstallation } from "../support/installation.ts";
-import { asSlow, PATIENCE_MS } from "../support/patience.ts";
-import { isWhole, type Line, rowsOf } from "../support/scope.ts";
+import { asSlow, PATIENCE_MS } from "../support/clocks/patience.ts";
+import { until } from "../support/programs/child-program.ts";
+import { type Answer, type Ledger, TestInstallation } from "../support/programs/installation.ts";
+import { isWhole, type Line, rowsOf } from "../support/run/scope.ts";
 
 /** One fault of the simulator's table, armed for one payment. */
 interface FaultCase {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ChildProgram, until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
+import { ChildProgram, until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 /** One installation for all: each test has orders of its own, and ends when they are settled. */
 const at = new TestInstallation({

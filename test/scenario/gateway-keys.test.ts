@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import type { Answer, TestInstallation } from "../support/installation.ts";
-import { removeStore } from "../support/two-stores.ts";
+import { removeStore } from "../support/house/two-stores.ts";
+import { until } from "../support/programs/child-program.ts";
+import type { Answer, TestInstallation } from "../support/programs/installation.ts";
 import { captured, notifiedInstallation } from "./captured-order.ts";
 
 /**

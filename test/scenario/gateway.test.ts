@@ -7,10 +7,10 @@ import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process.ts";
 import { PASSWORD } from "../supervisor/supervisor-rig.ts";
-import { until } from "../support/child-program.ts";
-import { freePort, TestInstallation } from "../support/installation.ts";
-import { asSlow, PATIENCE_MS } from "../support/patience.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { asSlow, PATIENCE_MS } from "../support/clocks/patience.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { until } from "../support/programs/child-program.ts";
+import { freePort, TestInstallation } from "../support/programs/installation.ts";
 
 const SECRET = "fraud passphrase";
 

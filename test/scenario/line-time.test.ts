@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { TestInstallation } from "../support/installation.ts";
-import { ownTimeOf } from "../support/own-time.ts";
-import { asSlow } from "../support/patience.ts";
+import { ownTimeOf } from "../support/clocks/own-time.ts";
+import { asSlow } from "../support/clocks/patience.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 const BITS_PER_SECOND = 9_600;
 /** One start, eight data and one stop bit; the simulator counts the same. */

@@ -15,9 +15,9 @@ import { restore } from "../../src/launcher/commands/restore.ts";
 import type { Output } from "../../src/launcher/output.ts";
 import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
-import { removeStore } from "../support/two-stores.ts";
+import { removeStore } from "../support/house/two-stores.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 const silent = () => {};
 const output: Output = {

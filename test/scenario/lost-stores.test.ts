@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
-import { removeStore } from "../support/two-stores.ts";
+import { removeStore } from "../support/house/two-stores.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 test("real programs that lost a database charge nothing and send nothing twice", async () => {
   const at = new TestInstallation();

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
-import { linesOr } from "../support/scope.ts";
+import { until } from "../support/programs/child-program.ts";
+import { type InstallationOptions, TestInstallation } from "../support/programs/installation.ts";
+import { linesOr } from "../support/run/scope.ts";
 
 async function installed(options: InstallationOptions): Promise<TestInstallation> {
   const at = new TestInstallation({ ...options, alone: true });

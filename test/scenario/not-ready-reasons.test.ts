@@ -6,9 +6,9 @@ import german from "../../src/tp-manager/console/pages/texts/de.json" with { typ
 import english from "../../src/tp-manager/console/pages/texts/en.json" with { type: "json" };
 import french from "../../src/tp-manager/console/pages/texts/fr.json" with { type: "json" };
 import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
-import { pay, request } from "../support/payment-house.ts";
-import { report } from "../support/reports.ts";
-import { disconnected, lost } from "../support/scripted-terminal.ts";
+import { pay, request } from "../support/house/payment-house.ts";
+import { report } from "../support/terminals/reports.ts";
+import { disconnected, lost } from "../support/terminals/scripted-terminal.ts";
 import { expectConditions, openFaces } from "./trouble-faces.ts";
 
 /** The console's own sentences. */

@@ -3,10 +3,10 @@ import {
   type LineTrait,
   missingTraits,
 } from "../../src/simulator/terminal/faults/fault-kinds.ts";
-import { until } from "../support/child-program.ts";
-import { type Answer, TestInstallation } from "../support/installation.ts";
-import { asSlow } from "../support/patience.ts";
-import { rowsOf } from "../support/scope.ts";
+import { asSlow } from "../support/clocks/patience.ts";
+import { until } from "../support/programs/child-program.ts";
+import { type Answer, TestInstallation } from "../support/programs/installation.ts";
+import { rowsOf } from "../support/run/scope.ts";
 
 /** A terminal that knows no cancel and no question, and what makes the connector speak to it. */
 export interface UnaskedLine {

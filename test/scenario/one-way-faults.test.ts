@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import { protocols } from "../../src/simulator/terminal/registry.ts";
-import { isWhole, lines } from "../support/scope.ts";
+import { isWhole, lines } from "../support/run/scope.ts";
 import { faultsOn, lie, UnaskedFaultHouse, type UnaskedLine } from "./one-way-fault-house.ts";
 
 const kinds: readonly UnaskedLine[] = [

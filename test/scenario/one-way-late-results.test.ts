@@ -1,7 +1,7 @@
 import { type onTestFinished, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
-import { linesOr } from "../support/scope.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
+import { linesOr } from "../support/run/scope.ts";
 
 const families = [
   { protocol: "concert", own: {}, session: [], usual: "tcp" },

@@ -6,8 +6,8 @@ import { checkPrograms } from "../../src/launcher/doctor/check-programs.ts";
 import { programStates } from "../../src/launcher/processes/programs.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts";
-import { until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 /** What the liar answers to one request: whole messages, one after the other. */
 type Says = (request: string) => readonly Uint8Array[];

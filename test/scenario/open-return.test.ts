@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import type { TestInstallation } from "../support/installation.ts";
-import { asSlow } from "../support/patience.ts";
+import { asSlow } from "../support/clocks/patience.ts";
+import { until } from "../support/programs/child-program.ts";
+import type { TestInstallation } from "../support/programs/installation.ts";
 import { captured, type Looked, notifiedInstallation } from "./captured-order.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { TestInstallation } from "../support/installation.ts";
-import { linesOr } from "../support/scope.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
+import { linesOr } from "../support/run/scope.ts";
 
 describe.each(linesOr("tcp"))("a whole installation with the terminal on %s", (line) => {
   const at = new TestInstallation({

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { TestInstallation } from "../support/installation.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 test("a terminal that gave a receipt number again is not asked to reverse by it", async () => {
   const at = new TestInstallation({

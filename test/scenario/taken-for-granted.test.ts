@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkPrograms } from "../../src/launcher/doctor/check-programs.ts";
 import { programStates } from "../../src/launcher/processes/programs.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { scriptOf, until } from "../support/child-program.ts";
-import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
-import { outputOf } from "../support/own-processes.ts";
+import { scriptOf, until } from "../support/programs/child-program.ts";
+import { type InstallationOptions, TestInstallation } from "../support/programs/installation.ts";
+import { outputOf } from "../support/programs/own-processes.ts";
 
 const timers = { TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50, GATEWAY_WAIT: 0 };
 const zvt = (config: InstallationOptions["config"] = {}): InstallationOptions => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isWhole, lines } from "../support/scope.ts";
+import { isWhole, lines } from "../support/run/scope.ts";
 import { FaultHouse, faultCases, kindsOn, type Outcome, tableOf } from "./fault-cases.ts";
 
 /** Installations that share the faults of one line. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { type Answer, TestInstallation } from "../support/installation.ts";
-import { linesOr } from "../support/scope.ts";
+import { until } from "../support/programs/child-program.ts";
+import { type Answer, TestInstallation } from "../support/programs/installation.ts";
+import { linesOr } from "../support/run/scope.ts";
 
 const timers = {
   TEST_TIMERS: "yes",

@@ -16,8 +16,8 @@ import { tpManagerHandlers } from "../../src/tp-manager/message-handlers.ts";
 import { alarmPoll } from "../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../supervisor/supervisor-rig.ts";
-import { house } from "../support/payment-house.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { house } from "../support/house/payment-house.ts";
 import { api, monitorOf } from "../tp-manager/http/rig.ts";
 
 /** Both programs' conditions in one process: real local messages, every face, the test clock. */

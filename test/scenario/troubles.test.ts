@@ -8,9 +8,9 @@ import { NotificationHandler } from "../../src/supervisor/notifications/notifica
 import * as listening from "../../src/supervisor/notifications/notification-listener.ts";
 import { mapiOf, md5, resultOf } from "../supervisor/notifications/mapi.ts";
 import { PASSWORD } from "../supervisor/supervisor-rig.ts";
-import { request } from "../support/payment-house.ts";
-import { isWhole } from "../support/scope.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { request } from "../support/house/payment-house.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { expectConditions, openFaces } from "./trouble-faces.ts";
 
 const secrets = [{ setting: "GATEWAY_PWD", value: PASSWORD }];

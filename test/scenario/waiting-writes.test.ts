@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/child-program.ts";
-import { timersUpTo } from "../support/held-timers.ts";
-import { TestInstallation } from "../support/installation.ts";
+import { timersUpTo } from "../support/clocks/held-timers.ts";
+import { until } from "../support/programs/child-program.ts";
+import { TestInstallation } from "../support/programs/installation.ts";
 
 /** docs/design.md 1.3: what is written with the next commit is on disk so much later at most. */
 const LATER_MS = 1_000;

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
 
 /** What the program printed, and the code with which it ended. */
 async function accept(...words: string[]) {

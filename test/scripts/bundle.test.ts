@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { isWhole } from "../support/scope.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
+import { isWhole } from "../support/run/scope.ts";
 
 /*
  * The files of the bundle; test/delivery/release.test.ts runs the programs in it. In the whole

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { rowsOf } from "../support/scope.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
+import { rowsOf } from "../support/run/scope.ts";
 
 const programs = globSync(["scripts/*.ts", "test/**/main.ts"], { cwd: projectRoot })
   .map((path) => ({ path, text: readFileSync(join(projectRoot, path), "utf8") }))

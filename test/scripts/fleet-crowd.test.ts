@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { crowdAtBroker } from "../../scripts/herd/crowd.ts";
 import { hasMosquitto, program } from "../supervisor/fleet/mosquitto.ts";
-import { asSlow } from "../support/patience.ts";
+import { asSlow } from "../support/clocks/patience.ts";
 
 // A few kiosks; `node scripts/fleet-crowd.ts` has a thousand (docs/performance.md).
 

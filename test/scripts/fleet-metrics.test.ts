@@ -11,8 +11,8 @@ import {
   type StateNow,
   topicOf,
 } from "../../src/supervisor/fleet/documents.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { hasTool } from "../support/tools.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
+import { hasTool } from "../support/programs/tools.ts";
 
 const folder = join(projectRoot, "examples/fleet-metrics");
 const at = "2026-01-15T12:00:00.000Z";

@@ -9,8 +9,8 @@ import { verify } from "../../scripts/updates/verify.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { chosenRelease } from "../../src/update/offer-policy.ts";
 import { releasesIn } from "../../src/update/release.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
 
 const PASSPHRASE = "correct horse battery";
 

@@ -9,7 +9,7 @@ import {
   parseAmount,
 } from "../../src/shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../src/shared/receipt.ts";
-import { tries } from "../support/scope.ts";
+import { tries } from "../support/run/scope.ts";
 
 function currency(alpha: string): Currency {
   const found = currencyOf(alpha);

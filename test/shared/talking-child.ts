@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-import { startProcess } from "../support/own-processes.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 
 /** Halves the start of a child, of which there are some fifty. */
 const compileCache = join(tmpdir(), "utc-test-compile-cache");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { random, sleep, systemClock, within } from "../../src/shared/time.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
 
 describe("waiting", () => {
   test("sleeps as long as it says and not a millisecond less", async () => {

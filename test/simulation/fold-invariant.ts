@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { foldedState } from "../support/stored-events.ts";
+import { foldedState } from "../support/house/stored-events.ts";
 import type { End } from "./end.ts";
 
 /** Of attempts in the archive the events are gone. */

@@ -1,5 +1,5 @@
+import { Random } from "../support/inputs/random.ts";
 import type { Action, Behaviour, Plan, Spelling, Step, Store } from "./plan.ts";
-import { Random } from "./random.ts";
 
 /** Drawn apart, so that the rest of a seed's plan does not depend on these. */
 const FURTHER = 2_000_000_011;

@@ -1,4 +1,4 @@
-import type { TestClock } from "../support/test-clock.ts";
+import type { TestClock } from "../support/clocks/test-clock.ts";
 import { DiskFailure } from "./disk.ts";
 import type { Kiosk } from "./kiosk.ts";
 import { MerchantAccount } from "./merchant-account.ts";

@@ -4,7 +4,7 @@ import { MessageRefused } from "../../src/shared/ipc/server.ts";
 import type { StoreExchange } from "../../src/shared/store/store-exchange.ts";
 import { sleep } from "../../src/shared/time.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
-import type { TestClock } from "../support/test-clock.ts";
+import type { TestClock } from "../support/clocks/test-clock.ts";
 import type { Life } from "./life.ts";
 import type { IpcMode } from "./plan.ts";
 import type { Supervisor } from "./processes.ts";

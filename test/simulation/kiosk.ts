@@ -2,7 +2,7 @@ import { AppError, type Charged } from "../../src/shared/catalog/errors.ts";
 import type { PaymentStatus } from "../../src/tp-manager/attempts/phase-table.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
-import type { TestClock } from "../support/test-clock.ts";
+import type { TestClock } from "../support/clocks/test-clock.ts";
 import { DiskFailure } from "./disk.ts";
 import type { Life } from "./life.ts";
 import type { TpManager } from "./processes.ts";

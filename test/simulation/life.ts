@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../src/shared/time.ts";
-import type { TestClock } from "../support/test-clock.ts";
+import type { TestClock } from "../support/clocks/test-clock.ts";
 import { Disk } from "./disk.ts";
 
 /** One life of a process: its clock stands still and its disk is gone once it is dead. */

@@ -3,7 +3,7 @@ import type { Transaction } from "../../src/shared/transaction.ts";
 import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import type { LookupAnswer } from "../../src/supervisor/gateway/lookup.ts";
 import { type Fields, mapiOf, resultOf } from "../supervisor/notifications/mapi.ts";
-import type { TestClock } from "../support/test-clock.ts";
+import type { TestClock } from "../support/clocks/test-clock.ts";
 import type { GatewayReturn } from "./plan.ts";
 
 /** One transaction that the gateway has made of an order of ours. */

@@ -10,7 +10,7 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
-import type { TestClock } from "../support/test-clock.ts";
+import type { TestClock } from "../support/clocks/test-clock.ts";
 import type { Bank } from "./bank.ts";
 import { DeviceHabits } from "./device-habits.ts";
 import { ModelNumbers, ModelStorage } from "./model-storage.ts";

@@ -8,7 +8,7 @@ import type {
   OperationGateway,
 } from "../../src/supervisor/gateway/gateway-client.ts";
 import type { OperationKind } from "../../src/supervisor/gateway/operation-request.ts";
-import type { TestClock } from "../support/test-clock.ts";
+import type { TestClock } from "../support/clocks/test-clock.ts";
 import type { Life } from "./life.ts";
 import type { MerchantAccount } from "./merchant-account.ts";
 import type { GatewayMode } from "./plan.ts";

@@ -3,7 +3,7 @@ import type {
   LastTransaction,
   TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
-import { report as sampleReport } from "../support/reports.ts";
+import { report as sampleReport } from "../support/terminals/reports.ts";
 import type { Spelling } from "./plan.ts";
 
 interface Stored {

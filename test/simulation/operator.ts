@@ -1,6 +1,6 @@
 import { rowOf } from "../../src/tp-manager/attempts/phase-table.ts";
 import { settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
-import type { TestClock } from "../support/test-clock.ts";
+import type { TestClock } from "../support/clocks/test-clock.ts";
 import type { Bank } from "./bank.ts";
 import type { Kiosk } from "./kiosk.ts";
 import type { TpManager } from "./processes.ts";

@@ -1,7 +1,7 @@
+import { Random } from "../support/inputs/random.ts";
 import { withFurtherFaults } from "./further-faults.ts";
 import { UNASKED_SEEDS, unaskedPlanOf } from "./one-way/one-way-plan.ts";
 import { type Action, type Behaviour, moments, outcomes, type Plan, type Step } from "./plan.ts";
-import { Random } from "./random.ts";
 
 /** The run of a seed: a few orders with about as many faults as orders. */
 export function planOf(seed: number): Plan {

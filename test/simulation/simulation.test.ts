@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runToEnd } from "../support/own-processes.ts";
-import { isWhole } from "../support/scope.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { root } from "../tidy/sources.ts";
 import { UNASKED_SEEDS } from "./one-way/one-way-plan.ts";
 import { planOf } from "./plan-of-seed.ts";

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { conditionsOf, conditionText } from "../../src/shared/catalog/conditions.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { certificateEnds } from "../../src/supervisor/certificates.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 const DAY = 86_400_000;
 /** Certificates of self-signed.ts last so long. */

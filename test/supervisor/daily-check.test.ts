@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startDailyCheck } from "../../src/supervisor/updates/daily-checks.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -3,8 +3,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import { openDatabase, transaction } from "../../src/shared/store/sqlite.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
-import { newStore } from "../support/new-store.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { newStore } from "../support/files/new-store.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { fullTransaction } from "./sample-transaction.ts";
 
 /** More than the alarms and losses that are ever kept or searched. */

@@ -10,12 +10,12 @@ import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client
 import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import * as port from "../../src/supervisor/notifications/notification-listener.ts";
-import { Random } from "../simulation/random.ts";
-import { heapInUse, objectPrototype } from "../support/heap.ts";
-import { hostileDocuments, jsonMakers, xmlMakers } from "../support/hostile-documents.ts";
-import { postsTo } from "../support/kept-connections.ts";
-import { isWhole } from "../support/scope.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { heapInUse, objectPrototype } from "../support/heap/heap.ts";
+import { hostileDocuments, jsonMakers, xmlMakers } from "../support/inputs/hostile-documents.ts";
+import { Random } from "../support/inputs/random.ts";
+import { postsTo } from "../support/programs/kept-connections.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { gatewaySettings } from "./gateway-settings.ts";
 import { mapiOf, md5, resultOf, secrets } from "./notifications/mapi.ts";
 import { resultBody } from "./recording-gateway.ts";

@@ -4,8 +4,8 @@ import { openDatabase, openForReading, transaction } from "../../src/shared/stor
 import { insertItem } from "../../src/supervisor/outbox/item-rows.ts";
 import { WINDOW_MAX } from "../../src/supervisor/outbox/queue-window.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
-import { TEST_LIMIT_MS } from "../support/patience.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TEST_LIMIT_MS } from "../support/clocks/patience.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { accepted, RecordingGateway } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
 import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
-import { isWhole, rowsOf } from "../support/scope.ts";
+import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { typescriptSources } from "../tidy/sources.ts";
 import { everyStanding, fullSupervisor } from "./full-supervisor.ts";
 import { runAll } from "./ways-to-run.ts";

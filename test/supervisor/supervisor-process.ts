@@ -7,9 +7,9 @@ import { createIpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { scriptOf } from "../support/child-program.ts";
-import { startProcess } from "../support/own-processes.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
+import { PATIENCE_MS } from "../support/clocks/patience.ts";
+import { scriptOf } from "../support/programs/child-program.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 import { PASSWORD } from "./supervisor-rig.ts";
 
 const MAIN = "supervisor/main.ts";

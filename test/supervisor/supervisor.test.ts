@@ -9,10 +9,10 @@ import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_MAX } from "../../src/supervisor/outbox/queue-window.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
-import { newStore } from "../support/new-store.ts";
-import { PATIENCE_MS, TEST_LIMIT_MS } from "../support/patience.ts";
-import { isWhole } from "../support/scope.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { PATIENCE_MS, TEST_LIMIT_MS } from "../support/clocks/patience.ts";
+import { newStore } from "../support/files/new-store.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { isWhole } from "../support/run/scope.ts";
 import { accepted, RecordingGateway } from "./recording-gateway.ts";
 import { fullTransaction, sampleTransaction } from "./sample-transaction.ts";
 import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";
@@ -37,7 +37,7 @@ async function untilSent(supervisor: SupervisorProcess, sent: number) {
     .toMatchObject({ sent, pending: 0 });
 }
 
-const jumpingClock = ["--import", join(import.meta.dirname, "../support/jumping-clock.ts")];
+const jumpingClock = ["--import", join(import.meta.dirname, "../support/clocks/jumping-clock.ts")];
 
 /** Orders that a lookup has shown absent: each is looked up again a minute later, and then sent. */
 const absent = (supervisor: SupervisorProcess): number =>

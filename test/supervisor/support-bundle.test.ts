@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Config } from "../../src/shared/config/config.ts";
 import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { uploadSupportBundle } from "../../src/supervisor/support-bundle.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { selfSigned } from "./gateway/self-signed.ts";
 
 interface Given {

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkInItsOwnProgram, timeOfChecks } from "../../src/supervisor/updates/update-checks.ts";
 import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
-import { recordingLog } from "../support/recording-log.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { recordingLog } from "../support/house/recording-log.ts";
 import { writeConfig } from "./supervisor-process.ts";
 
 /** The log of a check by a program with this text. */

@@ -12,7 +12,7 @@ import { noHistory } from "../../src/supervisor/outbox/retry-policy.ts";
 import { StoreLosses } from "../../src/supervisor/outbox/store-losses.ts";
 import { noUncertainSend } from "../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { growthOf, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
 import { withoutPauses } from "./clock-without-pauses.ts";
 import { operationIdOf, orderOf, publicIdOf, special, transactionOf } from "./full-supervisor.ts";
 import { sampleTransaction } from "./sample-transaction.ts";

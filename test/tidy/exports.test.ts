@@ -17,7 +17,7 @@ function isUsed(uses: ReadonlySet<string>, path: string, name: string): boolean 
 }
 
 /** Called by vitest, which vitest.config.ts gives its name. */
-const calledByVitest = "test/support/bundled-programs.ts";
+const calledByVitest = "test/support/run/bundled-programs.ts";
 
 /** Without the client and the fixtures of the launcher, which are copied into other programs. */
 const exported = all

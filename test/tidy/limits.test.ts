@@ -1,13 +1,15 @@
+import { dirname } from "node:path";
 import { parseSync } from "vite";
 import { expect, test } from "vitest";
 import { type Node, visit } from "./modules.ts";
-import { type Source, typescriptSources } from "./sources.ts";
+import { repositoryFiles, type Source, typescriptSources } from "./sources.ts";
 
 const LINE_COLUMNS_MAX = 100;
 const FUNCTION_LINES_MAX = 70;
 const FILE_LINES_MAX = 450;
 /** A file that is one exported table is read row by row. */
 const TABLE_LINES_MAX = 600;
+const FOLDER_FILES_MAX = 15;
 
 const sources = typescriptSources();
 
@@ -32,6 +34,19 @@ test("no function is longer than 70 lines", () => {
   expect(sources.filter(({ path }) => !path.startsWith("test/")).flatMap(longFunctions)).toEqual(
     [],
   );
+});
+
+test("no folder without a subfolder has more than 15 files, tables excepted", () => {
+  const folders = Map.groupBy(repositoryFiles("src", "test/support"), (path) => dirname(path));
+  const hasSubfolder = (folder: string) =>
+    [...folders.keys()].some((other) => other.startsWith(`${folder}/`));
+  const full = [...folders].flatMap(([folder, files]) => {
+    const count = files.filter((path) => !path.endsWith(".json")).length;
+    return count > FOLDER_FILES_MAX && !hasSubfolder(folder)
+      ? [`${folder} has ${count} files`]
+      : [];
+  });
+  expect(full).toEqual([]);
 });
 
 test("nothing is left to do later", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { long } from "../support/longest-first.ts";
+import { long } from "../support/run/longest-first.ts";
 import { repositoryFiles } from "./sources.ts";
 
 test("every row of the test order names a file of tests", () => {

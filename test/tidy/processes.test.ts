@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { typescriptSources } from "./sources.ts";
 
-const OWNERS = ["test/support/own-processes.ts", "test/support/run-folder.ts"];
+const OWNERS = ["test/support/programs/own-processes.ts", "test/support/run/run-folder.ts"];
 const words = /import \{([^}]*)\} from "node:child_process"/;
 
 test("tests start processes that go on by themselves in one place only", () => {

@@ -10,7 +10,7 @@ import { openApiDocument } from "../../src/tp-manager/http/openapi/document.ts";
 import documentTexts from "../../src/tp-manager/http/openapi/document-en.json" with {
   type: "json",
 };
-import { blocksOf, handbooks, shellBlocks } from "../support/pages.ts";
+import { blocksOf, handbooks, shellBlocks } from "../support/files/pages.ts";
 import { repositoryFiles, root } from "./sources.ts";
 
 const pages = repositoryFiles()

@@ -17,9 +17,9 @@ import {
   writeHold,
   writeReady,
 } from "../../src/update/update-state.ts";
-import { recordingLog } from "../support/recording-log.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { recordingLog } from "../support/house/recording-log.ts";
 import { tarGz } from "./tar-archive.ts";
 import { inDays, TestRepository } from "./test-repository.ts";
 

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { renameSynced, replaceHeld } from "../../src/update/durable-files.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 /** docs/updates.md 4.2: a virus scanner of Windows holds a file for a moment. */
 

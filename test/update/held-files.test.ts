@@ -11,7 +11,7 @@ import {
   writeHold,
   writeReady,
 } from "../../src/update/update-state.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { dataIn, ledger, payments, run, switchOver } from "./switch-program.ts";
 
 /** docs/updates.md 4.2: on Windows others hold a file for a moment, or as long as it is in use. */

@@ -7,7 +7,7 @@
  */
 import { readArguments } from "../../scripts/command-line.ts";
 import { recordingLibrary } from "../crash/power/recorder.ts";
-import { Random } from "../simulation/random.ts";
+import { Random } from "../support/inputs/random.ts";
 import { type CutCounts, stepMoments, UpdatePath } from "./path-cuts.ts";
 
 const { values } = readArguments({

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { clearOldVersions } from "../../src/update/disk-room.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 test("a half removed runtime does not count, and is removed at the next check", () => {
   const root = temporaryFolder();

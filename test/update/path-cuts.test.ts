@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { recordingLibrary } from "../crash/power/recorder.ts";
-import { Random } from "../simulation/random.ts";
-import { rowsOf, tries } from "../support/scope.ts";
+import { Random } from "../support/inputs/random.ts";
+import { rowsOf, tries } from "../support/run/scope.ts";
 import { type Recording, stepMoments, UpdatePath } from "./path-cuts.ts";
 
 const library = recordingLibrary();

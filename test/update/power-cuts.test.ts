@@ -7,9 +7,9 @@ import { withTargets } from "../../src/update/tuf-client.ts";
 import type { DiskRecord } from "../crash/power/disk-record.ts";
 import { RecordedDisk } from "../crash/power/recorded-disk.ts";
 import { Recorder, recordingLibrary } from "../crash/power/recorder.ts";
-import { Random } from "../simulation/random.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { Random } from "../support/inputs/random.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
 import { tarGz } from "./tar-archive.ts";
 import { TestRepository } from "./test-repository.ts";
 

@@ -5,7 +5,7 @@ import { openStore, stageCopy } from "../../src/shared/store/put-back.ts";
 import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { declareRestored } from "../../src/shared/store/store-file.ts";
 import { copyStores, putStoresBack } from "../../src/update/store-copies.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 const migrations = ["CREATE TABLE payment (id INTEGER PRIMARY KEY) STRICT"];
 

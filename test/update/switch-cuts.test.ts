@@ -12,10 +12,10 @@ import { describe, expect, test } from "vitest";
 import type { DiskRecord } from "../crash/power/disk-record.ts";
 import { RecordedDisk } from "../crash/power/recorded-disk.ts";
 import { Recorder, recordingLibrary } from "../crash/power/recorder.ts";
-import { Random } from "../simulation/random.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { rowsOf } from "../support/scope.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { Random } from "../support/inputs/random.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
+import { rowsOf } from "../support/run/scope.ts";
 import { contentOf } from "./content-of.ts";
 import { dataIn, finish, ledger, payments, run } from "./switch-program.ts";
 

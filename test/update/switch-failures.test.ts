@@ -16,7 +16,7 @@ import {
   type SwitchRecord,
   writeSwitch,
 } from "../../src/update/update-state.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { dataIn, finish, ledger, payments, placeOf, run, siteOf } from "./switch-program.ts";
 
 /** docs/updates.md 4.2: worst moments of an update; in the end programs run. */

@@ -8,8 +8,8 @@ import { systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { readWebFile } from "../../src/update/web-source.ts";
 import { selfSigned } from "../supervisor/gateway/self-signed.ts";
-import { runToEnd } from "../support/own-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { runToEnd } from "../support/programs/own-processes.ts";
 import { TestRepository } from "./test-repository.ts";
 import { kioskAt } from "./tuf-kiosk.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/shared/time.ts";
 import { MetadataStore, withTargets } from "../../src/update/tuf-client.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import type { TestRepository } from "./test-repository.ts";
 
 const DAY_MS = 86_400_000;

@@ -12,7 +12,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { makeTarGz } from "../../scripts/release/archives.ts";
 import { unpack } from "../../src/update/unpack.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { type Entry, paxRecord, tar, tarGz } from "./tar-archive.ts";
 
 const mark: Entry = { path: "complete", content: "1.2.3\n" };

@@ -9,7 +9,7 @@ import {
   toHex,
   ZvtCodecError,
 } from "../../src/zvt/index.ts";
-import { tries } from "../support/scope.ts";
+import { tries } from "../support/run/scope.ts";
 
 function filled(control: number, length: number): Apdu {
   return { control, data: new Uint8Array(length).fill(0x41) };

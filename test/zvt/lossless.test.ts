@@ -31,7 +31,7 @@ import {
   writeTlvLength,
 } from "../../src/zvt/tags.ts";
 import { decodeText } from "../../src/zvt/values.ts";
-import { tries } from "../support/scope.ts";
+import { tries } from "../support/run/scope.ts";
 
 const controls = [
   ...new Set(Object.values(messages).map(({ control }) => control)),

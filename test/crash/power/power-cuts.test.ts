@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { isWhole } from "../../support/scope.ts";
+import { isWhole } from "../../support/run/scope.ts";
 import type { DiskRecord } from "./disk-record.ts";
 import { cutEverywhere } from "./power-cuts.ts";
 import { recordSession } from "./recorded-session.ts";

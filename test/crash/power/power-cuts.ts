@@ -1,4 +1,4 @@
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../support/inputs/random.ts";
 import type { DiskRecord } from "./disk-record.ts";
 import { contradictions, PromiseBook } from "./promises.ts";
 import { judgedOnce, RecordedDisk } from "./recorded-disk.ts";

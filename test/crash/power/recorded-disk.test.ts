@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { Random } from "../../simulation/random.ts";
+import { Random } from "../../support/inputs/random.ts";
 import { type DiskRecord, diskRecords } from "./disk-record.ts";
 import { RecordedDisk } from "./recorded-disk.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../support/inputs/random.ts";
 import type { DiskRecord } from "./disk-record.ts";
 
 export type Files = ReadonlyMap<string, Buffer>;

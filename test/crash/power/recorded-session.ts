@@ -1,5 +1,5 @@
-import { until } from "../../support/child-program.ts";
-import { TestInstallation } from "../../support/installation.ts";
+import { until } from "../../support/programs/child-program.ts";
+import { TestInstallation } from "../../support/programs/installation.ts";
 import type { DiskRecord } from "./disk-record.ts";
 import { Recorder } from "./recorder.ts";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Random } from "../../simulation/random.ts";
+import type { Random } from "../../support/inputs/random.ts";
 import { type DiskRecord, diskRecords } from "./disk-record.ts";
 import { RecordedDisk } from "./recorded-disk.ts";
 

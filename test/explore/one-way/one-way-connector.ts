@@ -7,8 +7,8 @@ import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.t
 import type { Fact } from "../../../src/tp-manager/matching/assumptions.ts";
 import { assumptionsOf } from "../../../src/tp-manager/matching/assumptions.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
+import { request } from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
 import type { Result, UnaskedScope, UnaskedWorld } from "./one-way-world.ts";
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };

@@ -6,8 +6,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { checkGateway } from "../../../src/launcher/doctor/check-gateway.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
-import { ChildProgram } from "../../support/child-program.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { ChildProgram } from "../../support/programs/child-program.ts";
 
 async function sandbox(): Promise<string> {
   const ready = `${temporaryFolder()}/ready`;

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { checkSerialPort, notAllowed } from "../../../src/launcher/doctor/check-ports.ts";
-import { startProcess } from "../../support/own-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { startProcess } from "../../support/programs/own-processes.ts";
 import { FakeMachine } from "../../tp-manager/terminal/transport/fake-machine.ts";
 import { openPtyLine } from "../../tp-manager/terminal/transport/pty-line.ts";
 

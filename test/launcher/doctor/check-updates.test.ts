@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkExpiry, checkRoom, checkServer } from "../../../src/launcher/doctor/check-updates.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { inDays, TestRepository } from "../../update/test-repository.ts";
 
 test("the doctor shows whether the server of updates answers and is renewed", async () => {

@@ -13,10 +13,10 @@ import type { ServedPage } from "../../../src/shared/ipc/contract.ts";
 import { installationAt } from "../../../src/shared/program/installation.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { testCards } from "../../shared/masking/test-cards.ts";
-import { freePort } from "../../support/installation.ts";
-import { recordedOutput } from "../../support/recorded-output.ts";
-import { isWhole } from "../../support/scope.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { freePort } from "../../support/programs/installation.ts";
+import { recordedOutput } from "../../support/programs/recorded-output.ts";
+import { isWhole } from "../../support/run/scope.ts";
 import { completeConfig, TemporaryCheckout } from "../fixtures/temporary-checkout.ts";
 
 let checkout: TemporaryCheckout;

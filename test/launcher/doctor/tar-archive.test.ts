@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { tarGz } from "../../../src/launcher/doctor/bundle.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 test("tar unpacks what was put in, whatever its length", () => {
   const folder = temporaryFolder();

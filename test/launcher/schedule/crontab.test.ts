@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, expect } from "vitest";
 import { readArguments } from "../../../src/launcher/arguments.ts";
 import { crontabLine } from "../../../src/launcher/schedule/schedule.ts";
-import { isWhole } from "../../support/scope.ts";
+import { isWhole } from "../../support/run/scope.ts";
 import { run, TemporaryCheckout } from "../fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a machine of its own. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemdUnit } from "../../../src/launcher/schedule/schedule.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 const unit = () => systemdUnit('/srv/50% of "my" $data');
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { until } from "../../support/child-program.ts";
+import { until } from "../../support/programs/child-program.ts";
 import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";

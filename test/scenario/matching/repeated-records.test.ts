@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { rowsOf } from "../../support/scope.ts";
+import { rowsOf } from "../../support/run/scope.ts";
 import { tells } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { until } from "../../support/child-program.ts";
-import { type Answer, TestInstallation } from "../../support/installation.ts";
-import { isWhole } from "../../support/scope.ts";
+import { until } from "../../support/programs/child-program.ts";
+import { type Answer, TestInstallation } from "../../support/programs/installation.ts";
+import { isWhole } from "../../support/run/scope.ts";
 import type { Course } from "./dialogue.ts";
 import { LyingTerminal } from "./lying-terminal.ts";
 

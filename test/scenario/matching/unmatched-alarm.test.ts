@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { ConnectorClient } from "../../../src/client/client.ts";
-import { until } from "../../support/child-program.ts";
+import { until } from "../../support/programs/child-program.ts";
 import { abortsYetStores } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest } from "./shop.ts";
 

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { ConditionWatch } from "../../../src/shared/catalog/condition-watch.ts";
 import { conditionsOf, conditionText } from "../../../src/shared/catalog/conditions.ts";
 import { supervisorMessages, tpManagerMessages } from "../../../src/shared/ipc/contract.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
 
 /** How often the watch checks by itself (docs/design.md 8.8). */
 const CHECK_EVERY_MS = 10_000;

@@ -16,8 +16,8 @@ import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
 import { installationAt } from "../../../src/shared/program/installation.ts";
 import { Maintenance } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
-import { tries } from "../../support/scope.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { tries } from "../../support/run/scope.ts";
 import { setupText } from "./setup-text.ts";
 
 /** As tp-manager reads it, with a part that adds no name. */

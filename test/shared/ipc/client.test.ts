@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createIpcClient, IpcError } from "../../../src/shared/ipc/client.ts";
 import { claimAddress, openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { until } from "../../support/child-program.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { PATIENCE_MS } from "../../support/clocks/patience.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { until } from "../../support/programs/child-program.ts";
 import { testMessages } from "./test-messages.ts";
 
 const answerOf = (body: string): string =>

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { createIpcClient, IpcError } from "../../../src/shared/ipc/client.ts";
 import { ipcToken, openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { until } from "../../support/child-program.ts";
-import { asSlow, PATIENCE_MS } from "../../support/patience.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { asSlow, PATIENCE_MS } from "../../support/clocks/patience.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { until } from "../../support/programs/child-program.ts";
 import { spawnChild, startChild, type TalkingChild } from "../talking-child.ts";
 import { testMessages } from "./test-messages.ts";
 

@@ -13,8 +13,8 @@ import {
 } from "../../../src/shared/ipc/run-directory.ts";
 import { takeExclusiveLock } from "../../../src/shared/process/exclusive-lock.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { PATIENCE_MS } from "../../support/clocks/patience.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 /**
  * Windows, as far as addresses go: what is a pipe there is here a socket in the working folder,

@@ -18,7 +18,7 @@ import {
   ipcToken,
   openRunDirectory,
 } from "../../../src/shared/ipc/run-directory.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { startChild } from "../talking-child.ts";
 
 const mode = (path: string): number => statSync(path).mode & 0o777;

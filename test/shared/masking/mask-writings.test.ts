@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { containsPan, maskPansInText, maskPansInUrl } from "../../../src/shared/masking/mask.ts";
-import { tries } from "../../support/scope.ts";
+import { tries } from "../../support/run/scope.ts";
 import { testCards } from "./test-cards.ts";
 
 const inGroups = (pan: string, separator: string, size = 4): string =>

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { containsPan, maskPan, maskPansInText } from "../../../src/shared/masking/mask.ts";
-import { ownTimeOf } from "../../support/own-time.ts";
-import { asSlow } from "../../support/patience.ts";
-import { isWhole, tries } from "../../support/scope.ts";
+import { ownTimeOf } from "../../support/clocks/own-time.ts";
+import { asSlow } from "../../support/clocks/patience.ts";
+import { isWhole, tries } from "../../support/run/scope.ts";
 import { testCards } from "./test-cards.ts";
 
 const grouped = (pan: string, separator: string, size = 4): string =>

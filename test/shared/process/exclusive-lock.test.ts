@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { acquireProcessLock } from "../../../src/shared/process/exclusive-lock.ts";
 import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
 import { sleep, systemClock } from "../../../src/shared/time.ts";
-import { ownTimeOf } from "../../support/own-time.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { ownTimeOf } from "../../support/clocks/own-time.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { startChild, type TalkingChild } from "../talking-child.ts";
 
 async function taker(folder: string): Promise<TalkingChild> {

@@ -5,7 +5,7 @@ import type { Logger as PinoLogger } from "pino";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { tapAlarms } from "../../../src/shared/catalog/alarm-log.ts";
 import { type AlarmLog, createLogger, type Logger } from "../../../src/shared/process/logger.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { testCards } from "../masking/test-cards.ts";
 
 interface Line {

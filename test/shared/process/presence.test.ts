@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { presentProcesses } from "../../../src/shared/process/presence.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { startChild, type TalkingChild } from "../talking-child.ts";
 
 async function announcer(base: string): Promise<TalkingChild> {

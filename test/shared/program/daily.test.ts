@@ -12,9 +12,9 @@ import {
 } from "../../../src/shared/program/daily.ts";
 import { daysOfCopies } from "../../../src/shared/store/copies.ts";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { setupText } from "../config/setup-text.ts";
 import { startChild, startColdChild, type TalkingChild } from "../talking-child.ts";
 

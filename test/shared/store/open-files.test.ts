@@ -21,8 +21,8 @@ import { openStore } from "../../../src/shared/store/put-back.ts";
 import { openDatabase, openForReading } from "../../../src/shared/store/sqlite.ts";
 import { proofMigration, Store, storeMigration } from "../../../src/shared/store/store.ts";
 import { WriteProof } from "../../../src/shared/store/write-proof.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 const schema = [
   storeMigration,

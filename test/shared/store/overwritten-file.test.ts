@@ -14,10 +14,10 @@ import { openStore } from "../../../src/shared/store/put-back.ts";
 import { openForReading } from "../../../src/shared/store/sqlite.ts";
 import { proofMigration, Store, storeMigration } from "../../../src/shared/store/store.ts";
 import { WriteProof } from "../../../src/shared/store/write-proof.ts";
-import { until } from "../../support/child-program.ts";
-import { startProcess } from "../../support/own-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { until } from "../../support/programs/child-program.ts";
+import { startProcess } from "../../support/programs/own-processes.ts";
 
 const schema = [
   storeMigration,

@@ -9,9 +9,9 @@ import { proofMigration, storeMigration } from "../../../src/shared/store/store.
 import { WriteProof } from "../../../src/shared/store/write-proof.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
-import { until } from "../../support/child-program.ts";
-import { startProcess } from "../../support/own-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { until } from "../../support/programs/child-program.ts";
+import { startProcess } from "../../support/programs/own-processes.ts";
 
 const schema = [
   storeMigration,

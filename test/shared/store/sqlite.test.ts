@@ -10,7 +10,7 @@ import {
   prepared,
   transaction,
 } from "../../../src/shared/store/sqlite.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { startChild } from "../talking-child.ts";
 
 const table = "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { Store, storeMigration } from "../../../src/shared/store/store.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 test("a session that a full disk did not take is not reported (docs/rules/17-loss.md)", () => {
   const path = join(temporaryFolder(), "some.db");

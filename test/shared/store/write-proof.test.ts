@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { proofMigration, storeMigration } from "../../../src/shared/store/store.ts";
 import { WriteProof } from "../../../src/shared/store/write-proof.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
-import { countLog } from "../../support/write-ahead-log.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { countLog } from "../../support/files/write-ahead-log.ts";
 
 const MINUTE = 60_000;
 const schema = [storeMigration, proofMigration, "CREATE TABLE t (x INT UNIQUE) STRICT"];

@@ -1,5 +1,5 @@
 import { sleep } from "../../../src/shared/time.ts";
-import type { TestClock } from "../../support/test-clock.ts";
+import type { TestClock } from "../../support/clocks/test-clock.ts";
 import type { Bank } from "../bank.ts";
 import { ModelDevice } from "../model-device.ts";
 import type { Behaviour } from "../plan.ts";

@@ -1,6 +1,6 @@
+import { Random } from "../../support/inputs/random.ts";
 import type { Action, Behaviour, Plan, Step } from "../plan.ts";
 import { goodBehaviour } from "../plan.ts";
-import { Random } from "../random.ts";
 import {
   type UnaskedBehaviour,
   type UnaskedFault,

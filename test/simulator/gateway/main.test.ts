@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { faultKinds } from "../../../src/simulator/gateway/faults.ts";
 import { readCommandLine } from "../../../src/simulator/gateway/switches.ts";
-import { scriptOf } from "../../support/child-program.ts";
-import { startProcess } from "../../support/own-processes.ts";
+import { scriptOf } from "../../support/programs/child-program.ts";
+import { startProcess } from "../../support/programs/own-processes.ts";
 import { root } from "../../tidy/sources.ts";
 import {
   account,

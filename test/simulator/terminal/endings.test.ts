@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Clock, within } from "../../../src/shared/time.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
-import { steppedClock } from "../../support/stepped-clock.ts";
+import { PATIENCE_MS } from "../../support/clocks/patience.ts";
+import { steppedClock } from "../../support/clocks/stepped-clock.ts";
 import * as french from "./concert/support/started.ts";
 import {
   authorisation,

@@ -14,8 +14,8 @@ import texts from "../../../src/simulator/terminal/texts.json" with { type: "jso
 import { zvtFaults } from "../../../src/simulator/terminal/zvt/faults.ts";
 import { askNames, deviceNames, quirks } from "../../../src/simulator/terminal/zvt/options.ts";
 import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
-import { scriptOf } from "../../support/child-program.ts";
-import { runToEnd, startProcess } from "../../support/own-processes.ts";
+import { scriptOf } from "../../support/programs/child-program.ts";
+import { runToEnd, startProcess } from "../../support/programs/own-processes.ts";
 import { authorisation, controls, LAST_TRANSACTION, REGISTRATION } from "./support/started.ts";
 import { ScriptedRegister } from "./zvt/support/register.ts";
 

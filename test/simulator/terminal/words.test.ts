@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { usage } from "../../../src/launcher/arguments.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
+import { PATIENCE_MS } from "../../support/clocks/patience.ts";
 import * as french from "./concert/support/started.ts";
 import { authorisation, bank, REGISTRATION_WITHOUT_PRINT, started } from "./support/started.ts";
 

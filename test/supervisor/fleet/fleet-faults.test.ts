@@ -7,9 +7,9 @@ import { startFleet } from "../../../src/supervisor/start-fleet.ts";
 import { updatesIn } from "../../../src/supervisor/updates/fleet-updates.ts";
 import { checkInItsOwnProgram } from "../../../src/supervisor/updates/update-checks.ts";
 import { endHold, readHold, writeHold } from "../../../src/update/update-state.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
 import { advanceUntil, FLEET_ROUND_MS, openFleet } from "./fleet-rig.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
 import type { FleetUpdates } from "../../../src/supervisor/fleet/fleet-requests.ts";
-import type { TestClock } from "../../support/test-clock.ts";
+import type { TestClock } from "../../support/clocks/test-clock.ts";
 import { advanceUntil, KIOSK, openFleet } from "./fleet-rig.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 

@@ -8,9 +8,9 @@ import type { TpManagerReply } from "../../../src/supervisor/fleet/fleet-state.t
 import { openFleetStore } from "../../../src/supervisor/fleet/fleet-store.ts";
 import { mqttConnector } from "../../../src/supervisor/fleet/mqtt-broker.ts";
 import type { SupervisorStatus } from "../../../src/supervisor/intake/supervisor-status.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
 
 export const KIOSK = "kiosk-7";
 /** The time between two readings of the state of the kiosk. */

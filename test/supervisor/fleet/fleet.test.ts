@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fleetDocuments, topicOf } from "../../../src/supervisor/fleet/documents.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
 import { advanceUntil, FLEET_ROUND_MS, KIOSK, openFleet, TRANSACTION } from "./fleet-rig.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 

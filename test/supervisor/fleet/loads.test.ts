@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../../src/shared/version-files.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor-process.ts";
 
 /** Notes each module that a program or a thread of it loads. */

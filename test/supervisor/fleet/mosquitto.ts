@@ -4,9 +4,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { freePort } from "../../support/installation.ts";
-import { runToEnd, startProcess } from "../../support/own-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { freePort } from "../../support/programs/installation.ts";
+import { runToEnd, startProcess } from "../../support/programs/own-processes.ts";
 
 export const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"].find(existsSync) ?? "";
 

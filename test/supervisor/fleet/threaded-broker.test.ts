@@ -10,8 +10,8 @@ import type {
 } from "../../../src/supervisor/fleet/broker.ts";
 import { mqttConnector } from "../../../src/supervisor/fleet/mqtt-broker.ts";
 import { threadedConnector } from "../../../src/supervisor/fleet/threaded-broker.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { KIOSK } from "./fleet-rig.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 

@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
 import { readChunks, readPlainHead } from "../../../src/supervisor/gateway/plain-http.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 
 function openTransport(certificates: readonly string[] = []) {

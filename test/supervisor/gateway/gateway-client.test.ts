@@ -3,7 +3,7 @@ import { createLogger } from "../../../src/shared/process/logger.ts";
 import { createGatewayClient } from "../../../src/supervisor/gateway/gateway-client.ts";
 import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
 import type { GatewaySettings } from "../../../src/supervisor/gateway/order-request.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
 import { gatewaySettings } from "../gateway-settings.ts";
 import {
   accepted,

@@ -2,8 +2,8 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { HttpConnections, HttpExchange } from "../../../src/supervisor/gateway/http-connections.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 type HttpEnd = Parameters<ConstructorParameters<typeof HttpExchange>[1]>[0];
 

@@ -2,7 +2,7 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 
 /** The largest answer that is read. */

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readPlainAnswer } from "../../../src/supervisor/gateway/plain-answer.ts";
 import { readSoapAnswer } from "../../../src/supervisor/gateway/soap-answer.ts";
-import { tries } from "../../support/scope.ts";
+import { tries } from "../../support/run/scope.ts";
 import { resultBody } from "../recording-gateway.ts";
 
 const read = (text: string) => readSoapAnswer("generate", text);

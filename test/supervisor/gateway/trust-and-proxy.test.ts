@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../src/shared/time.ts";
 import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
 import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 
 function openTransport(settings: ConstructorParameters<typeof HttpTransport>[1]) {

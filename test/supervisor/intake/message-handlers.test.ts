@@ -6,9 +6,9 @@ import { addressOf, ipcToken, openRunDirectory } from "../../../src/shared/ipc/r
 import { IPC_TOKEN_HEADER, startIpcServer } from "../../../src/shared/ipc/server.ts";
 import { systemClock, within } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { PATIENCE_MS } from "../../support/clocks/patience.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
 import { accepted, refusedCredentials, refusedOrder } from "../recording-gateway.ts";
 import { fullTransaction, sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";

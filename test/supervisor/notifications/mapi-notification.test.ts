@@ -3,9 +3,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formField, readMapi } from "../../../src/supervisor/notifications/mapi-notification.ts";
-import { ownTimeOf } from "../../support/own-time.ts";
-import { asSlow } from "../../support/patience.ts";
-import { tries } from "../../support/scope.ts";
+import { ownTimeOf } from "../../support/clocks/own-time.ts";
+import { asSlow } from "../../support/clocks/patience.ts";
+import { tries } from "../../support/run/scope.ts";
 import { PASSWORD } from "../supervisor-rig.ts";
 import { mapiOf, md5, resultOf, secrets } from "./mapi.ts";
 

@@ -11,8 +11,8 @@ import {
   gatewayHistoryOf,
   gatewayReturns,
 } from "../../../src/supervisor/operations/gateway-history.ts";
-import { heapInUse } from "../../support/heap.ts";
-import { postsTo } from "../../support/kept-connections.ts";
+import { heapInUse } from "../../support/heap/heap.ts";
+import { postsTo } from "../../support/programs/kept-connections.ts";
 import { openRig, PASSWORD } from "../supervisor-rig.ts";
 import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf, secrets } from "./mapi.ts";
 

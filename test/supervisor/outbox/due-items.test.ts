@@ -8,9 +8,9 @@ import { OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { noHistory } from "../../../src/supervisor/outbox/retry-policy.ts";
 import { noUncertainSend } from "../../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
-import { Random } from "../../simulation/random.ts";
-import { isWhole } from "../../support/scope.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { Random } from "../../support/inputs/random.ts";
+import { isWhole } from "../../support/run/scope.ts";
 import { insertAsBefore, sampleTransaction } from "../sample-transaction.ts";
 
 const ITEMS = 12;

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import type { Exchange } from "../../../src/supervisor/gateway/faults.ts";
-import { isWhole } from "../../support/scope.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { isWhole } from "../../support/run/scope.ts";
 import {
   absent,
   answered,

@@ -11,9 +11,9 @@ import { type EndedTry, OutboxStore } from "../../../src/supervisor/outbox/outbo
 import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
 import { noUncertainSend } from "../../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
-import { newStore } from "../../support/new-store.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { countLog } from "../../support/write-ahead-log.ts";
+import { newStore } from "../../support/files/new-store.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { countLog } from "../../support/files/write-ahead-log.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 
 const T0 = 1_000_000;

@@ -3,8 +3,8 @@ import { faultTable, type TryClass } from "../../../src/supervisor/gateway/fault
 import type { Verdict } from "../../../src/supervisor/gateway/faults.ts";
 import { QueueWindow, WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
 import { decide, PROBE_INTERVAL_MS } from "../../../src/supervisor/outbox/retry-policy.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
 import { accepted, type Behaviour, refusedCredentials } from "../recording-gateway.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";

@@ -5,7 +5,7 @@ import { OutboxAdmin } from "../../../src/supervisor/outbox/outbox-admin.ts";
 import { OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { sendingSteps } from "../../../src/supervisor/outbox/sending-steps.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { accepted, refusedOrder } from "../recording-gateway.ts";
 import { insertAsBefore, sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";

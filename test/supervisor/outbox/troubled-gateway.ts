@@ -5,7 +5,7 @@ import type { Gateway, OperationGateway } from "../../../src/supervisor/gateway/
 import { readOrderLookup } from "../../../src/supervisor/gateway/lookup.ts";
 import { orderAskedFor } from "../../../src/supervisor/gateway/order-request.ts";
 import { supervisorConditionWatch } from "../../../src/supervisor/intake/supervisor-status.ts";
-import type { TestClock } from "../../support/test-clock.ts";
+import type { TestClock } from "../../support/clocks/test-clock.ts";
 import { noOrderBody, resultBody } from "../recording-gateway.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";

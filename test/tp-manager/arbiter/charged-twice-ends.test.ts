@@ -1,8 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { doubtful, nameless, referenceAt, unasked } from "../../support/one-way-house.ts";
-import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
+import { doubtful, nameless, referenceAt, unasked } from "../../support/house/one-way-house.ts";
+import {
+  alarms,
+  type House,
+  house,
+  outcome,
+  pay,
+  request,
+} from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { aborted, approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130900" });
 const third = report({ receiptNumber: "0004", traceNumber: "000014" });

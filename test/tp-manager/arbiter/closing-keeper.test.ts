@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { PaymentEnd, TelecollectionEnd } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, identity, report } from "../../support/reports.ts";
-import { disconnected, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, identity, report } from "../../support/terminals/reports.ts";
+import { disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
 
 const MINUTE_MS = 60_000;
 const completed: TelecollectionEnd = {

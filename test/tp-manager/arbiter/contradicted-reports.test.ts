@@ -1,8 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, earlierReport, report } from "../../support/reports.ts";
-import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
+import {
+  alarms,
+  type House,
+  house,
+  outcome,
+  pay,
+  request,
+} from "../../support/house/payment-house.ts";
+import { baseline, declined, earlierReport, report } from "../../support/terminals/reports.ts";
+import { aborted, approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** A record of the terminal contradicts what was reported or answered about an order. */
 

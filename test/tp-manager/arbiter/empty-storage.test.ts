@@ -7,9 +7,14 @@ import type {
   TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, report } from "../../support/reports.ts";
-import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, declined, report } from "../../support/terminals/reports.ts";
+import {
+  aborted,
+  approves,
+  disconnected,
+  lost,
+} from "../../support/terminals/scripted-terminal.ts";
 
 const none: LastTransaction = { kind: "none" };
 const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });

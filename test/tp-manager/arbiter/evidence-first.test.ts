@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
-import { saleReport } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { saleReport } from "../../support/terminals/scripted-terminal.ts";
 
 /** What left for the terminal, by name. */
 type Left = string[];

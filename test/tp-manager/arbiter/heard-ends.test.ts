@@ -6,9 +6,14 @@ import type {
   TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, identity, report } from "../../support/reports.ts";
-import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { declined, identity, report } from "../../support/terminals/reports.ts";
+import {
+  aborted,
+  approves,
+  disconnected,
+  lost,
+} from "../../support/terminals/scripted-terminal.ts";
 
 const completed: PaymentEnd = { end: "completed", ticket: "" };
 const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });

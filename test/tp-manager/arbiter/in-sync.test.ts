@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, earlierReport, report } from "../../support/reports.ts";
-import { approves, lost, type PayScript } from "../../support/scripted-terminal.ts";
+import { house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, declined, earlierReport, report } from "../../support/terminals/reports.ts";
+import { approves, lost, type PayScript } from "../../support/terminals/scripted-terminal.ts";
 
 const declines: PayScript = (_order, observer) => {
   observer.report(declined());

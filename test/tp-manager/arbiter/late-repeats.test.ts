@@ -1,7 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
-import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import {
+  alarms,
+  type House,
+  house,
+  outcome,
+  pay,
+  request,
+} from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
+import {
+  aborted,
+  approves,
+  disconnected,
+  lost,
+} from "../../support/terminals/scripted-terminal.ts";
 
 const phase = (at: House, orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase;
 

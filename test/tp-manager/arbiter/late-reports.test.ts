@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type {
-  LastTransaction,
-  PaymentEnd,
-  TransactionReport,
-} from "../../../src/tp-manager/terminal/terminal.ts";
-import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, identity, report } from "../../support/reports.ts";
-import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
+import type { PaymentEnd, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import {
+  alarms,
+  type House,
+  house,
+  outcome,
+  pay,
+  request,
+} from "../../support/house/payment-house.ts";
+import { baseline, declined, identity, report } from "../../support/terminals/reports.ts";
+import { aborted, approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 const late = report();
 const findings = (at: House): string[] =>
@@ -16,7 +19,7 @@ const phases = (at: House, ...orders: string[]): unknown[] =>
 const charges = (at: House): string[] => at.supervisor.stored.map(({ orderId }) => orderId);
 
 function shows(at: House, stored: TransactionReport): void {
-  const last: LastTransaction = { kind: "transaction", report: stored };
+  const last = { kind: "transaction", report: stored } as const;
   at.terminal.last = last;
   at.terminal.baseline = { ...baseline, last };
 }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import {
   alarms,
   doubtful,
@@ -9,11 +10,10 @@ import {
   phaseOf,
   referenceAt,
   unasked,
-} from "../../support/one-way-house.ts";
-import { outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+} from "../../support/house/one-way-house.ts";
+import { outcome, pay, request } from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { aborted, approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** An order refused, then in doubt at its second attempt; then its first attempt is approved. */
 async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void> {

@@ -6,10 +6,10 @@ import {
   phaseOf,
   referenceAt,
   unasked,
-} from "../../support/one-way-house.ts";
-import { outcome, pay, request } from "../../support/payment-house.ts";
-import { declined } from "../../support/reports.ts";
-import { approves } from "../../support/scripted-terminal.ts";
+} from "../../support/house/one-way-house.ts";
+import { outcome, pay, request } from "../../support/house/payment-house.ts";
+import { declined } from "../../support/terminals/reports.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 
 /** All payments share one line, and the next is declined by a result without a reference. */
 function declinedOnLine(at: ReturnType<typeof unasked>): void {

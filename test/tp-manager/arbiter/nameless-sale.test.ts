@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
+import { house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, declined, report } from "../../support/terminals/reports.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 const nameless = { receiptNumber: null, traceNumber: null } as const;
 const stored = (localTime: string) =>

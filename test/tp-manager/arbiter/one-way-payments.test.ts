@@ -7,10 +7,10 @@ import {
   referenceAt,
   toldNow,
   unasked,
-} from "../../support/one-way-house.ts";
-import { outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
+} from "../../support/house/one-way-house.ts";
+import { outcome, pay, request } from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 describe("a payment at a one-way terminal", () => {
   test("is probed once, and sales go on while it stays unknown", async () => {

@@ -7,10 +7,10 @@ import {
   receivedOnProbation,
   updateFolderOf,
 } from "../../../src/shared/program/probation.ts";
-import { house, outcome, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
-import { disconnected, lost, ScriptedTerminal } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { disconnected, lost, ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "../http/rig.ts";
 
 /** A new version on probation (docs/updates.md 4.3). */

@@ -1,8 +1,15 @@
 import { expect, test } from "vitest";
 import type { JumpBody } from "../../../src/tp-manager/attempts/reconciliation/ledger-policy.ts";
-import { CountingTerminal } from "../../support/counting-terminal.ts";
-import { currency, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, identity } from "../../support/reports.ts";
+import {
+  currency,
+  type House,
+  house,
+  outcome,
+  pay,
+  request,
+} from "../../support/house/payment-house.ts";
+import { CountingTerminal } from "../../support/terminals/counting-terminal.ts";
+import { baseline, identity } from "../../support/terminals/reports.ts";
 
 interface Open {
   readonly at: House;
@@ -251,7 +258,7 @@ test("a sale whose goods came out in part counts with the part that was charged"
   at.terminal.script = async (order, observer) => {
     const receipt = terminal.last + 1;
     const number = String(receipt).padStart(4, "0");
-    const { report } = await import("../../support/reports.ts");
+    const { report } = await import("../../support/terminals/reports.ts");
     observer.report(report({ amountMinor: order.amountMinor, receiptNumber: number }));
     await new Promise<void>((resolve) => {
       at.terminal.onDecision = () => resolve();

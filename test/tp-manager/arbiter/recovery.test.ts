@@ -4,15 +4,15 @@ import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, identity, report } from "../../support/reports.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, identity, report } from "../../support/terminals/reports.ts";
 import {
   approves,
   disconnected,
   lost,
   reversalReport,
   reverses,
-} from "../../support/scripted-terminal.ts";
+} from "../../support/terminals/scripted-terminal.ts";
 
 /** The journal waits two seconds for the lock of another process, each time. */
 const givesUpSoon = (at: House) => at.journal.database.exec("PRAGMA busy_timeout = 50");

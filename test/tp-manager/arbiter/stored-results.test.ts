@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { OneWayResult, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { toldNow } from "../../support/one-way-house.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
+import { toldNow } from "../../support/house/one-way-house.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, identity, report } from "../../support/reports.ts";
+import { house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, identity, report } from "../../support/terminals/reports.ts";
 
 /** Pays an order on a terminal that reports `told` of its identity. */
 async function payAt(

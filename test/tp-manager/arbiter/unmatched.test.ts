@@ -12,15 +12,21 @@ import {
   pay,
   request,
   SETUP,
-} from "../../support/payment-house.ts";
-import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
+} from "../../support/house/payment-house.ts";
+import {
+  baseline,
+  declined,
+  earlierReport,
+  identity,
+  report,
+} from "../../support/terminals/reports.ts";
 import {
   aborted,
   approves,
   disconnected,
   lost,
   reversalReport,
-} from "../../support/scripted-terminal.ts";
+} from "../../support/terminals/scripted-terminal.ts";
 
 const told = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
 const stored = (one = told): LastTransaction => ({ kind: "transaction", report: one });

@@ -8,14 +8,14 @@ import {
   pay,
   request,
   storesReversals,
-} from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
+} from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
 import {
   approves,
   lost,
   reversalReport,
   type ScriptedTerminal,
-} from "../../support/scripted-terminal.ts";
+} from "../../support/terminals/scripted-terminal.ts";
 
 /** Longer than any time limit; the terminal shows the previous transaction all the time. */
 const AGES_MS = 24 * 60 * 60_000;

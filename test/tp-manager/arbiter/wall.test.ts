@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { house, pay, request } from "../../support/payment-house.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
 
 /** Every name that an object answers to, those of its prototypes too. */
 function namesOf(object: object): string[] {

@@ -8,10 +8,10 @@ import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.t
 import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
 import type { Probe } from "../../../src/tp-manager/matching/facts.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, request } from "../../support/payment-house.ts";
-import { baseline, declined, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
-import { foldedState, storedEvents } from "../../support/stored-events.ts";
+import { type House, house, request } from "../../support/house/payment-house.ts";
+import { foldedState, storedEvents } from "../../support/house/stored-events.ts";
+import { baseline, declined, report } from "../../support/terminals/reports.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 const other = report({ receiptNumber: "0777", traceNumber: "000777", amountMinor: 500 });
 const back = report({ traceNumber: "000013", originalTrace: "000012" });

@@ -7,7 +7,7 @@ import {
   namesAnotherSale,
 } from "../../../src/tp-manager/attempts/comparison.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { declined, report } from "../../support/reports.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
 
 type Change = Partial<TransactionReport>;
 const bare: Change = { receiptNumber: null, traceNumber: null, localDate: null, localTime: null };

@@ -5,8 +5,8 @@ import type { AttemptState, Judgement } from "../../../src/tp-manager/attempts/p
 import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-machine.ts";
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import type { PaymentEnd, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { baseline, declined, report } from "../../support/reports.ts";
-import { aborted } from "../../support/scripted-terminal.ts";
+import { baseline, declined, report } from "../../support/terminals/reports.ts";
+import { aborted } from "../../support/terminals/scripted-terminal.ts";
 
 const sent: AttemptState = { phase: "sent", last: null, goods: null };
 const order = { amountMinor: 999, currencyNumeric: "978" };

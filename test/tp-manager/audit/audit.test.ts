@@ -4,8 +4,8 @@ import { openForReading } from "../../../src/shared/store/sqlite.ts";
 import type { AuditRule } from "../../../src/tp-manager/attempts/audit-rules.ts";
 import auditRules from "../../../src/tp-manager/attempts/audit-rules-en.json" with { type: "json" };
 import { phaseTable } from "../../../src/tp-manager/attempts/phase-table.ts";
-import { audit, everyPhase } from "../../support/every-phase.ts";
-import { report } from "../../support/reports.ts";
+import { audit, everyPhase } from "../../support/house/every-phase.ts";
+import { report } from "../../support/terminals/reports.ts";
 
 test("the audit finds no fault in an intact journal with every phase", async () => {
   const path = await everyPhase();

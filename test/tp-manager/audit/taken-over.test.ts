@@ -1,11 +1,17 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { audit } from "../../support/every-phase.ts";
-import { lost } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { expectReplayed, expectSold, kiosk, restart, sell } from "../../support/two-store-kiosk.ts";
-import { copyStore } from "../../support/two-stores.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { audit } from "../../support/house/every-phase.ts";
+import {
+  expectReplayed,
+  expectSold,
+  kiosk,
+  restart,
+  sell,
+} from "../../support/house/two-store-kiosk.ts";
+import { copyStore } from "../../support/house/two-stores.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 /**
  * A journal that was restored from an older copy, in which `charged` is charged and `open` is sent.

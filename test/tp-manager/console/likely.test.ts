@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import { likely } from "../../../src/tp-manager/console/pages/in-doubt/likely.js";
-import { declined, report } from "../../support/reports.ts";
-import { lost, type PayScript, type ScriptedTerminal } from "../../support/scripted-terminal.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import {
+  lost,
+  type PayScript,
+  type ScriptedTerminal,
+} from "../../support/terminals/scripted-terminal.ts";
 import { api } from "../http/rig.ts";
 
 /** A payment whose line breaks after what the terminal reported; its storage is `last`. */

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
 import { AttemptRows } from "../../../src/tp-manager/journal/attempt-rows.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
-import { house, pay, request } from "../../support/payment-house.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
 import { api } from "./rig.ts";
 
 /** What was sent may be carried out, whatever fails afterwards (docs/rules/23-asked.md). */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type ErrorCode, errorTable } from "../../../src/shared/catalog/errors.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
-import { type House, house } from "../../support/payment-house.ts";
+import { type House, house } from "../../support/house/payment-house.ts";
 import { document, documentedCall } from "./conformity.ts";
 import { api } from "./rig.ts";
 import { type Situation, situations } from "./situations.ts";

@@ -12,8 +12,8 @@ import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-op
 import { type Poll, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
-import { house } from "../../support/payment-house.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { house } from "../../support/house/payment-house.ts";
 import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { monitorOf } from "./rig.ts";
 import { createWatchedApi } from "./watched-api.ts";

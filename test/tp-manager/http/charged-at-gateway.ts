@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { startGatewaySandbox } from "../../../src/simulator/gateway/sandbox.ts";
 import { PASSWORD } from "../../supervisor/supervisor-rig.ts";
-import { pay, request } from "../../support/payment-house.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
 import { apiWithSupervisor } from "./api-with-supervisor.ts";
 
 export const operator = { login: "operator", password: "maintenance" };

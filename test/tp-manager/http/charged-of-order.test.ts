@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, pay, request } from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { approves, disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 /** Orders with their `charged`, which every error about the order must carry. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
-import { disconnected, lost } from "../../support/scripted-terminal.ts";
+import { disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 type Call = Awaited<ReturnType<typeof api>>["call"];

@@ -5,8 +5,8 @@ import { installationAt } from "../../../src/shared/program/installation.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { Maintenance } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
-import { house } from "../../support/payment-house.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { house } from "../../support/house/payment-house.ts";
 import { apiOptions } from "./rig.ts";
 
 const host = "localhost:8766";

@@ -8,8 +8,8 @@ import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { isActing } from "../../../src/tp-manager/http/call.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts";
-import { house } from "../../support/payment-house.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { house } from "../../support/house/payment-house.ts";
 import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { apiOptions } from "./rig.ts";
 

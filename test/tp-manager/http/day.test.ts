@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { HourWatch } from "../../../src/tp-manager/http/status/hour-watch.ts";
-import { house, pay, request } from "../../support/payment-house.ts";
-import { approves } from "../../support/scripted-terminal.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 const MINUTE_MS = 60_000;

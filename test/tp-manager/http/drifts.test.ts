@@ -4,8 +4,8 @@ import { emptyReceipt } from "../../../src/shared/receipt.ts";
 import { isActing, pathsOf } from "../../../src/tp-manager/http/call.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { openApiFile } from "../../../src/tp-manager/http/calls/program-calls.ts";
-import { report } from "../../support/reports.ts";
-import { approves } from "../../support/scripted-terminal.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { document, faultsOf } from "./conformity.ts";
 import { api } from "./rig.ts";
 

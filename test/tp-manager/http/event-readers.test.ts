@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { TestInstallation } from "../../support/installation.ts";
+import { TestInstallation } from "../../support/programs/installation.ts";
 import { listening } from "./listening.ts";
 import { authorization } from "./rig.ts";
 

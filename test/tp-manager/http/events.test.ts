@@ -2,8 +2,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { eventTable } from "../../../src/tp-manager/attempts/event-table.ts";
 import { EventRows } from "../../../src/tp-manager/journal/event-rows.ts";
 import { deliveryPoll } from "../../../src/tp-manager/supervisor/polls.ts";
-import { house, request } from "../../support/payment-house.ts";
-import { approves } from "../../support/scripted-terminal.ts";
+import { house, request } from "../../support/house/payment-house.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { listening } from "./listening.ts";
 import { authorization } from "./rig.ts";
 

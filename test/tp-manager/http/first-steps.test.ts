@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { runToEnd } from "../../support/own-processes.ts";
-import { approves } from "../../support/scripted-terminal.ts";
-import { hasTool } from "../../support/tools.ts";
+import { runToEnd } from "../../support/programs/own-processes.ts";
+import { hasTool } from "../../support/programs/tools.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { listening, rawSocket } from "./listening.ts";
 import { authorization } from "./rig.ts";
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { TestInstallation } from "../../support/installation.ts";
-import { ownTimeOf } from "../../support/own-time.ts";
+import { ownTimeOf } from "../../support/clocks/own-time.ts";
+import { TestInstallation } from "../../support/programs/installation.ts";
 
 /** A real tp-manager, because the client that floods it must not share its thread. */
 const at = new TestInstallation({ terminalSwitches: ["--instant"], simulatorPrograms: true });

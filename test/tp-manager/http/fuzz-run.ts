@@ -1,5 +1,5 @@
-import { InspectedHeap, inspectSwitches } from "../../support/inspected-heap.ts";
-import { TestInstallation } from "../../support/installation.ts";
+import { InspectedHeap, inspectSwitches } from "../../support/heap/inspected-heap.ts";
+import { TestInstallation } from "../../support/programs/installation.ts";
 import { type FuzzResult, fuzz } from "./fuzz.ts";
 import { Chance } from "./fuzz-requests.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isWhole } from "../../support/scope.ts";
+import { isWhole } from "../../support/run/scope.ts";
 import { fuzzRun } from "./fuzz-run.ts";
 
 /** Less than a kilobyte for each request, and more than compiled code and SQL plans need. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { FaultInput } from "../../../src/simulator/gateway/faults.ts";
 import { openRig } from "../../supervisor/supervisor-rig.ts";
-import { pay, request } from "../../support/payment-house.ts";
-import { reverses } from "../../support/scripted-terminal.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
+import { reverses } from "../../support/terminals/scripted-terminal.ts";
 import { type ApiWithSupervisor, apiWithSupervisor } from "./api-with-supervisor.ts";
 import { chargedAtGateway, operator, stateOf } from "./charged-at-gateway.ts";
 

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { approves, type PayScript } from "../../support/scripted-terminal.ts";
+import { approves, type PayScript } from "../../support/terminals/scripted-terminal.ts";
 import type { listening } from "./listening.ts";
 import { authorization } from "./rig.ts";
 

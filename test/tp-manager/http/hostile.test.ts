@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
-import { house, pay, request } from "../../support/payment-house.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
 import { document, faultsOf } from "./conformity.ts";
 import { hostileSamples } from "./hostile-samples.ts";
 import { api } from "./rig.ts";

@@ -2,8 +2,8 @@ import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
-import { freePort } from "../../support/installation.ts";
-import { type House, house } from "../../support/payment-house.ts";
+import { type House, house } from "../../support/house/payment-house.ts";
+import { freePort } from "../../support/programs/installation.ts";
 import { apiOptions, authorization } from "./rig.ts";
 import { createWatchedApi } from "./watched-api.ts";
 

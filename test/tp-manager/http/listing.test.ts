@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { report } from "../../support/reports.ts";
-import { approves, saleReport } from "../../support/scripted-terminal.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { approves, saleReport } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 test("the listing goes on in the archive, page by page, with the same filters", async () => {

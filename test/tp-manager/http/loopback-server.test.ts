@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
 import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
-import { freePort } from "../../support/installation.ts";
-import { house } from "../../support/payment-house.ts";
+import { house } from "../../support/house/payment-house.ts";
+import { freePort } from "../../support/programs/installation.ts";
 import { apiOptions } from "./rig.ts";
 import { createWatchedApi } from "./watched-api.ts";
 

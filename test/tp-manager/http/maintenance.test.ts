@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { installationAt } from "../../../src/shared/program/installation.ts";
-import { approves } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { api } from "./rig.ts";
 

@@ -5,8 +5,8 @@ import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
-import type { House } from "../../support/payment-house.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import type { House } from "../../support/house/payment-house.ts";
 
 /** The gateway's part of the API with a supervisor that was never started. */
 export function withoutSupervisor(at: House): Pick<ApiOptions, "supervisor" | "gateway"> {

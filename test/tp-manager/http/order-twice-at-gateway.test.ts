@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pay, request } from "../../support/payment-house.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
 import { chargedAtGateway, stateOf } from "./charged-at-gateway.ts";
 
 /** The gateway took the order, its answer was lost, and it was sent again. */

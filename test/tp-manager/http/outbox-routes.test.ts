@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { accepted, refusedCredentials, refusedOrder } from "../../supervisor/recording-gateway.ts";
-import { pay, request } from "../../support/payment-house.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
 import { apiWithSupervisor } from "./api-with-supervisor.ts";
 
 const operator = { login: "operator", password: "maintenance" };

@@ -6,9 +6,9 @@ import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-ser
 import { createKiosk } from "../../../src/tp-manager/kiosk/kiosk.ts";
 import { sandboxForTest } from "../../simulator/gateway/sandbox-for-test.ts";
 import { startTerminalSimulator } from "../../simulator/terminal/support/start-simulator.ts";
-import { freePort } from "../../support/installation.ts";
-import { house } from "../../support/payment-house.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { house } from "../../support/house/payment-house.ts";
+import { freePort } from "../../support/programs/installation.ts";
 import { apiOptions, authorization } from "./rig.ts";
 
 /** All that Chromium keeps of one name: 180 cookies of 4,096 bytes. */

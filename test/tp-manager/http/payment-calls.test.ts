@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { approves } from "../../support/scripted-terminal.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 describe("POST /payment", () => {

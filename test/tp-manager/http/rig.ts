@@ -6,7 +6,7 @@ import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts";
 import type { SupervisorStatus } from "../../../src/tp-manager/http/status/facts.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
-import { type House, house } from "../../support/payment-house.ts";
+import { type House, house } from "../../support/house/payment-house.ts";
 import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { createWatchedApi } from "./watched-api.ts";

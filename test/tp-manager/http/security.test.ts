@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { Connections } from "../../../src/shared/ipc/connections.ts";
 import { readBody } from "../../../src/tp-manager/http/body/json-body.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts";
-import { house } from "../../support/payment-house.ts";
-import { approves } from "../../support/scripted-terminal.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { house } from "../../support/house/payment-house.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { listening, rawSocket } from "./listening.ts";
 import { authorization } from "./rig.ts";
 

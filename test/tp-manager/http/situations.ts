@@ -4,9 +4,14 @@ import type {
   UnavailableReason,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, pay, request } from "../../support/payment-house.ts";
-import { baseline, identity, report } from "../../support/reports.ts";
-import { approves, disconnected, lost, type PayScript } from "../../support/scripted-terminal.ts";
+import { type House, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, identity, report } from "../../support/terminals/reports.ts";
+import {
+  approves,
+  disconnected,
+  lost,
+  type PayScript,
+} from "../../support/terminals/scripted-terminal.ts";
 
 type Prepare = (at: House) => unknown;
 /** What the answer says (`error.code`, else `status`, else "none"), and how it is produced. */

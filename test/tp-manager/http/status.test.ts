@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { house, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { disconnected, lost } from "../../support/scripted-terminal.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
 import { api, authorization, monitorOf } from "./rig.ts";
 
 describe("GET /health", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isoTime } from "../../../src/shared/time.ts";
-import { declined, report } from "../../support/reports.ts";
-import { approves, type PayScript } from "../../support/scripted-terminal.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { approves, type PayScript } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 const HOUR_MS = 3_600_000;

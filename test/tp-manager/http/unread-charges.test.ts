@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
-import { approves, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, pay, request } from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { approves, lost } from "../../support/terminals/scripted-terminal.ts";
 import { hangUpDuring } from "./hang-up.ts";
 import { listening } from "./listening.ts";
 import { api, authorization, monitorOf } from "./rig.ts";

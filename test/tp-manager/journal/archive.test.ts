@@ -7,11 +7,11 @@ import { archiveChore } from "../../../src/tp-manager/journal/archive.ts";
 import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { declined } from "../../support/reports.ts";
-import { lost, type PayScript } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
+import { declined } from "../../support/terminals/reports.ts";
+import { lost, type PayScript } from "../../support/terminals/scripted-terminal.ts";
 
 const DAY_MS = 24 * 3_600_000;
 

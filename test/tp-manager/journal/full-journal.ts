@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 const charged = `'{"phase":"charged","report":{"amountMinor":999}}'`;
 const failed = `'{"phase":"not-charged","outcome":{"status":"failed"}}'`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readAttempt } from "../../../src/tp-manager/journal/attempt-columns.ts";
 import type { Journal } from "../../../src/tp-manager/journal/journal.ts";
-import { house, pay, request } from "../../support/payment-house.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
 import { fullJournal } from "./full-journal.ts";
 
 /** Past everything that the journal keeps in memory. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 const identity = { serialNumber: "S1", deviceId: "D1", terminalId: "T1", version: "1.0" };
 const from = { setup: "zvt", identity };

@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { backupChore } from "../../../src/shared/program/daily.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
-import { baseline } from "../../support/reports.ts";
-import { approves } from "../../support/scripted-terminal.ts";
+import { type House, house, pay, request } from "../../support/house/payment-house.ts";
+import { baseline } from "../../support/terminals/reports.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 
 const lose = ({ path }: House): void => rmSync(path);
 

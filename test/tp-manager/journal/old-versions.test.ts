@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
-import { audit } from "../../support/every-phase.ts";
-import { house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, report } from "../../support/reports.ts";
-import { saleReport } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { audit } from "../../support/house/every-phase.ts";
+import { house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, report } from "../../support/terminals/reports.ts";
+import { saleReport } from "../../support/terminals/scripted-terminal.ts";
 
 const CHARGED = "6e7c1a52-5b0e-4f43-8f0d-3f1f1f4a9b10";
 const START_MS = new Date(2026, 0, 15, 12, 50, 0).getTime();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { house, pay, request } from "../../support/payment-house.ts";
-import { baseline } from "../../support/reports.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
+import { baseline } from "../../support/terminals/reports.ts";
 
 test("an outcome whose hand-off cannot be written is not written either", async () => {
   const at = house();

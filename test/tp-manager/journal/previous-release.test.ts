@@ -6,14 +6,14 @@ import { expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
-import { CountingTerminal } from "../../support/counting-terminal.ts";
-import { audit, everyPhase, type Release } from "../../support/every-phase.ts";
-import { house, pay, request } from "../../support/payment-house.ts";
-import { hasPrevious, previousRelease } from "../../support/previous-release.ts";
-import { baseline, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { audit, everyPhase, type Release } from "../../support/house/every-phase.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
+import { hasPrevious, previousRelease } from "../../support/house/previous-release.ts";
+import { CountingTerminal } from "../../support/terminals/counting-terminal.ts";
+import { baseline, report } from "../../support/terminals/reports.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** The journal of {@link everyPhase} as the previous release wrote it. */
 const kept = join(import.meta.dirname, "files/previous-release.db.gz");

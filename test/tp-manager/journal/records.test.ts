@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
-import { identity, report } from "../../support/reports.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { identity, report } from "../../support/terminals/reports.ts";
 
 test("a record of the same second shares a name, and with another trace no number", () => {
   const { records, terminalLog } = new Journal(join(temporaryFolder(), "journal.db"));

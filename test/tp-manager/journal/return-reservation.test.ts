@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { OpenReturn } from "../../../src/tp-manager/attempts/payment.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
-import { baseline } from "../../support/reports.ts";
+import { type House, house, pay, request } from "../../support/house/payment-house.ts";
+import { baseline } from "../../support/terminals/reports.ts";
 
 const open: OpenReturn = {
   operationId: "0b9f1e0e-6a1c-4f7e-9d0b-3a5f5a1b2c3d",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Journal } from "../../../src/tp-manager/journal/journal.ts";
-import { isWhole } from "../../support/scope.ts";
+import { isWhole } from "../../support/run/scope.ts";
 import { typescriptSources } from "../../tidy/sources.ts";
 import { fullJournal } from "./full-journal.ts";
 import { type Values, waysToRun } from "./ways-to-run.ts";

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
 import { createKiosk } from "../../../src/tp-manager/kiosk/kiosk.ts";
-import { freePort } from "../../support/installation.ts";
-import { house } from "../../support/payment-house.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { house } from "../../support/house/payment-house.ts";
+import { freePort } from "../../support/programs/installation.ts";
 import { rawSocket } from "../http/listening.ts";
 import { apiOptions } from "../http/rig.ts";
 

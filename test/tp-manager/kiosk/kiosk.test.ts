@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { writeTicket } from "../../../src/shared/process/kiosk-ticket.ts";
 import { createKiosk } from "../../../src/tp-manager/kiosk/kiosk.ts";
-import { house } from "../../support/payment-house.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { house } from "../../support/house/payment-house.ts";
 import { apiOptions } from "../http/rig.ts";
 
 const HOST = "localhost:8768";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
-import { lost, saleReport } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { lost, saleReport } from "../../support/terminals/scripted-terminal.ts";
 
 const LIMIT_MS = 180_000;
 

@@ -10,7 +10,7 @@ import type {
   LastTransaction,
   TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
-import { baseline, identity, report } from "../../support/reports.ts";
+import { baseline, identity, report } from "../../support/terminals/reports.ts";
 
 export const CONFIRM_MS = 10_000;
 const LIMIT_MS = 180_000;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Answer } from "../../../src/tp-manager/matching/answer.ts";
 import { effectsOf } from "../../../src/tp-manager/matching/answer.ts";
-import { house, pay, request } from "../../support/payment-house.ts";
-import { aborted, approves } from "../../support/scripted-terminal.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
+import { aborted, approves } from "../../support/terminals/scripted-terminal.ts";
 
 test("a record that one of several attempts made changes no order that is charged", async () => {
   const at = house();

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { inquiryOfAttempt } from "../../../src/tp-manager/matching/facts.ts";
-import { house, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 const T4_MS = 180_000;
 const times = { lostSinceMs: 0, limitMs: T4_MS, printsCount: false };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Source } from "../../../src/tp-manager/matching/answer.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, matcherFor } from "../../support/payment-house.ts";
-import { baseline, declined, identity, report } from "../../support/reports.ts";
-import { aborted, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, matcherFor } from "../../support/house/payment-house.ts";
+import { baseline, declined, identity, report } from "../../support/terminals/reports.ts";
+import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
 import {
   ends,
   fresh,

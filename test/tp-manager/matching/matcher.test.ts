@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, matcherFor } from "../../support/payment-house.ts";
-import { baseline, identity, report } from "../../support/reports.ts";
-import { aborted, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, matcherFor } from "../../support/house/payment-house.ts";
+import { baseline, identity, report } from "../../support/terminals/reports.ts";
+import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
 import { ends, fresh, HOUR_MS, inWords, sells, stored, untimed } from "./reported-payments.ts";
 
 const matcherOf = ({ journal, terminal, clock }: House, isShared = false) =>

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts";
-import { type House, house, matcherFor, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, identity } from "../../support/reports.ts";
-import { aborted, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, matcherFor, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, declined, identity } from "../../support/terminals/reports.ts";
+import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
 import { ends, fresh, inWords, stored } from "./reported-payments.ts";
 
 const without = (...off: Assumption[]): House => house(undefined, undefined, { off });

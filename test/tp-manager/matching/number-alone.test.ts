@@ -7,9 +7,9 @@ import {
   outcome,
   pay,
   request,
-} from "../../support/payment-house.ts";
-import { baseline, declined, identity, report } from "../../support/reports.ts";
-import { aborted } from "../../support/scripted-terminal.ts";
+} from "../../support/house/payment-house.ts";
+import { baseline, declined, identity, report } from "../../support/terminals/reports.ts";
+import { aborted } from "../../support/terminals/scripted-terminal.ts";
 import { ends, HOUR_MS, inWords, notTold, sells, stored, untimed } from "./reported-payments.ts";
 
 const bare = { ...untimed, traceNumber: null };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { alarms, house, pay, request } from "../../support/payment-house.ts";
-import { baseline, report } from "../../support/reports.ts";
-import { aborted, approves } from "../../support/scripted-terminal.ts";
+import { alarms, house, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, report } from "../../support/terminals/reports.ts";
+import { aborted, approves } from "../../support/terminals/scripted-terminal.ts";
 import { ends, notTold, stored } from "./reported-payments.ts";
 
 // Both databases were put back to a time of which the journal has one aborted order, whose look was

@@ -4,9 +4,9 @@ import type {
   PaymentEnd,
   TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, pay, request } from "../../support/payment-house.ts";
-import { baseline, report } from "../../support/reports.ts";
-import type { PayScript } from "../../support/scripted-terminal.ts";
+import { type House, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, report } from "../../support/terminals/reports.ts";
+import type { PayScript } from "../../support/terminals/scripted-terminal.ts";
 
 export const HOUR_MS = 3_600_000;
 export const notTold: LastTransaction = { kind: "not-told", why: "it refuses" };

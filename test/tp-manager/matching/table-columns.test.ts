@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Inquiry, Known } from "../../../src/tp-manager/matching/facts.ts";
 import { judgeByNext } from "../../../src/tp-manager/matching/table.ts";
 import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
-import { baseline, earlierReport, identity, report } from "../../support/reports.ts";
+import { baseline, earlierReport, identity, report } from "../../support/terminals/reports.ts";
 import {
   bad,
   heard,

@@ -7,7 +7,13 @@ import {
 } from "../../../src/tp-manager/matching/facts.ts";
 import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
+import {
+  baseline,
+  declined,
+  earlierReport,
+  identity,
+  report,
+} from "../../support/terminals/reports.ts";
 import {
   approved,
   bad,

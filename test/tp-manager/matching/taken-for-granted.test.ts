@@ -10,7 +10,7 @@ import {
 } from "../../../src/tp-manager/matching/assumptions.ts";
 import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
-import { recordingLog } from "../../support/recording-log.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
 
 const oneWay = { lastTransaction: false };
 const learned = (facts: Partial<Record<Fact, boolean>>) => ({

@@ -9,15 +9,15 @@ import {
   pay,
   request,
   storesReversals,
-} from "../../support/payment-house.ts";
-import { baseline, declined, identity, report } from "../../support/reports.ts";
+} from "../../support/house/payment-house.ts";
+import { baseline, declined, identity, report } from "../../support/terminals/reports.ts";
 import {
   disconnected,
   lost,
   reversalReport,
   reverses,
   saleReport,
-} from "../../support/scripted-terminal.ts";
+} from "../../support/terminals/scripted-terminal.ts";
 
 const aborted: PaymentEnd = {
   end: "aborted",

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
-import { approves } from "../../support/scripted-terminal.ts";
-import { TestClock } from "../../support/test-clock.ts";
-import { countLog } from "../../support/write-ahead-log.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { countLog } from "../../support/files/write-ahead-log.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { approves } from "../../support/terminals/scripted-terminal.ts";
 
 /** Longer than a record waits for the next commit that it is written with. */
 const IDLE_MS = 1_000;

@@ -6,8 +6,8 @@ import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/cai
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { Messages } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import type { AbortReason } from "../../../src/tp-manager/terminal/terminal.ts";
-import type { House } from "../../support/payment-house.ts";
-import type { TestClock } from "../../support/test-clock.ts";
+import type { TestClock } from "../../support/clocks/test-clock.ts";
+import type { House } from "../../support/house/payment-house.ts";
 import { bareOptions } from "../terminal/one-way/bare-house.ts";
 import { type OneWayHouse, oneWayHouse } from "../terminal/one-way/one-way-house.ts";
 import { SessionPeer } from "../terminal/one-way/session-peer.ts";

@@ -2,9 +2,15 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { PaymentRequest } from "../../../src/tp-manager/attempts/payment.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
-import { currency, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
-import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { currency, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import {
+  baseline,
+  declined,
+  earlierReport,
+  identity,
+  report,
+} from "../../support/terminals/reports.ts";
+import { approves, disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** Every change of an attempt fails, as on a full disk, until it is mended. */
 function breakJournal(path: string): void {

@@ -4,9 +4,9 @@ import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import type { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
-import { NumberingTerminal } from "../../support/numbering-terminal.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
-import { lost } from "../../support/scripted-terminal.ts";
+import { type House, house, pay, request } from "../../support/house/payment-house.ts";
+import { NumberingTerminal } from "../../support/terminals/numbering-terminal.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** How often the supervisor is asked. */
 const POLL_MS = 5_000;

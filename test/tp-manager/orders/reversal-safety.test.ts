@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { NumberingTerminal } from "../../support/numbering-terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, identity, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { NumberingTerminal } from "../../support/terminals/numbering-terminal.ts";
+import { declined, identity, report } from "../../support/terminals/reports.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 function kiosk(isShared = true): { at: House; terminal: NumberingTerminal } {
   const terminal = new NumberingTerminal();

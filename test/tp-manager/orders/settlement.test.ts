@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
-import { approves, lost } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** An order in doubt that no probe could prove. */
 async function unknown(reported: boolean): Promise<House> {

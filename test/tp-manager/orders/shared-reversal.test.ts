@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { NumberingTerminal } from "../../support/numbering-terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { NumberingTerminal } from "../../support/terminals/numbering-terminal.ts";
+import { report } from "../../support/terminals/reports.ts";
 
 function kiosk(): { at: House; terminal: NumberingTerminal } {
   const terminal = new NumberingTerminal();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { GoodsDecision, PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { lost, saleReport } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { lost, saleReport } from "../../support/terminals/scripted-terminal.ts";
 
 /** A terminal in vending mode whose approval and end come when the test says so. */
 interface Slow extends House {

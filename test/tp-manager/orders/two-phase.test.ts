@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import type { Baseline, PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { baseline, declined, report } from "../../support/terminals/reports.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 const aborted: PaymentEnd = {
   end: "aborted",

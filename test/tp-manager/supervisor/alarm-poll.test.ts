@@ -8,8 +8,8 @@ import { supervisorHandlers } from "../../../src/supervisor/intake/message-handl
 import { alarmPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig } from "../../supervisor/supervisor-rig.ts";
-import { type House, house } from "../../support/payment-house.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { type House, house } from "../../support/house/payment-house.ts";
 
 type Rig = Awaited<ReturnType<typeof openRig>>;
 

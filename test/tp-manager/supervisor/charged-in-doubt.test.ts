@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { RecordingGateway } from "../../supervisor/recording-gateway.ts";
-import { outcome, pay, request } from "../../support/payment-house.ts";
-import type { baseline } from "../../support/reports.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { outcome, pay, request } from "../../support/house/payment-house.ts";
 import {
   copyStore,
   managerIn,
   removeStore,
   SupervisorSeat,
   supervisorIn,
-} from "../../support/two-stores.ts";
+} from "../../support/house/two-stores.ts";
+import type { baseline } from "../../support/terminals/reports.ts";
 import { api } from "../http/rig.ts";
 
 type Manager = ReturnType<typeof managerIn>;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { GatewayOperationKind } from "../../../src/shared/ipc/contract.ts";
 import { accepted, operationBody } from "../../supervisor/recording-gateway.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { expectSold, type Kiosk, kiosk, restart } from "../../support/two-store-kiosk.ts";
-import { copyStore, supervisorIn } from "../../support/two-stores.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { expectSold, type Kiosk, kiosk, restart } from "../../support/house/two-store-kiosk.ts";
+import { copyStore, supervisorIn } from "../../support/house/two-stores.ts";
 
 type StoreName = "journal" | "supervisor";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Poll } from "../../../src/tp-manager/supervisor/polls.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
 
 /** How often the supervisor is asked. */
 const POLL_MS = 5_000;

@@ -3,9 +3,9 @@ import { conditionsOf } from "../../../src/shared/catalog/conditions.ts";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
 import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
 import { ownConditions } from "../../../src/tp-manager/http/status/facts.ts";
-import { answeringLink } from "../../support/answering-link.ts";
-import { CountingTerminal } from "../../support/counting-terminal.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { answeringLink } from "../../support/house/answering-link.ts";
+import { type House, house, pay, request } from "../../support/house/payment-house.ts";
+import { CountingTerminal } from "../../support/terminals/counting-terminal.ts";
 
 const HOUR_MS = 3_600_000;
 

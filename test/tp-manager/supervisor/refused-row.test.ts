@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { conditionsOf } from "../../../src/shared/catalog/conditions.ts";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
 import { ownConditions } from "../../../src/tp-manager/http/status/facts.ts";
-import { answeringLink } from "../../support/answering-link.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
+import { answeringLink } from "../../support/house/answering-link.ts";
+import { type House, house, pay, request } from "../../support/house/payment-house.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { accepted, RecordingGateway, refusedOrder } from "../../supervisor/recording-gateway.ts";
-import { pay, request } from "../../support/payment-house.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
 import {
   copyStore,
   managerIn,
   removeStore,
   SupervisorSeat,
   supervisorIn,
-} from "../../support/two-stores.ts";
+} from "../../support/house/two-stores.ts";
 
 type Manager = ReturnType<typeof managerIn>;
 

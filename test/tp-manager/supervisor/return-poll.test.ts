@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { NotificationHandler } from "../../../src/supervisor/notifications/notification-handler.ts";
 import { type Fields, mapiOf, resultOf, secrets } from "../../supervisor/notifications/mapi.ts";
 import { operationBody, type RecordingGateway } from "../../supervisor/recording-gateway.ts";
-import { pay, request } from "../../support/payment-house.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
 import { apiWithSupervisor } from "../http/api-with-supervisor.ts";
 
 /** How often the supervisor is asked. */

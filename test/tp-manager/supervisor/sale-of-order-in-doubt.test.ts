@@ -3,11 +3,17 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
-import { pay, request } from "../../support/payment-house.ts";
-import { lost } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { expectSold, type Kiosk, kiosk, restart, sell } from "../../support/two-store-kiosk.ts";
-import { copyStore, removeStore, supervisorIn } from "../../support/two-stores.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
+import {
+  expectSold,
+  type Kiosk,
+  kiosk,
+  restart,
+  sell,
+} from "../../support/house/two-store-kiosk.ts";
+import { copyStore, removeStore, supervisorIn } from "../../support/house/two-stores.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 /**
  * An unmatched sale of the terminal may belong to an order in doubt. It may as well belong to an

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
-import { pay, request } from "../../support/payment-house.ts";
-import { baseline } from "../../support/reports.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
 import {
   expectRefused,
   expectSold,
@@ -10,8 +9,9 @@ import {
   kiosk,
   type Manager,
   restart,
-} from "../../support/two-store-kiosk.ts";
-import { removeStore, supervisorIn } from "../../support/two-stores.ts";
+} from "../../support/house/two-store-kiosk.ts";
+import { removeStore, supervisorIn } from "../../support/house/two-stores.ts";
+import { baseline } from "../../support/terminals/reports.ts";
 
 /** How long the program runs before an end of day closes a gap. */
 const GAP_MIN_MS = 24 * 3_600_000;

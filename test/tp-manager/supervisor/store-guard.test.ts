@@ -2,10 +2,8 @@ import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
-import { pay, request } from "../../support/payment-house.ts";
-import { baseline } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { pay, request } from "../../support/house/payment-house.ts";
 import {
   alarms,
   expectRefused,
@@ -16,8 +14,10 @@ import {
   type Manager,
   restart,
   sell,
-} from "../../support/two-store-kiosk.ts";
-import { copyStore, removeStore, supervisorIn } from "../../support/two-stores.ts";
+} from "../../support/house/two-store-kiosk.ts";
+import { copyStore, removeStore, supervisorIn } from "../../support/house/two-stores.ts";
+import { baseline } from "../../support/terminals/reports.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** How long the program runs before an end of day closes a gap. */
 const GAP_MIN_MS = 24 * 3_600_000;

@@ -28,10 +28,10 @@ import {
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { createTransport } from "../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { ZvtTerminal } from "../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import { declined } from "../../support/reports.ts";
-import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
-import { steppedClock } from "../../support/stepped-clock.ts";
+import { steppedClock } from "../../support/clocks/stepped-clock.ts";
+import { recordingLog } from "../../support/house/recording-log.ts";
+import { declined } from "../../support/terminals/reports.ts";
+import { ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
 
 /** A terminal on its line, as the arbiter gets it from a driver. */
 interface Made {

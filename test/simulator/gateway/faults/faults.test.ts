@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseFault } from "../../../../src/simulator/gateway/faults.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { eventually, generate, orderBody, sandboxForTest } from "../sandbox-for-test.ts";
 
 test("latency delays the answer and nothing else", async () => {

@@ -3,12 +3,12 @@ import { hostname } from "node:os";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { heapInUse, objectPrototype } from "../../../support/heap.ts";
-import { hostileDocuments, xmlMakers } from "../../../support/hostile-documents.ts";
-import { postsTo } from "../../../support/kept-connections.ts";
-import { ownTimeOf } from "../../../support/own-time.ts";
-import { asSlow } from "../../../support/patience.ts";
-import { isWhole } from "../../../support/scope.ts";
+import { ownTimeOf } from "../../../support/clocks/own-time.ts";
+import { asSlow } from "../../../support/clocks/patience.ts";
+import { heapInUse, objectPrototype } from "../../../support/heap/heap.ts";
+import { hostileDocuments, xmlMakers } from "../../../support/inputs/hostile-documents.ts";
+import { postsTo } from "../../../support/programs/kept-connections.ts";
+import { isWhole } from "../../../support/run/scope.ts";
 import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {
   elements,

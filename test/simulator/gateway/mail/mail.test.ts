@@ -7,7 +7,7 @@ import {
   mailAddresses,
   mailText,
 } from "../../../../src/simulator/gateway/notifications/mail.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
 import { eventually, generate, sandboxForTest, temporaryFolder } from "../sandbox-for-test.ts";
 

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
 import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {

@@ -14,7 +14,7 @@ import {
 import { migrations } from "../../../../src/simulator/gateway/rows.ts";
 import { startGatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { childNamed, type XmlElement, xml } from "../../../../src/simulator/gateway/soap/xml.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { type Merchant, merchantForTest } from "../merchant-for-test.ts";
 import {
   account,

@@ -6,7 +6,7 @@ import {
   xml,
   xmlDocument,
 } from "../../../../src/simulator/gateway/soap/xml.ts";
-import { tries } from "../../../support/scope.ts";
+import { tries } from "../../../support/run/scope.ts";
 import { orderBody } from "../sandbox-for-test.ts";
 
 const read = (text: string) => readXml(Buffer.from(text));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PATIENCE_MS } from "../../../support/patience.ts";
+import { PATIENCE_MS } from "../../../support/clocks/patience.ts";
 import { ENQ, EOT } from "./support/register.ts";
 import {
   bank,

@@ -3,8 +3,8 @@ import {
   fixedFaultTable,
   taggedFaultTable,
 } from "../../../../src/simulator/terminal/concert/faults.ts";
-import { asSlow } from "../../../support/patience.ts";
-import { isWhole } from "../../../support/scope.ts";
+import { asSlow } from "../../../support/clocks/patience.ts";
+import { isWhole } from "../../../support/run/scope.ts";
 import {
   bank,
   fixedRequest,

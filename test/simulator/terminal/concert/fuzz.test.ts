@@ -6,6 +6,8 @@ import {
 import type { ConcertOptions } from "../../../../src/simulator/terminal/concert/options.ts";
 import { completed } from "../../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../../src/simulator/terminal/terminal-simulator.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { withoutGrowth } from "../../../support/heap/without-growth.ts";
 import {
   Chance,
   FUZZ_LIMIT_MS,
@@ -13,9 +15,7 @@ import {
   FUZZ_SEED,
   fuzzInput,
   INPUT_BYTES_MAX,
-} from "../../../support/fuzz-input.ts";
-import { TestClock } from "../../../support/test-clock.ts";
-import { withoutGrowth } from "../../../support/without-growth.ts";
+} from "../../../support/inputs/fuzz-input.ts";
 import { MemoryPort } from "../support/memory-port.ts";
 import { ACK, ENQ, EOT, frameOf, NAK } from "./support/register.ts";
 import { fixedRequest, type Setting, taggedRequest } from "./support/started.ts";

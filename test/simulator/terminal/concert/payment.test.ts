@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { asSlow } from "../../../support/patience.ts";
+import { asSlow } from "../../../support/clocks/patience.ts";
 import { ACK, ENQ, EOT, frameOf } from "./support/register.ts";
 import {
   bank,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { maskPansInText } from "../../../../src/shared/masking/mask.ts";
 import { FixedReading, TaggedReading } from "../../../../src/simulator/terminal/concert/reading.ts";
 import { hasAny, hexBytes, rowsOf } from "../../../concert/vectors.ts";
-import { PATIENCE_MS } from "../../../support/patience.ts";
+import { PATIENCE_MS } from "../../../support/clocks/patience.ts";
 import { fixedRequest, type Setting, started, taggedRequest, tags } from "./support/started.ts";
 
 /** Real card numbers have such a check digit; nobody has this one. */

@@ -12,7 +12,7 @@ import { ByteReader } from "../../../../src/simulator/terminal/concert/link/byte
 import { saysAll } from "../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
 import type { ConcertOptions } from "../../../../src/simulator/terminal/concert/options.ts";
 import { hasAny, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
-import { asSlow } from "../../../support/patience.ts";
+import { asSlow } from "../../../support/clocks/patience.ts";
 import { type QuietLine, quietLine } from "./support/quiet-line.ts";
 import { ACK, ENQ, frameOf, NAK } from "./support/register.ts";
 import { bank, started } from "./support/started.ts";

@@ -1,5 +1,5 @@
 import { afterEach } from "vitest";
-import { steppedClock } from "../../../support/stepped-clock.ts";
+import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { ScriptedRegister } from "../zvt/support/register.ts";
 import type { ZvtSimulator } from "./start-simulator.ts";
 import { type StartOptions, startTerminalSimulator } from "./start-simulator.ts";

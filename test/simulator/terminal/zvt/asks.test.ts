@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type AskKind, askKinds } from "../../../../src/simulator/terminal/zvt/options.ts";
-import { linesOr } from "../../../support/scope.ts";
+import { linesOr } from "../../../support/run/scope.ts";
 import {
   authorisation,
   bank,

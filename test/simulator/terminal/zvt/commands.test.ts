@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decodeApdu, decodeMessage } from "../../../../src/zvt/index.ts";
-import { type Line, linesOr } from "../../../support/scope.ts";
+import { type Line, linesOr } from "../../../support/run/scope.ts";
 import {
   authorisation,
   bank,

@@ -1,6 +1,8 @@
 import { test } from "vitest";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { fromHex, toHex } from "../../../../src/zvt/index.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { withoutGrowth } from "../../../support/heap/without-growth.ts";
 import {
   Chance,
   FUZZ_LIMIT_MS,
@@ -9,9 +11,7 @@ import {
   fuzzInput,
   INPUT_BYTES_MAX,
   messages,
-} from "../../../support/fuzz-input.ts";
-import { TestClock } from "../../../support/test-clock.ts";
-import { withoutGrowth } from "../../../support/without-growth.ts";
+} from "../../../support/inputs/fuzz-input.ts";
 import { MemoryPort } from "../support/memory-port.ts";
 import type { ZvtSimulator } from "../support/start-simulator.ts";
 import { startTerminalSimulator } from "../support/start-simulator.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import {
   ABORT,
   authorisation,

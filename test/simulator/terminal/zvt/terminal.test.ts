@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { openPtyLine } from "../../../tp-manager/terminal/transport/pty-line.ts";
 import { usedBy } from "../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../zvt/vectors.ts";

@@ -4,7 +4,7 @@ import {
   type CaisseApOptions,
   caisseApMessages,
 } from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
-import { outcome, pay, request } from "../../../support/payment-house.ts";
+import { outcome, pay, request } from "../../../support/house/payment-house.ts";
 import { bareHouse, bareOptions } from "./bare-house.ts";
 import { type BarePeer, type Tags, tagged } from "./bare-peer.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readTagged, tagValue } from "../../../../src/concert/index.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
 import { bytesHex, hasAny, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { bareMessages } from "./bare-house.ts";
 import { tagged } from "./bare-peer.ts";
 import { LinePeer } from "./line-peer.ts";

@@ -1,4 +1,4 @@
-import type { TestClock } from "../../../support/test-clock.ts";
+import type { TestClock } from "../../../support/clocks/test-clock.ts";
 import { LinePeer } from "./line-peer.ts";
 
 export type Tags = Readonly<Record<string, string | undefined>>;

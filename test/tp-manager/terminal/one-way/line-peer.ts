@@ -4,7 +4,7 @@ import type {
   TransportListener,
 } from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
 import { TransportError } from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
-import type { TestClock } from "../../../support/test-clock.ts";
+import type { TestClock } from "../../../support/clocks/test-clock.ts";
 
 /** The other end of a transport: a test reads what was written, and says what it likes. */
 export class LinePeer {

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { SessionLine } from "../../../../src/tp-manager/terminal/concert/link/session-line.ts";
 import type { Dialogue, Messages } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
-import { type House, house, outcome, pay, request } from "../../../support/payment-house.ts";
-import { recordingLog } from "../../../support/recording-log.ts";
-import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../../support/temporary-folder.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
+import { type House, house, outcome, pay, request } from "../../../support/house/payment-house.ts";
+import { recordingLog } from "../../../support/house/recording-log.ts";
+import type { ScriptedTerminal } from "../../../support/terminals/scripted-terminal.ts";
 import type { LinePeer } from "./line-peer.ts";
 
 const PAYMENT_TIMEOUT_MS = 180_000;

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
-import { temporaryFolder } from "../../../support/temporary-folder.ts";
-import type { TestClock } from "../../../support/test-clock.ts";
+import type { TestClock } from "../../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { bareHouse } from "./bare-house.ts";
 import { type Tags, tagged } from "./bare-peer.ts";
 import { oneWayHouse } from "./one-way-house.ts";

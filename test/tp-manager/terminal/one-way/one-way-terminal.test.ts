@@ -8,8 +8,8 @@ import type {
 } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import type { PaymentOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
-import { recordingLog } from "../../../support/recording-log.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { recordingLog } from "../../../support/house/recording-log.ts";
 import { replyHex } from "./session-peer.ts";
 
 const order: PaymentOrder = {

@@ -14,8 +14,8 @@ import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-
 import type { TransactionReport } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { decodeFrame } from "../../../concert/frames.ts";
 import { hasAny, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
-import { recordingLog } from "../../../support/recording-log.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { recordingLog } from "../../../support/house/recording-log.ts";
 import { bareMessages } from "./bare-house.ts";
 import { LinePeer } from "./line-peer.ts";
 import { NAK } from "./session-peer.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
-import { outcome, pay, request } from "../../../support/payment-house.ts";
-import { temporaryFolder } from "../../../support/temporary-folder.ts";
-import type { TestClock } from "../../../support/test-clock.ts";
+import type { TestClock } from "../../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
+import { outcome, pay, request } from "../../../support/house/payment-house.ts";
 import { bareHouse, bareOptions } from "./bare-house.ts";
 import type { BarePeer } from "./bare-peer.ts";
 import { type OneWayHouse, oneWayHouse } from "./one-way-house.ts";

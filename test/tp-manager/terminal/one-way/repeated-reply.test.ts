@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
-import type { TestClock } from "../../../support/test-clock.ts";
+import type { TestClock } from "../../../support/clocks/test-clock.ts";
 import { type OneWayHouse, oneWayHouse } from "./one-way-house.ts";
 import { ACK, SessionPeer } from "./session-peer.ts";
 

@@ -1,6 +1,6 @@
 import { encodeFixedReply, type FixedReply } from "../../../../src/concert/index.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/concert/link/frame.ts";
-import type { TestClock } from "../../../support/test-clock.ts";
+import type { TestClock } from "../../../support/clocks/test-clock.ts";
 import { LinePeer } from "./line-peer.ts";
 
 export const [ENQ, ACK, NAK, EOT] = ["05", "06", "15", "04"] as const;

@@ -23,12 +23,12 @@ import type { Dialogue } from "../../../../src/tp-manager/terminal/one-way/dialo
 import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { traitsOf } from "../../../scenario/one-way-fault-house.ts";
-import { until } from "../../../support/child-program.ts";
-import { house, outcome, pay, request } from "../../../support/payment-house.ts";
-import { recordingLog } from "../../../support/recording-log.ts";
-import { isWhole, tries } from "../../../support/scope.ts";
-import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
-import { steppedClock } from "../../../support/stepped-clock.ts";
+import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
+import { house, outcome, pay, request } from "../../../support/house/payment-house.ts";
+import { recordingLog } from "../../../support/house/recording-log.ts";
+import { until } from "../../../support/programs/child-program.ts";
+import { isWhole, tries } from "../../../support/run/scope.ts";
+import type { ScriptedTerminal } from "../../../support/terminals/scripted-terminal.ts";
 
 interface Setting {
   readonly transport: "tcp" | "pty";

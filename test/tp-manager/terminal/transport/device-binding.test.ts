@@ -4,8 +4,8 @@ import { findSerialPorts } from "../../../../src/shared/config/serial-ports.ts";
 import { systemClock } from "../../../../src/shared/time.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { fromHex } from "../../../../src/zvt/index.ts";
-import { until } from "../../../support/child-program.ts";
-import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
+import { until } from "../../../support/programs/child-program.ts";
 import { FakeMachine, type PluggedDevice } from "./fake-machine.ts";
 import { openPtyLine, type PtyLine } from "./pty-line.ts";
 

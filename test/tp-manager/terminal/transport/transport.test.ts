@@ -9,8 +9,8 @@ import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { parseTcpAddress } from "../../../../src/tp-manager/terminal/transport/tcp-transport.ts";
 import { fromHex, toHex } from "../../../../src/zvt/index.ts";
-import { PATIENCE_MS } from "../../../support/patience.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { PATIENCE_MS } from "../../../support/clocks/patience.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { openPtyLine } from "./pty-line.ts";
 import { Recorder } from "./recorder.ts";
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { goodSale } from "./connected-driver.ts";
 import { Driver, never } from "./driver.ts";
 import { type Peer, statusCompletion, tcpPeer, terminalId } from "./peer.ts";

@@ -8,7 +8,7 @@ import type {
 import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
 import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { ZvtTerminal } from "../../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
-import { steppedClock } from "../../../support/stepped-clock.ts";
+import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 
 /** Long enough that a slow machine never reaches a limit; tests of a limit shorten it. */
 export const patientTimers = { t1Ms: 2_000, t2Ms: 10_000, t3Ms: 10_000, t4Ms: 15_000 };

@@ -15,6 +15,8 @@ import {
   toHex,
   ZvtCodecError,
 } from "../../../../src/zvt/index.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { withoutGrowth } from "../../../support/heap/without-growth.ts";
 import {
   Chance,
   FUZZ_LIMIT_MS,
@@ -23,9 +25,7 @@ import {
   fuzzInput,
   INPUT_BYTES_MAX,
   messages,
-} from "../../../support/fuzz-input.ts";
-import { TestClock } from "../../../support/test-clock.ts";
-import { withoutGrowth } from "../../../support/without-growth.ts";
+} from "../../../support/inputs/fuzz-input.ts";
 import { goodSale } from "./connected-driver.ts";
 import { never, tenEuro } from "./driver.ts";
 import { MemoryTransport } from "./link/memory-transport.ts";

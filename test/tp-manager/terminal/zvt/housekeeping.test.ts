@@ -4,7 +4,7 @@ import {
   defaultZvtOptions,
   type ZvtOptions,
 } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, tenEuro } from "./driver.ts";
 import { type Peer, repeatReceipt, statusCompletion, tcpPeer, terminalId } from "./peer.ts";

@@ -5,7 +5,7 @@ import {
   namingLastReceipt,
 } from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
 import { encodeApdu, toHex } from "../../../../src/zvt/index.ts";
-import { report } from "../../../support/reports.ts";
+import { report } from "../../../support/terminals/reports.ts";
 import { bothLines, connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, tenEuro } from "./driver.ts";
 import { introduce, type Peer, repeatReceipt, statusCompletion, tcpPeer } from "./peer.ts";

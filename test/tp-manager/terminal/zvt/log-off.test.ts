@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { asSlow } from "../../../support/patience.ts";
+import { asSlow } from "../../../support/clocks/patience.ts";
 import { bothLines, connect } from "./connected-driver.ts";
 import { Observer, tenEuro } from "./driver.ts";
 import { tcpPeer } from "./peer.ts";

@@ -6,7 +6,7 @@ import {
 import { watchRestart } from "../../../../src/tp-manager/terminal/zvt/restart-watch.ts";
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { ApduReader, encodeApdu, fromHex, toHex } from "../../../../src/zvt/index.ts";
-import { TestClock } from "../../../support/test-clock.ts";
+import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { LinePeer } from "../one-way/line-peer.ts";
 import { goodSale } from "./connected-driver.ts";
 import { Driver, never } from "./driver.ts";

@@ -5,7 +5,7 @@ import {
 } from "../../../../../src/simulator/terminal/concert/link/lines.ts";
 import { saysAll } from "../../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
 import { FaultBox } from "../../../../../src/simulator/terminal/faults/fault-box.ts";
-import { TestClock } from "../../../../support/test-clock.ts";
+import { TestClock } from "../../../../support/clocks/test-clock.ts";
 import { MemoryPort } from "../../support/memory-port.ts";
 
 /** Lets a fault strike whenever the test says so. */

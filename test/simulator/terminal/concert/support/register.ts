@@ -1,5 +1,5 @@
 import { sleep, within } from "../../../../../src/shared/time.ts";
-import { steppedClock } from "../../../../support/stepped-clock.ts";
+import { steppedClock } from "../../../../support/clocks/stepped-clock.ts";
 import { type RegisterWire, serialWire, tcpWire } from "../../support/register-wire.ts";
 
 export const ENQ = "\x05";

@@ -8,7 +8,7 @@ import type { ConcertOptions } from "../../../../../src/simulator/terminal/conce
 import { parseFault } from "../../../../../src/simulator/terminal/faults/fault-kinds.ts";
 import { completed, type StartOptions } from "../../../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../../../src/simulator/terminal/terminal-simulator.ts";
-import { steppedClock } from "../../../../support/stepped-clock.ts";
+import { steppedClock } from "../../../../support/clocks/stepped-clock.ts";
 import { ScriptedRegister } from "./register.ts";
 
 type ConcertSimulator = Awaited<ReturnType<typeof opened>>;

@@ -3,7 +3,7 @@ import { FaultBox } from "../../../../../src/simulator/terminal/faults/fault-box
 import type { BytePort } from "../../../../../src/simulator/terminal/port/ports.ts";
 import { encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { SerialLine } from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
-import { TestClock } from "../../../../support/test-clock.ts";
+import { TestClock } from "../../../../support/clocks/test-clock.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";

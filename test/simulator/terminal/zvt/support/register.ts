@@ -6,8 +6,8 @@ import {
   NAK,
 } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { ApduReader } from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
-import { PATIENCE_MS } from "../../../../support/patience.ts";
-import { steppedClock } from "../../../../support/stepped-clock.ts";
+import { PATIENCE_MS } from "../../../../support/clocks/patience.ts";
+import { steppedClock } from "../../../../support/clocks/stepped-clock.ts";
 import { type RegisterWire, serialWire, tcpWire } from "../../support/register-wire.ts";
 
 /** Everything a register under test control may hear, in order. */

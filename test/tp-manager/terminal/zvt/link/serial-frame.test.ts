@@ -7,7 +7,7 @@ import {
   FrameReader,
 } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
-import { tries } from "../../../../support/scope.ts";
+import { tries } from "../../../../support/run/scope.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 

@@ -7,7 +7,7 @@ import type {
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { SerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { decodeApdu, encodeApdu, fromHex, toHex } from "../../../../../src/zvt/index.ts";
-import { TestClock } from "../../../../support/test-clock.ts";
+import { TestClock } from "../../../../support/clocks/test-clock.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 import { MemoryTransport } from "./memory-transport.ts";

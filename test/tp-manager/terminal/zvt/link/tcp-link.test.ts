@@ -4,7 +4,7 @@ import {
   TcpLink,
 } from "../../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { decodeApdu, encodeApdu, fromHex, toHex } from "../../../../../src/zvt/index.ts";
-import { TestClock } from "../../../../support/test-clock.ts";
+import { TestClock } from "../../../../support/clocks/test-clock.ts";
 import { MemoryTransport } from "./memory-transport.ts";
 
 let clock: TestClock;

@@ -9,7 +9,7 @@ import {
   Session,
 } from "../../../../../src/tp-manager/terminal/zvt/session/session.ts";
 import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
-import { TestClock } from "../../../../support/test-clock.ts";
+import { TestClock } from "../../../../support/clocks/test-clock.ts";
 import { never, tenEuro } from "../driver.ts";
 import { MemoryTransport } from "../link/memory-transport.ts";
 

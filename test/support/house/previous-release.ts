@@ -1,0 +1,54 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { PaymentEnd, PaymentObserver } from "../../../src/tp-manager/terminal/terminal.ts";
+import { root } from "../../tidy/sources.ts";
+import { temporaryFolder } from "../files/temporary-folder.ts";
+import type { audit, Release } from "./every-phase.ts";
+import type { House } from "./payment-house.ts";
+
+/** The last commit before steps kept their event: the release that an update is taken back to. */
+const PREVIOUS = "a9394b4819153c1b17980b361b5e9ee55238e494";
+
+/** A clone without history, or an archive, does not have its code. */
+export const hasPrevious =
+  spawnSync("git", ["cat-file", "-e", `${PREVIOUS}^{commit}`], { cwd: root }).status === 0;
+
+/** The code of the previous release, with the packages of this one. */
+export async function previousRelease(): Promise<Release & { readonly audit: typeof audit }> {
+  const folder = temporaryFolder();
+  const parts = ["package.json", "src", "test/support"];
+  const archive = execFileSync("git", ["archive", PREVIOUS, ...parts], {
+    cwd: root,
+    maxBuffer: 2 ** 28,
+  });
+  execFileSync("tar", ["-x", "-C", folder], { input: archive });
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "junction");
+  const load = (path: string) => import(pathToFileURL(join(folder, path)).href);
+  const { house, pay } = await load("test/support/payment-house.ts");
+  const { auditPart, joined, partsOf } = await load("src/tp-manager/audit/audit-journal.ts");
+  return {
+    house: (...given) => underFormerName(house(...given)),
+    pay,
+    audit: (path) => joined(partsOf(path).map((part: never) => auditPart(path, part))),
+  };
+}
+
+type FormerObserver = PaymentObserver & { readonly acknowledged: () => void };
+type Script = (order: never, observer: PaymentObserver, nth: number) => Promise<PaymentEnd>;
+
+/** Lets today's scripts of a terminal report an ACK to the release that calls it `acknowledged`. */
+function underFormerName(at: House): House {
+  for (const name of ["script", "reversal"] as const) {
+    let script: Script = at.terminal[name];
+    Object.defineProperty(at.terminal, name, {
+      get: () => (order: never, observer: FormerObserver, nth: number) =>
+        script(order, { ...observer, ackArrived: () => observer.acknowledged() }, nth),
+      set: (value: Script) => {
+        script = value;
+      },
+    });
+  }
+  return at;
+}
