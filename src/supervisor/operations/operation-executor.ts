@@ -175,9 +175,11 @@ export class OperationExecutor {
   /** Stores an operator's decision that the gateway has no duplicates of an order. */
   settleOrder({ orderId, note }: Request<"gateway-copies">): Answer<"gateway-copies"> {
     const transactionPublicIds = this.#store.publicIdsOf(orderId);
-    const open = this.#store
-      .transactionsOf(orderId)
-      .find(({ transactionId }) => this.#store.possibleOrders(transactionId) > 0);
+    const open = this.#store.transactionsOf(orderId).find(({ transactionId }) => {
+      const possible = this.#store.copiesPossible(transactionId);
+      const known = this.#store.copiesOf(transactionId).length;
+      return Number.isFinite(possible) && possible > Math.max(known, 1);
+    });
     if (!open || !this.#keepNoCopies(open, note)) {
       return { settled: false, transactionId: null, transactionPublicIds };
     }

@@ -73,16 +73,14 @@ export class OperationStore extends Tables {
     return this.#ids(sql, transactionId);
   }
 
-  /** Returns how many transactions the gateway may have for ours; Infinity: it may yet be sent. */
+  /**
+   * Returns how many transactions the gateway may have for ours; Infinity: it may yet be sent. The
+   * sends that lookups have proved absent do not count (docs/design.md 8.5).
+   */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
     if (this.get(settled, transactionId)) return this.copiesOf(transactionId).length;
-    const sql = `
-      SELECT state, max(ambiguous, (SELECT count(*) FROM attempts AS every
-          WHERE every.transaction_id = outbox.transaction_id AND every.ambiguous = 1))
-        + (SELECT count(*) FROM attempts AS every
-          WHERE every.transaction_id = outbox.transaction_id AND every.class = 'sent') AS n
-      FROM outbox WHERE transaction_id = ?`;
+    const sql = `SELECT state, orders_possible AS n FROM outbox WHERE transaction_id = ?`;
     const { state, n = 0 } = this.get<{ state: string; n: number }>(sql, transactionId) ?? {};
     return state === "pending" || state === "parked" ? Number.POSITIVE_INFINITY : n;
   }
