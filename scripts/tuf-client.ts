@@ -10,6 +10,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { certificatesIn } from "../src/shared/config/server-trust.ts";
 import { systemClock } from "../src/shared/time.ts";
 import { MetadataStore, withTargets } from "../src/update/tuf-client.ts";
 import { readArguments } from "./command-line.ts";
@@ -38,7 +39,7 @@ function storeSettings() {
 }
 
 function client() {
-  const ca = values["ca-file"] === undefined ? undefined : readFileSync(values["ca-file"], "utf8");
+  const ca = certificatesIn("--ca-file", values["ca-file"]);
   return {
     ...storeSettings(),
     ca,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { TargetFile } from "@tufjs/models";
 import { z } from "zod";
 import type { Config } from "../shared/config/config.ts";
+import { certificatesIn } from "../shared/config/server-trust.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
 import { updateFolderOf } from "../shared/program/probation.ts";
@@ -70,7 +71,7 @@ type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FI
 /**
  * Checks for an update as an installation's setup file says. Returns undefined if another process
  * checks or installs a version, or asked for the lock during the check. Throws {@link ProgramExit}
- * when the file names no server or no readable certificates; rejects as {@link checkForUpdate}
+ * when the file names no server, or a file without certificates; rejects as {@link checkForUpdate}
  * does.
  */
 export async function checkNow(
@@ -90,7 +91,7 @@ export async function checkNow(
   const signal = whenWanted(dataDirectory, systemClock, over.signal);
   try {
     if (readSwitch(dataDirectory)) return undefined;
-    const ca = caFile === undefined ? undefined : certificatesIn(caFile);
+    const ca = certificatesIn("UPDATE_CA_FILE", caFile);
     const here = { root: installationRoot, clock: systemClock, version: versionNumber };
     return await checkForUpdate({ ...here, signal, dataDirectory, url, channel, how, alarm, ca });
   } catch (error) {
@@ -99,15 +100,6 @@ export async function checkNow(
   } finally {
     over.abort();
     lock.release();
-  }
-}
-
-function certificatesIn(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    const why = `UPDATE_CA_FILE cannot be read: ${(error as Error).message}`;
-    throw new ProgramExit(exitCodes.configuration, why);
   }
 }
 

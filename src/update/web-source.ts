@@ -21,8 +21,8 @@ import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.t
 import { UpdateError } from "./errors.ts";
 
 export interface WebSettings {
-  /** The trusted certificates in PEM, in place of those of the system (`UPDATE_CA_FILE`). */
-  readonly ca?: string | undefined;
+  /** The trusted certificates in PEM (`UPDATE_CA_FILE`); none: those built into Node.js. */
+  readonly ca?: string[] | undefined;
   readonly clock: Clock;
   /** Aborts a read; a later download continues where the read ended. */
   readonly signal?: AbortSignal | undefined;
@@ -69,7 +69,7 @@ async function openWebFile(settings: WebSettings, url: string, reading: Reading)
   const request = send(address, {
     agent: false,
     headers,
-    ...(ca !== undefined && { ca }),
+    ...(ca && ca.length > 0 && { ca }),
     ...(signal && { signal }),
   });
   // After the answer has begun, the body throws each error, so errors of the request are ignored.

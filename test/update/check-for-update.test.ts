@@ -3,9 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { exitCodes } from "../../src/shared/process/exit-codes.ts";
+import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
-import { checkForUpdate } from "../../src/update/check-for-update.ts";
+import { checkForUpdate, checkNow } from "../../src/update/check-for-update.ts";
 import {
   changeState,
   putOff,
@@ -317,4 +319,18 @@ test("a program that takes a version keeps the lock until it has finished", asyn
   await fleet.clock.advance(6_000);
   expect(await waiting).toBeUndefined();
   held?.release();
+});
+
+test("a file without certificates is an error, and the built-in ones are not trusted", async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, "ca.pem");
+  writeFileSync(file, "");
+  const config = { UPDATE_URL: "https://127.0.0.1:1", UPDATE_CHANNEL: "stable" };
+  const installation = installationAt(folder);
+  const check = checkNow(installation, { ...config, UPDATE_CA_FILE: file }, "ask", () => {});
+  await expect(check).rejects.toMatchObject({
+    message: expect.stringContaining(`UPDATE_CA_FILE ${file} holds no certificate`),
+    exitCode: exitCodes.configuration,
+  });
+  expect(readState(folder).checkedMs).toBeNull();
 });

@@ -181,7 +181,7 @@ describe("over https", () => {
   test("a certificate counts that the file of certificates holds, and no other", async () => {
     const url = await served();
     const [clock, reading] = [systemClock, { lengthMax: 10 }];
-    const known = await readWebFile({ clock, ca: selfSigned.cert }, url, reading);
+    const known = await readWebFile({ clock, ca: [selfSigned.cert] }, url, reading);
     expect(`${known}`).toBe("whole");
     const refused = readWebFile({ clock }, url, reading);
     await expect(refused).rejects.toThrow("cannot be read: DEPTH_ZERO_SELF_SIGNED_CERT");

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
+import { certificatesIn } from "../../shared/config/server-trust.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { isDelivery, versionFolder } from "../../shared/version-files.ts";
@@ -46,7 +46,7 @@ export async function checkServer(
   clock: Clock,
 ): Promise<Finding> {
   try {
-    const ca = caFile === undefined ? undefined : readFileSync(caFile, "utf8");
+    const ca = certificatesIn("UPDATE_CA_FILE", caFile);
     const reading = { lengthMax: BYTES_MAX, deadlineMs: ANSWER_WITHIN_MS };
     const file = `${url.replace(/\/+$/, "")}/metadata/timestamp.json`;
     const bytes = await readWebFile({ clock, ca }, file, reading);
@@ -54,11 +54,9 @@ export async function checkServer(
     if (Date.parse(expires) > clock.now()) return finding("updates-right", { url });
     return finding("updates-old", { url, at: expires });
   } catch (error) {
-    const { name, message } = error as Error;
-    const isOurs = name === "UpdateError" || "code" in (error as Error);
-    return isOurs
-      ? finding("updates-silent", { detail: message })
-      : finding("updates-none", { url });
+    const isOther = error instanceof SyntaxError || error instanceof z.ZodError;
+    if (isOther) return finding("updates-none", { url });
+    return finding("updates-silent", { detail: (error as Error).message });
   }
 }
 

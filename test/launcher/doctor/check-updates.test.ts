@@ -18,6 +18,10 @@ test("the doctor shows whether the server of updates answers and is renewed", as
   expect((await ask()).says).toContain("offers no updates");
   const missing = await checkServer(repository.url, "/not/there.pem", systemClock);
   expect(missing.says).toContain("/not/there.pem");
+  const empty = join(temporaryFolder(), "empty.pem");
+  writeFileSync(empty, "");
+  const untrusting = await checkServer(repository.url, empty, systemClock);
+  expect(untrusting.says).toContain(`UPDATE_CA_FILE ${empty} holds no certificate`);
 });
 
 test("the doctor reports metadata that have expired and a disk without room", () => {
