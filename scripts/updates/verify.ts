@@ -78,7 +78,7 @@ function tellOffers(releases: readonly OfferedRelease[], tell: Tell): void {
       for (let i = 0; i < SAMPLE; i++) {
         const nowMs = systemClock.now();
         const sample = { installation: `sample-${i}`, version: "0.0.0", offered: [], barred: [] };
-        const { taken: one } = chosenRelease(
+        const one = chosenRelease(
           releases.map((release) => ({ ...release, follows: "0.0.0" })),
           { ...sample, channel, platform, nowMs },
         );

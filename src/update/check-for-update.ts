@@ -178,7 +178,7 @@ function chosen(
   releases: readonly OfferedRelease[],
 ): OfferedRelease | undefined {
   const { offered, barred } = readState(dataDirectory);
-  const { taken } = chosenRelease(releases, {
+  const taken = chosenRelease(releases, {
     installation: installationId(dataDirectory),
     version,
     platform,

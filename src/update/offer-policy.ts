@@ -28,22 +28,6 @@ interface Candidate {
   readonly nowMs: number;
 }
 
-type Reason =
-  | "other-platform"
-  | "other-channel"
-  | "withdrawn"
-  | "barred"
-  | "replaced"
-  | "not-newer"
-  | "too-large-a-step"
-  | "not-yet"
-  | "not-in-share";
-
-interface Choice<R extends Release> {
-  readonly taken: R | undefined;
-  readonly refused: ReadonlyMap<R, Reason>;
-}
-
 /**
  * Returns the release that an installation gets (docs/updates.md 3.2): the newest that is offered
  * to it, or else the newest that the publisher has marked as the way back from its present version.
@@ -51,18 +35,13 @@ interface Choice<R extends Release> {
 export function chosenRelease<R extends Release>(
   releases: readonly R[],
   candidate: Candidate,
-): Choice<R> {
-  const refused = new Map<R, Reason>();
-  const replaced = new Set(
-    releases.filter((one) => isTheirs(one, candidate)).flatMap(({ replaces }) => replaces),
-  );
-  for (const release of releases) {
-    const reason = reasonAgainst(release, candidate, replaced);
-    if (reason !== undefined) refused.set(release, reason);
-  }
-  const open = releases.filter((release) => !refused.has(release));
-  const [taken] = open.toSorted((a, b) => compareVersions(b.version, a.version));
-  return { taken, refused };
+): R | undefined {
+  const theirs = releases.filter((one) => isTheirs(one, candidate));
+  const replaced = new Set(theirs.flatMap(({ replaces }) => replaces));
+  return theirs
+    .filter((one) => !replaced.has(one.version) && mayFollow(one, candidate))
+    .toSorted((a, b) => compareVersions(b.version, a.version))
+    .at(0);
 }
 
 /** Returns whether a release is for a kiosk's platform and channel, and may be offered already. */
@@ -72,27 +51,16 @@ function isTheirs(release: Release, { platform, channel, nowMs }: Candidate): bo
   return release.platform === platform && isOnChannel && !withdrawn && notBeforeMs <= nowMs;
 }
 
-function reasonAgainst(
-  release: Release,
-  candidate: Candidate,
-  replaced: ReadonlySet<string>,
-): Reason | undefined {
-  const { version } = release;
-  if (release.platform !== candidate.platform) return "other-platform";
-  const { channel } = candidate;
-  const share = Object.hasOwn(release.channels, channel) ? release.channels[channel] : undefined;
-  if (share === undefined) return "other-channel";
-  if (release.withdrawn) return "withdrawn";
-  if (candidate.barred.includes(version)) return "barred";
-  if (replaced.has(version)) return "replaced";
-  const isWayBack = release.replaces.includes(candidate.version);
+/** Returns whether a kiosk may change from its version to the release, and is in its share. */
+function mayFollow({ version, ...release }: Release, candidate: Candidate): boolean {
+  if (candidate.barred.includes(version)) return false;
   const isNewer = compareVersions(version, candidate.version) > 0;
-  if (!isNewer && !isWayBack) return "not-newer";
-  if (isNewer && compareVersions(candidate.version, release.follows) < 0) return "too-large-a-step";
-  if (release.notBeforeMs > candidate.nowMs) return "not-yet";
-  const wasOffered = candidate.offered.includes(version);
+  const isStep = isNewer
+    ? compareVersions(candidate.version, release.follows) >= 0
+    : release.replaces.includes(candidate.version);
+  const share = release.channels[candidate.channel] ?? 0;
   const isInShare = rolloutPercent(candidate.installation, version) < share;
-  return wasOffered || isInShare ? undefined : "not-in-share";
+  return isStep && (candidate.offered.includes(version) || isInShare);
 }
 
 const PERCENT = 100;
