@@ -13,9 +13,9 @@ import { installationRoot, versionFolder } from "../shared/version-files.ts";
 import {
   clearOldVersions,
   isDiskFull,
+  lackOfRoom,
   lineIn,
   makeRoom,
-  requireRoom,
   roomNeeded,
 } from "./disk-room.ts";
 import { makeFolder, removeWhole } from "./durable-files.ts";
@@ -226,7 +226,8 @@ async function fetchRelease(
   clearOldVersions(root, [version, release.version], [runtimeName]);
   const bytes = programs.length + (isNewRuntime ? runtime.length * RUNTIME_GROWTH : 0);
   const needed = roomNeeded(dataDirectory, versionFolder(version, root), bytes);
-  requireRoom(dataDirectory, needed, freeBytes?.());
+  const lack = lackOfRoom(dataDirectory, needed, freeBytes?.());
+  if (lack !== undefined) throw new UpdateError("no-room", lack);
   const downloads = downloadsFor(dataDirectory, release.version);
   const fetch = async (target: TargetFile, name: string): Promise<string> => {
     const archive = join(downloads, `${name}.tar.gz`);

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { updateFolderOf } from "../shared/program/probation.ts";
 import { syncFolder } from "../shared/store/store-file.ts";
 import { removeWhole, sizeOf } from "./durable-files.ts";
-import { UpdateError } from "./errors.ts";
 
 const MEGABYTE = 1_000_000;
 /** The bytes on the disk that an update leaves free for payments. */
@@ -35,9 +34,9 @@ export function roomForSwitch(dataDirectory: string): number {
 }
 
 function sizeOfStores(dataDirectory: string): number {
-  return readdirSync(dataDirectory)
-    .filter((name) => /^(journal|supervisor)\.db(-wal)?$/.test(name))
-    .reduce((sum, name) => sum + sizeOf(join(dataDirectory, name)), 0);
+  return ["journal.db", "journal.db-wal", "supervisor.db", "supervisor.db-wal"]
+    .map((name) => sizeOf(join(dataDirectory, name)))
+    .reduce((sum, bytes) => sum + bytes);
 }
 
 export function isDiskFull(error: unknown): boolean {
@@ -61,11 +60,15 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Throws {@link UpdateError} when the disk of the folder has less than `bytes` free. */
-export function requireRoom(folder: string, bytes: number, free = freeBytes(folder)): void {
-  if (free >= bytes) return;
+/** Returns a text when the disk of the folder has less than `bytes` free, else undefined. */
+export function lackOfRoom(
+  folder: string,
+  bytes: number,
+  free = freeBytes(folder),
+): string | undefined {
+  if (free >= bytes) return undefined;
   const [has, wants] = [free, bytes].map((one) => Math.ceil(one / MEGABYTE));
-  throw new UpdateError("no-room", `${wants} MB are needed to take a version, ${has} MB are free`);
+  return `${wants} MB are needed to take a version, ${has} MB are free`;
 }
 
 /**

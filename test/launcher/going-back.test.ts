@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -7,10 +7,19 @@ import {
   idleStatus,
   mayGoBack,
   mayGoBackByItself,
+  switchWhenIdle,
 } from "../../src/launcher/update/take-version.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
+import { switchBegins } from "../../src/update/switch-machine.ts";
+import {
+  readLastSwitch,
+  readState,
+  readSwitch,
+  type SwitchRecord,
+  writeSwitch,
+} from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
 function siteWithoutPrograms() {
@@ -64,4 +73,37 @@ test("an unanswered status is asked again, and only an idle tp-manager is switch
   expect(await idleStatus(site)).toMatchObject({ payments: { running: 0 } });
   writeFileSync(join(openRunDirectory(site.dataDirectory), "stopped"), "now");
   await expect(idleStatus(site)).rejects.toThrow("stopped");
+});
+
+/** An idle tp-manager, and the record of an update whose version has passed its test. */
+async function testedVersion() {
+  const site = await tpManager([{ running: 0 }]);
+  const begins = { from: "1.0.0", to: "9.0.0", beganMs: 0, atMs: 0, linkWasUp: true };
+  const record: SwitchRecord = { format: 1, ...begins, ...switchBegins };
+  writeSwitch(site.dataDirectory, record);
+  return { site, record };
+}
+
+test("a disk without room for the switch is why the version is put off", async () => {
+  const { site, record } = await testedVersion();
+  const { dataDirectory } = site;
+  const stores = join(dataDirectory, "supervisor.db");
+  writeFileSync(stores, "");
+  truncateSync(stores, 2 ** 43); // all holes
+  const why = expect.stringMatching(/^\d+ MB are needed to take a version, \d+ MB are free$/);
+  const end = await switchWhenIdle(site, record, () => undefined);
+  expect(end).toMatchObject({ step: "undone", why, bars: false });
+  expect(readSwitch(dataDirectory)).toBeUndefined();
+  expect(readLastSwitch(dataDirectory)).toEqual(end);
+  expect(readState(dataDirectory)).toMatchObject({ putOff: { version: "9.0.0", why }, barred: [] });
+});
+
+test("a stop while the version waits for its moment is why the version is put off", async () => {
+  const { site, record } = await testedVersion();
+  const { dataDirectory } = site;
+  writeFileSync(join(openRunDirectory(dataDirectory), "stopped"), "now");
+  await expect(switchWhenIdle(site, record, () => undefined)).rejects.toThrow("stopped");
+  expect(readSwitch(dataDirectory)).toBeUndefined();
+  const why = expect.stringContaining("an operator stopped the programs");
+  expect(readState(dataDirectory)).toMatchObject({ putOff: { version: "9.0.0", why }, barred: [] });
 });

@@ -5,7 +5,7 @@ import { certificatesIn } from "../../shared/config/server-trust.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { isDelivery, versionFolder } from "../../shared/version-files.ts";
-import { requireRoom, roomNeeded } from "../../update/disk-room.ts";
+import { lackOfRoom, roomNeeded } from "../../update/disk-room.ts";
 import { type Hold, readHold, readState } from "../../update/update-state.ts";
 import { readWebFile } from "../../update/web-source.ts";
 import type { CommandContext } from "../output.ts";
@@ -66,10 +66,6 @@ export function checkExpiry(expiresMs: number | null, nowMs: number): Finding[] 
 }
 
 export function checkRoom(dataDirectory: string, folder: string, free?: number): Finding[] {
-  try {
-    requireRoom(dataDirectory, roomNeeded(dataDirectory, folder, 0), free);
-    return [];
-  } catch (error) {
-    return [finding("updates-no-room", { detail: (error as Error).message })];
-  }
+  const detail = lackOfRoom(dataDirectory, roomNeeded(dataDirectory, folder, 0), free);
+  return detail === undefined ? [] : [finding("updates-no-room", { detail })];
 }

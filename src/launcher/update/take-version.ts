@@ -5,7 +5,7 @@ import { admitPayments } from "../../shared/program/probation.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { poll, sleep } from "../../shared/time.ts";
 import { installationRoot, isDelivery, programFile } from "../../shared/version-files.ts";
-import { clearOldVersions, requireRoom, roomForSwitch } from "../../update/disk-room.ts";
+import { clearOldVersions, lackOfRoom, roomForSwitch } from "../../update/disk-room.ts";
 import { areReadableByOlder } from "../../update/store-copies.ts";
 import { switchBegins } from "../../update/switch-machine.ts";
 import {
@@ -155,21 +155,38 @@ async function take(
   const record: SwitchRecord = { format: 1, ...begins, ...switchBegins };
   writeSwitch(dataDirectory, record);
   output.note(`version ${to} is being tested while ${versionNumber} keeps running ...`);
-  const fail = (why: string, bars: boolean): SwitchRecord =>
-    recordNext(context, record, { event: "failed", why, bars });
   const failure = await selfTest(to, context);
-  if (failure !== undefined) return conclude(context, fail(failure.why, failure.bars));
+  const end = failure
+    ? recordNext(context, record, { event: "failed", ...failure })
+    : await switchWhenIdle(context, record, against);
+  return conclude(context, end);
+}
+
+/**
+ * Switches to a tested version in an idle moment, and returns the last record. Whatever prevents
+ * the switch is recorded as the reason; an unrecorded one would count as a power cut later.
+ */
+export async function switchWhenIdle(
+  context: CommandContext,
+  record: SwitchRecord,
+  against: () => string | undefined,
+): Promise<SwitchRecord> {
+  const { dataDirectory } = context;
+  const fail = (why: string): SwitchRecord =>
+    recordNext(context, record, { event: "failed", why, bars: false });
   const moment = () => idleStatus(context);
   const end = await inMoment(context, TAKE_WITHIN_MS, moment, async ({ terminal }) => {
-    const why = against();
-    if (why !== undefined) return fail(why, false);
     // The free disk room is checked before the stop, as programs cannot start on a full disk.
-    requireRoom(dataDirectory, roomForSwitch(dataDirectory));
+    const why = against() ?? lackOfRoom(dataDirectory, roomForSwitch(dataDirectory));
+    if (why !== undefined) return fail(why);
     const begun = { ...record, linkWasUp: terminal.link === "connected" };
     const next = recordNext(context, begun, { event: "carried-out" });
     return await carrySwitchOut(switchSiteOf(context), next);
+  }).catch((error: Error) => {
+    if (readOr(undefined, () => readSwitch(dataDirectory)?.step) === "testing") fail(error.message);
+    throw error;
   });
-  return conclude(context, end ?? fail("no change of version: the kiosk was busy", false));
+  return end ?? fail("no change of version: the kiosk was busy");
 }
 
 function conclude(context: CommandContext, { from, to, step, why }: SwitchRecord): number {
