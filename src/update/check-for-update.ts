@@ -205,9 +205,9 @@ async function fetchRelease(
   { dataDirectory, root, url, version, freeBytes }: CheckSettings,
   platform: string,
   release: OfferedRelease,
-  { all, download }: TrustedTargets,
+  { find, download }: TrustedTargets,
 ): Promise<void> {
-  const programs = targetOf(all, release.target);
+  const programs = await find(release.target);
   const to = versionFolder(release.version, root);
   const unpacked = {
     version: release.version,
@@ -219,7 +219,7 @@ async function fetchRelease(
   const isNamed = lineIn(join(root, "current"))[0] === release.version;
   const isSigned = last?.version === unpacked.version && last.hashes === unpacked.hashes;
   if (existsSync(join(to, "complete")) && (isNamed || isSigned)) return;
-  const runtime = targetOf(all, release.runtime);
+  const runtime = await find(release.runtime);
   const runtimeName = runtimeNameOf(runtime, platform);
   const runtimeFolder = join(root, "runtimes", runtimeName);
   const isNewRuntime = !existsSync(runtimeFolder);
@@ -249,12 +249,6 @@ async function fetchRelease(
   mustBe(release, to, runtimeName);
   changeState(dataDirectory, () => ({ laid: unpacked }));
   removeWhole(downloadsIn(dataDirectory));
-}
-
-function targetOf(all: readonly TargetFile[], path: string): TargetFile {
-  const found = all.find((target) => target.path === path);
-  if (found) return found;
-  throw new UpdateError("no-target", `the signed metadata name no target ${path}`);
 }
 
 /** Removes the folder and throws if it does not contain the version of the signed metadata. */
