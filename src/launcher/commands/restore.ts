@@ -26,7 +26,7 @@ interface Copy {
  * run or a copy is missing or damaged; then nothing has changed.
  */
 export function restore(context: CommandContext, wanted: Wanted): Promise<number> {
-  return withLaunchLock(context, () => restoreHere(context, wanted));
+  return withLaunchLock(context, async () => restoreHere(context, wanted));
 }
 
 interface Wanted {
@@ -34,10 +34,10 @@ interface Wanted {
   readonly from?: string | undefined;
 }
 
-async function restoreHere(
+function restoreHere(
   { dataDirectory, clock, output }: CommandContext,
   { subject, from }: Wanted,
-): Promise<number> {
+): number {
   const running = programSpecs(dataDirectory).filter((spec) => findProcesses(spec).length > 0);
   if (running.length > 0) {
     const names = running.map(({ name }) => name).join(" and ");
@@ -46,7 +46,7 @@ async function restoreHere(
   const wanted = stores.filter((store) => subject === undefined || subject === store);
   const copies = wanted.map((store) => copyOf(dataDirectory, store, from));
   // While these locks are held, no program can start with one database restored and one not.
-  await withProgramLocks(dataDirectory, () => {
+  withProgramLocks(dataDirectory, () => {
     const aside = putBack(dataDirectory, copies, fileTime(clock.now()));
     for (const copy of copies) {
       output.row(`${copy.store}.db`, "good", "restored", `from the copy of ${copy.day}`);

@@ -51,14 +51,12 @@ export async function withLaunchLock<T>(
 }
 
 /** Runs `work` while no program can start. Throws {@link ProgramExit} 75 if a program runs. */
-export async function withProgramLocks<T>(
-  dataDirectory: string,
-  work: () => T | Promise<T>,
-): Promise<T> {
+export function withProgramLocks(dataDirectory: string, work: () => void): void {
   const run = openRunDirectory(dataDirectory);
-  const locks = programNames.map((name) => acquireProcessLock(run, name));
+  const locks: ExclusiveLock[] = [];
   try {
-    return await work();
+    for (const name of programNames) locks.push(acquireProcessLock(run, name));
+    work();
   } finally {
     for (const lock of locks) lock.release();
   }

@@ -50,8 +50,8 @@ export async function carrySwitchOut(
   begun: SwitchRecord,
   first?: SwitchEvent,
 ): Promise<SwitchRecord> {
-  let [record, onDisk, event] = [begun, begun, first];
-  for (; !isOver(record) || event; event = undefined) {
+  let [record, onDisk] = [begun, begun];
+  for (let event = first; !isOver(record); event = undefined) {
     const next: SwitchEvent = event ?? (await outcomeOf(site, record));
     try {
       record = onDisk = recordNext(site, record, next);
@@ -138,9 +138,9 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
   switch (step) {
     case "stopping":
       await site.stop();
-      return await closed(dataDirectory, () => copyStores(dataDirectory));
+      return closed(dataDirectory, () => copyStores(dataDirectory));
     case "switching":
-      return await closed(dataDirectory, () => {
+      return closed(dataDirectory, () => {
         forgetGivenUpStores(dataDirectory);
         patiently(() => beginProbation(dataDirectory));
         nameVersion(root, { current: to, previous: from });
@@ -157,7 +157,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
       // If the file `current` still names the previous version, this step has no lock and no write,
       // so a full disk cannot stop it.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
-      return await closed(dataDirectory, () => {
+      return closed(dataDirectory, () => {
         if (record.withStores) putStoresBack(dataDirectory);
         nameVersion(root, { current: from, previous: from });
       });
@@ -174,8 +174,8 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
 }
 
 /** Runs `work` while no program has the databases open, however that program was started. */
-async function closed(dataDirectory: string, work: () => void): Promise<SwitchEvent> {
-  await withProgramLocks(dataDirectory, work);
+function closed(dataDirectory: string, work: () => void): SwitchEvent {
+  withProgramLocks(dataDirectory, work);
   return carriedOut;
 }
 
@@ -230,7 +230,7 @@ async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void>
   await site.stop();
   const isUntouched = hasRun && !receivedOnProbation(dataDirectory);
   if ((isUntouched || withStores) && haveCopies(dataDirectory)) {
-    await closed(dataDirectory, () => putStoresBack(dataDirectory));
+    closed(dataDirectory, () => putStoresBack(dataDirectory));
   }
   endProbation(dataDirectory);
   const why = `${step} was cut off, and ${from} or ${to} is not in this installation`;
