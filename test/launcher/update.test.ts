@@ -1,6 +1,14 @@
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { appendFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/settings.ts";
@@ -243,6 +251,15 @@ test.skipIf(!isWhole)("a launcher that a service manager runs takes a version it
   const before = audited().attempts;
   const kiosk = new Kiosk();
   await until("a sale", () => kiosk.charged[0]);
+  // A folder in place of the file, because root may read each file.
+  const hold = join(data, "update", "hold.json");
+  const ready = join(data, "update", "ready.json");
+  mkdirSync(hold, { recursive: true });
+  writeFileSync(ready, JSON.stringify({ format: 1, version: "1.3.5", atMs: Date.now() }));
+  const isRefused = (): boolean => service.output.includes("is installed now: EISDIR");
+  await until("the unreadable hold", () => isRefused() || undefined);
+  expect(await answers(from)).toBe(true);
+  for (const path of [ready, hold]) rmSync(path, { recursive: true });
   await publisher.publish(delivery("1.3.5"));
   const now = await launch("update", "--now");
   expect(now.stdout).toContain("the service installs it");

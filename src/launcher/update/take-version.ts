@@ -72,8 +72,8 @@ export async function startTakingReady(context: CommandContext): Promise<void> {
  * programs were stopped for the update, so that the launcher of the new version has to run.
  */
 export async function takeReadyHere(context: CommandContext): Promise<boolean> {
-  if (!isToBeTaken(context)) return false;
   try {
+    if (!isToBeTaken(context)) return false;
     await takeReady(context);
     return context.ownProgramsRun?.() === false;
   } catch (error) {
