@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
-import { type Config, consolePortOf } from "../../shared/config/schema.ts";
+import { consolePortOf } from "../../shared/config/schema.ts";
 import {
   type DeviceRoots,
   findSerialPorts,
@@ -28,7 +28,7 @@ export async function checkLocalPort(port: number, tpManager: ProgramState): Pro
   return finding("port-changed", { before: own, port });
 }
 
-type PortConfig = Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">;
+type PortConfig = Parameters<typeof consolePortOf>[0];
 
 /** For each page with a port: checks that tp-manager serves the page, or that the port is free. */
 export async function checkPages(config: PortConfig, tpManager: ProgramState): Promise<Finding[]> {

@@ -255,10 +255,14 @@ export type Config = ValuesOf<typeof sharedFields>;
 export function consolePortOf({
   CONSOLE_PORT: given,
   LOCAL_PORT: local,
-  NOTIFICATION_PORT: taken,
-}: Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT">): number | undefined {
+  NOTIFICATION_PORT: notifications,
+  KIOSK_PORT: kiosk,
+}: Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">):
+  | number
+  | undefined {
   if (given !== undefined) return given === 0 ? undefined : given;
-  // If the next port is used for notifications, the console uses the port after that one.
-  const port = local + 1 === taken ? local + 2 : local + 1;
+  // The first port after the API's that the setup file gives to nothing else.
+  let port = local + 1;
+  while (port === notifications || port === kiosk) port++;
   return port <= PORT_MAX ? port : undefined;
 }
