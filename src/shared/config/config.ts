@@ -121,6 +121,7 @@ export function parseConfig(
     faults.push({ line: byName.get(name)?.line ?? 0, message });
   }
   warnings.push(...kioskWarning(isGiven, byName.get("KIOSK_PORT")?.value));
+  warnings.push(...operatorWarning(byName));
   faults.sort((a, b) => a.line - b.line);
   // The cast is correct: each value was read with the schema of its setting.
   return faults.length > 0 ? { faults, warnings } : { config: values as Config, faults, warnings };
@@ -170,6 +171,15 @@ function unknownName({ line, name }: Entry, known: readonly string[]): string {
 function kioskWarning(isGiven: (name: string) => boolean, port: string | undefined): string[] {
   if (port === "0" || isGiven("KIOSK_PORT") === isGiven("KIOSK_APP")) return [];
   return ["KIOSK_PORT and KIOSK_APP go together; one is missing, and no pages are served"];
+}
+
+/** Returns a warning about an operator's login without a password, with which some kiosks run. */
+function operatorWarning(byName: ReadonlyMap<string, Entry>): string[] {
+  const [login, password] = ["OPERATOR_LOGIN", "OPERATOR_PWD"].map((name) => byName.get(name));
+  if (!login || !password || (login.value === "") === (password.value === "")) return [];
+  const [empty, other] = login.value === "" ? [login, password] : [password, login];
+  const why = `is empty, so ${other.name} has no effect`;
+  return [`line ${empty.line}: ${empty.name} ${why}: the kiosk's login may make maintenance calls`];
 }
 
 function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {

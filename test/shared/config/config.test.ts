@@ -38,6 +38,21 @@ test("half of what the kiosk's own pages need is a warning; KIOSK_PORT=0 only sw
   expect(warned({ KIOSK_APP, KIOSK_PORT: "8768" })).toEqual([]);
 });
 
+test("an operator's login without its password is a warning, for kiosks run with it", () => {
+  const login = { OPERATOR_LOGIN: "boss" };
+  const read = (text: string) => parse(`${setupText(login)}\n${text}`);
+  const { config, warnings } = read("OPERATOR_PWD=");
+  expect(config).toMatchObject({ OPERATOR_LOGIN: "boss", OPERATOR_PWD: undefined });
+  expect(warnings).toEqual([
+    expect.stringMatching(/^line \d+: OPERATOR_PWD is empty, so OPERATOR_LOGIN has no effect: the/),
+  ]);
+  expect(read("OPERATOR_PWD=secret").warnings).toEqual([]);
+  expect(read("").faults).toMatchObject([{ message: expect.stringContaining("go together") }]);
+  const swapped = parse(`${setupText({ OPERATOR_PWD: "secret" })}\nOPERATOR_LOGIN=`).warnings;
+  expect(swapped).toEqual([expect.stringMatching(/OPERATOR_LOGIN is empty, so OPERATOR_PWD/)]);
+  expect(parse(`${setupText()}\nOPERATOR_LOGIN=\nOPERATOR_PWD=`).warnings).toEqual([]);
+});
+
 describe("the form of the file", () => {
   test("a minimal file gives every default", () => {
     const { config, faults, warnings } = parse(setupText());
