@@ -5,6 +5,8 @@ import { join, relative } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
 import { addressOf } from "../../src/shared/ipc/run-directory.ts";
+import { sleep, systemClock } from "../../src/shared/time.ts";
+import { until } from "../support/programs/child-program.ts";
 import { startProcess } from "../support/programs/own-processes.ts";
 import { isWhole } from "../support/run/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
@@ -245,6 +247,24 @@ test("a program that takes its time to stop is announced and waited for", async 
   expect(out).toMatch(/^tp-manager +is stopping/m);
   expect(out).toMatch(/^tp-manager +stopped$/m);
   expect(readFileSync(join(data, "logs/tp-manager.log"), "utf8")).toContain("has stopped");
+});
+
+test("a program that ends while start waits for its answer is started again", async () => {
+  const data = checkout.dataFolder("ends");
+  await checkout.launch("--data", data);
+  const [[manager], [supervisor]] = pids(data) as [[number], [number]];
+  process.kill(manager, "SIGSTOP");
+  process.kill(supervisor, "SIGKILL");
+  const starting = checkout.launch("--data", data);
+  const isBack = () => checkout.running("supervisor", data).some((pid) => pid !== supervisor);
+  await until("the other program", () => isBack() || undefined);
+  await sleep(systemClock, "an unanswered question", 3_000);
+  process.kill(manager, "SIGKILL");
+  const { code, out } = await starting;
+  const [again] = checkout.running("tp-manager", data);
+  expect(out).toContain(`tp-manager          started         pid ${again}`);
+  expect(code).toBe(0);
+  expect((await checkout.launch("stop", "--data", data)).code).toBe(0);
 });
 
 test("a program started by hand with a relative path is found and stopped", async () => {

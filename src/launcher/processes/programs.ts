@@ -161,12 +161,16 @@ export async function startProgram(
     return { program: spec.name, result, pid, isOurs, exitCode, reason: "" };
   };
   openRunDirectory(dataDirectory);
-  const before = await programState(spec, clock, ANSWER_WITHIN_MS);
+  let silent: number | undefined;
+  // A silent process was started by another launcher, is stopping, or hangs.
+  const before = await poll(clock, "start", ASK_EVERY_MS, READY_WITHIN_MS, async () => {
+    const now = await programState(spec, clock, ANSWER_WITHIN_MS);
+    if (now.state !== "silent") return now;
+    silent = now.pids[0];
+    return undefined;
+  });
+  if (before === undefined) return end("silent", silent, false);
   if (before.state === "running") return end("already-running", before.pid, false);
-  if (before.state === "silent") {
-    const last = await waitForOther(spec, clock);
-    return end(last.isRunning ? "already-running" : "silent", last.pid, false);
-  }
   const launched = await launchDetached(spec, logDirectory);
   const started = await poll(clock, "start", ASK_EVERY_MS, READY_WITHIN_MS, async () => {
     // `ended` is read before the request, because another process may answer for an ended child.
@@ -181,17 +185,6 @@ export async function startProgram(
     return { ...end("ended", undefined, false), exitCode, reason: launched.output() || why };
   });
   return started ?? end("silent", launched.pid, true);
-}
-
-/** Waits for a process that another launcher has started, that is stopping, or that hangs. */
-async function waitForOther(spec: ProgramSpec, clock: Clock) {
-  let pid: number | undefined;
-  const last = await poll(clock, "start", ASK_EVERY_MS, READY_WITHIN_MS, async () => {
-    const now = await programState(spec, clock, ANSWER_WITHIN_MS);
-    pid = now.state === "silent" ? now.pids[0] : undefined;
-    return now.state === "silent" ? undefined : now;
-  });
-  return last?.state === "running" ? { isRunning: true, pid: last.pid } : { isRunning: false, pid };
 }
 
 function whenSilent(error: unknown): undefined {
