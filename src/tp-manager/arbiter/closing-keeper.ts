@@ -1,13 +1,14 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
+import type { Attempt } from "../attempts/payment.ts";
 import type { Journal } from "../journal/journal.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
 
 export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
-  readonly attempts: Pick<Journal["attempts"], "list">;
+  readonly attempts: Pick<Journal["attempts"], "newest">;
   readonly terminalLog: Pick<Journal["terminalLog"], "demandedTelecollections">;
   readonly arbiter: TerminalArbiter;
 }
@@ -101,7 +102,7 @@ export class ClosingKeeper {
 
   /** Whether no work and no recovery runs, and no payment or end of day was recent. */
   #isQuiet(): boolean {
-    const { arbiter, terminalLog, clock } = this.#parts;
+    const { arbiter, attempts, terminalLog, clock } = this.#parts;
     if (arbiter.lease.current || arbiter.lease.closed) return false;
     // Waits for recovery, unless the terminal refuses all probes until its end of day has run.
     if (arbiter.inquiries.isAsking && !arbiter.inquiries.isLockedOut) return false;
@@ -109,18 +110,15 @@ export class ClosingKeeper {
     // A time in the future counts like one in the past: the wall clock may have been set back.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
     const isLocked = arbiter.terminal.state.status?.cr === "2";
-    if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;
+    const newest = attempts.newest().take(PAYMENTS_CHECKED);
+    const isRecent = ({ startedAtMs, endedAtMs }: Attempt): boolean =>
+      sinceMs(endedAtMs ?? startedAtMs) < QUIET_MS;
+    if (!isLocked && newest.some(isRecent)) return false;
     const tried = terminalLog.demandedTelecollections(nowMs - RECENT_MS);
     const last = tried.at(-1);
     if (last === undefined) return true;
     const pauseMs = Math.min(PAUSE_MIN_MS * 2 ** Math.min(tried.length - 1, 16), PAUSE_MAX_MS);
     return sinceMs(last) >= pauseMs;
-  }
-
-  get #endsOfPayments(): number[] {
-    const page = { sinceMs: 0, status: null, limit: PAYMENTS_CHECKED, before: null };
-    const newest = this.#parts.attempts.list(page);
-    return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
   }
 
   #failed(error: unknown): void {
