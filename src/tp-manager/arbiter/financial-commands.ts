@@ -3,8 +3,8 @@ import { endsProcess, invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
-import { type Attempt, isCharged } from "../attempts/payment.ts";
-import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
+import { type Attempt, isCharged, isReversed } from "../attempts/payment.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
@@ -103,7 +103,7 @@ export class FinancialCommands {
    * `saleOf` chooses the sale or throws. It is called when the reversal already has the terminal.
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
-    const { log, lease, identityCheck, proof } = this.#parts;
+    const { log, lease, identityCheck, proof, matcher } = this.#parts;
     return lease.use("reversal", orderId, {
       needs: "reverse",
       // The stored sale is not passed to `noteStored`: if no order knows the sale, the reversal is
@@ -115,13 +115,7 @@ export class FinancialCommands {
         const { transactionId } = sale.attempt;
         log.info({ transactionId, orderId }, "the reversal begins");
         const writer = new AttemptWriter(sale.attempt, this.#parts);
-        const run = runReversal(
-          writer,
-          sale.reversedBefore,
-          baseline,
-          terminal,
-          this.#parts.matcher,
-        );
+        const run = runReversal(writer, sale.reversedBefore, baseline, terminal, matcher);
         return await this.#ended(sale.attempt, writer, run);
       },
     });
@@ -150,7 +144,7 @@ export class FinancialCommands {
     ended(end);
     if (isInDoubt(end.state)) void recovery.doubted(end);
     else recovery.learn();
-    if (phaseTable[end.state.phase].archive === "withdrawal") settled();
+    if (isReversed(end.state)) settled();
     return end;
   }
 }
@@ -258,7 +252,6 @@ export class RunningPayment {
     switch (answer.answer) {
       case "taken":
         return;
-      case "not-able":
       case "nothing-running":
         throw new AppError("NOTHING_TO_CANCEL");
       case "refused":

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { BrokenInvariant } from "../../shared/invariant.ts";
+import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../attempts/comparison.ts";
@@ -127,13 +127,13 @@ export class PaymentRun {
   }
 
   /** Asks the terminal once to cancel the payment; the terminal's answer decides no outcome. */
-  async cancel(): Promise<CancelAnswer | { readonly answer: "not-able" }> {
+  async cancel(): Promise<CancelAnswer> {
     if (this.#isUndecided) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
       return { answer: "taken" };
     }
     const { terminal } = this.#parts;
-    if (!terminal.cancel) return { answer: "not-able" };
+    invariant(terminal.cancel, "a payment is cancelled only at a terminal that can do so");
     this.#cancelAsked = true;
     const answer = await terminal.cancel();
     this.writer.note("cancel", answer);
