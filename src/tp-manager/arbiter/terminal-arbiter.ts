@@ -166,8 +166,8 @@ export class TerminalArbiter {
   settle(
     attempt: Attempt,
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
-  ): Attempt {
-    const { oneWay } = this.#parts;
+  ): void {
+    const { oneWay, terminal } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "unknown");
     const { report: _, ...detail } = decision;
@@ -175,7 +175,7 @@ export class TerminalArbiter {
     this.#parts.inquiries.reconsider();
     this.#parts.settled();
     storage(() => oneWay?.settled(attempt, settled), "unknown", true);
-    return oneWay?.decisiveAfter(settled) ?? settled;
+    terminal.endWritten?.();
   }
 
   /** Forbids the driver to change the terminal's storage while a probe still has to read it. */
