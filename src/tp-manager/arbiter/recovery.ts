@@ -40,10 +40,8 @@ export class Recovery {
    * every attempt in doubt.
    */
   begin(): void {
-    const { attempts, oneWay } = this.#parts;
-    for (const attempt of attempts.unfinished()) {
-      if (isRunning(attempt.state)) this.#interrupt(attempt, [], { unwritten: true });
-      else oneWay?.endStored(attempt);
+    for (const attempt of this.#parts.attempts.unfinished()) {
+      this.#endUnwritten(attempt);
       void this.recover(attempt.transactionId);
     }
   }
@@ -167,20 +165,19 @@ export class Recovery {
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
   }
 
-  /** Writes an unwritten outcome, even if a part of it is written. Returns an attempt in doubt. */
-  #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
-    if (inDoubtStateOf(attempt)) return this.#parts.oneWay?.endStored(attempt) ?? attempt;
-    return isRunning(attempt.state) ? this.#interrupt(attempt, unwritten) : undefined;
-  }
-
-  #interrupt(
-    attempt: Attempt,
-    unwritten: WrittenEvent[],
-    how: { readonly unwritten?: true } = {},
-  ): Attempt {
-    const writer = new AttemptWriter(attempt, this.#parts, unwritten);
-    const interrupted = writer.advance({ input: "interrupted", ...how });
-    return this.#parts.oneWay?.endStored(interrupted) ?? interrupted;
+  /**
+   * Writes an unwritten outcome, even if a part of it is written. `unwritten`: the events that this
+   * process has not written; missing: an earlier process may have left events unwritten. Returns an
+   * attempt in doubt.
+   */
+  #endUnwritten(attempt: Attempt, unwritten?: WrittenEvent[]): Attempt | undefined {
+    let ended = attempt;
+    if (isRunning(attempt.state)) {
+      const writer = new AttemptWriter(attempt, this.#parts, unwritten);
+      const lost = unwritten ? {} : { unwritten: true as const };
+      ended = writer.advance({ input: "interrupted", ...lost });
+    } else if (!inDoubtStateOf(attempt)) return undefined;
+    return this.#parts.oneWay?.endStored(ended) ?? ended;
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, probe: Probe | null): void {
