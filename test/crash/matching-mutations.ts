@@ -235,7 +235,7 @@ export const matchingMutations: readonly Mutation[] = [
     "the number that a repeated record shares",
     ["01-baseline", "One second alone is shared by two sales of a fast terminal"],
     answers,
-    [match, '(source !== "payment" || sharesNumber(before, record))', "before !== record"],
+    [match, "(running === undefined || sharesNumber(before, record))", "before !== record"],
   ),
   oneEdit(
     "the repeated record within a payment",
@@ -244,7 +244,7 @@ export const matchingMutations: readonly Mutation[] = [
       "So is one that shares a number with a known record and cannot be distinguished from it",
     ],
     answers,
-    [match, '(source !== "payment" || sharesNumber(before, record))', 'source !== "payment"'],
+    [match, "(running === undefined || sharesNumber(before, record))", "running === undefined"],
   ),
   oneEdit(
     "the result in what may be a repeat",

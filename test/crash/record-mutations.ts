@@ -247,7 +247,7 @@ const ofCandidates: readonly Mutation[] = [
     "the time of a late report's arrival",
     ["matching", "a record's moment, or its arrival, lies within the time of its command"],
     [late],
-    [candidates, 'source === "late" && isNear', 'source === "late"'],
+    [candidates, "found.isLate && isNear", "found.isLate"],
   ),
   oneEdit(
     "the orders near a record of another amount",

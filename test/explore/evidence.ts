@@ -81,7 +81,7 @@ export class Evidence {
 
   #whose(world: World, index: number): Answer {
     const { report, identity, atMs } = rowOf(world, index);
-    return this.#of(world).matcher.whose(report, "late", identity, atMs);
+    return this.#of(world).matcher.whose(report, identity, atMs);
   }
 
   #of(world: World): { journal: DiskJournal; matcher: Matcher } {

@@ -1,14 +1,18 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { NoteKind, WrittenEvent } from "../attempts/attempt-event.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { anyTerminal, compareReports, compareStored } from "../attempts/comparison.ts";
+import { compareReports, compareStored } from "../attempts/comparison.ts";
 import { type Attempt, type Detail, isCharged, REVERSAL_BEGINS } from "../attempts/payment.ts";
 import { isInDoubt, isRunning, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
 import { candidatesIn, type Proof, RULES_VERSION } from "../matching/answer.ts";
 import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts.ts";
 import { identityOf } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
-import type { TelecollectionEnd, TransactionReport } from "../terminal/terminal.ts";
+import {
+  noIdentity,
+  type TelecollectionEnd,
+  type TransactionReport,
+} from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import { alarmTwice, chargedBy } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
@@ -233,15 +237,15 @@ export class Recovery {
       const { report } = observation.last;
       if (compareReports(report, it) !== "different") return false;
       if (baseline && compareStored(baseline.last, observation.last) !== "different") return false;
-      const fitting = candidatesIn(matcher.whose(report, "probe", observation.identity));
+      const fitting = candidatesIn(matcher.whose(report, observation.identity));
       return fitting.some(({ attempt }) => attempt.request.orderId === request.orderId);
     });
   }
 
   /** Returns the proof that the report is the attempt's. Call it before the verdict is written. */
   #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
-    const identity = baseline?.identity ?? anyTerminal;
-    const answer = this.#parts.matcher.whose(report, "probe", identity);
+    const identity = baseline?.identity ?? noIdentity;
+    const answer = this.#parts.matcher.whose(report, identity);
     const isIts =
       answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
     if (!isIts) return bare;

@@ -2,9 +2,8 @@ import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { TransactionReport } from "../terminal/terminal.ts";
+import { noIdentity, type TransactionReport } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
-import { anyTerminal } from "./comparison.ts";
 import {
   type AttemptState,
   type AttemptStep,
@@ -226,7 +225,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
 
 /** Stands for a baseline that was not stored: nothing is known of the terminal. */
 export const nothingKnown = {
-  identity: anyTerminal,
+  identity: noIdentity,
   last: { kind: "none" },
   clockOffsetMs: null,
 } as const;

@@ -108,14 +108,6 @@ export function isNextReceipt(before: string | null, next: string | null): boole
   return to === from + 1;
 }
 
-/** A terminal's identity with empty members only, so that it agrees with every terminal. */
-export const anyTerminal: TerminalIdentity = {
-  serialNumber: "",
-  deviceId: "",
-  terminalId: "",
-  version: "",
-};
-
 /** Whether two identities can be of one terminal: serial number and terminal id do not differ. */
 export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean {
   const serialNumbers = agreement(a.serialNumber, b.serialNumber, Object.is);

@@ -3,12 +3,6 @@ import { chargedOf } from "../attempts/phase-table.ts";
 import whyNotOne from "./answer-en.json" with { type: "json" };
 import type { Assumption } from "./assumptions.ts";
 
-/**
- * How a record of the terminal was received. "payment": while our command runs. "late": after it,
- * or from a one-way terminal. "probe": read by recovery. "baseline": read before the next command.
- */
-export type Source = "payment" | "late" | "probe" | "baseline";
-
 /** The facts and assumptions on which a verdict rests; stored with it, never computed again. */
 export interface Proof {
   readonly facts: readonly string[];

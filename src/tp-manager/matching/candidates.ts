@@ -15,13 +15,13 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
-import type { Source } from "./answer.ts";
 import { askedOf, saleLimitMs, unfitFor } from "./facts.ts";
 
 /** A terminal's record of a transaction, with how and when it was received or read. */
 export interface ObservedRecord {
   readonly record: TransactionReport;
-  readonly source: Source;
+  /** Whether the terminal reported the record after its command had ended here. */
+  readonly isLate: boolean;
   /** When the record arrived or was read, in epoch milliseconds. */
   readonly atMs: number;
   readonly identity: TerminalIdentity;
@@ -105,13 +105,13 @@ function isAnotherSale(
 }
 
 function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
-  const { record, source, atMs } = found;
+  const { record, atMs } = found;
   const { startedAtMs, endedAtMs, baseline } = attempt;
   const limitMs = saleLimitMs(attempt.request, found.limitMs);
   const asked = askedOf(attempt, limitMs);
   // A time in the future counts as well: the wall clock may have been set back.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
-  const isLate = source === "late" && isNear;
+  const isLate = found.isLate && isNear;
   const byClock = isFromPayment(asked, record);
   // A payment is a candidate for a new record read soon after it, whatever time that names.
   const isWrong = byClock === false && isNear && isStoredSince();

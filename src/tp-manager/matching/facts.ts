@@ -1,6 +1,5 @@
 import { invariant } from "../../shared/invariant.ts";
 import {
-  anyTerminal,
   type Comparison,
   compareReports,
   compareStored,
@@ -22,7 +21,12 @@ import {
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
-import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import {
+  type LastTransaction,
+  noIdentity,
+  type TerminalIdentity,
+  type TransactionReport,
+} from "../terminal/terminal.ts";
 import type { Assumptions } from "./assumptions.ts";
 
 /**
@@ -144,7 +148,7 @@ export interface NextFound {
 
 /** The next command if the journal has lost data: any command may have run since. */
 export const lostSince: NextFound = {
-  identity: anyTerminal,
+  identity: noIdentity,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
   served: false,
   receiptNumber: null,

@@ -161,12 +161,12 @@ export function knownAs(
   view: JournalView,
   running?: string,
 ): Extract<Answer, { answer: "known" | "one" }> | undefined {
-  const { record, atMs, source } = found;
+  const { record, atMs } = found;
   const { attempts, records } = view;
   const sinceMs = atMs - PERIOD_MS;
   const ofNumber = equalRecords(records.sharingNumber(record, sinceMs), found, view, running);
   const same = ofNumber.filter(({ is }) => is === "same");
-  const isEnough = same.length > 0 || source === "payment";
+  const isEnough = same.length > 0 || running !== undefined;
   const others = isEnough
     ? ofNumber
     : equalRecords(records.sharingName(record, sinceMs), found, view, running);
@@ -198,7 +198,8 @@ function equalRecords(
       .filter(({ transactionId: by }) => (running === undefined ? by !== null : by !== running))
       .map((one) => ({ ...one, is: compareKnown(one, found, view) }))
       .filter(
-        ({ is, record }) => is === "same" || (is !== "different" && mayBeRetold(record, found)),
+        ({ is, record }) =>
+          is === "same" || (is !== "different" && mayBeRetold(record, found.record, running)),
       )
       .filter(
         (one) =>
@@ -212,8 +213,8 @@ function equalRecords(
  * Whether both records are good or both are not. During a payment they must also share a number: an
  * equal time is not enough, because fast terminals, or terminals without seconds, repeat times.
  */
-function mayBeRetold(before: NamedRecord, { record, source }: ObservedRecord): boolean {
-  return before.good === record.good && (source !== "payment" || sharesNumber(before, record));
+function mayBeRetold(before: NamedRecord, record: TransactionReport, running?: string): boolean {
+  return before.good === record.good && (running === undefined || sharesNumber(before, record));
 }
 
 function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { answer: "known" } {

@@ -1,5 +1,4 @@
 import {
-  anyTerminal,
   compareReports,
   compareStored,
   haveMoments,
@@ -15,20 +14,15 @@ import {
   type ReversalInDoubtState,
   saleOf,
 } from "../attempts/payment.ts";
-import type {
-  LastTransaction,
-  TerminalFacts,
-  TerminalIdentity,
-  TerminalState,
-  TransactionReport,
-} from "../terminal/terminal.ts";
 import {
-  type Answer,
-  candidatesIn,
-  concernsNotCharged,
-  type Source,
-  type WhyNotOne,
-} from "./answer.ts";
+  type LastTransaction,
+  noIdentity,
+  type TerminalFacts,
+  type TerminalIdentity,
+  type TerminalState,
+  type TransactionReport,
+} from "../terminal/terminal.ts";
+import { type Answer, candidatesIn, concernsNotCharged, type WhyNotOne } from "./answer.ts";
 import { type Assumptions, type Learned, takenForGranted } from "./assumptions.ts";
 import {
   type Inquiry,
@@ -64,20 +58,20 @@ export class Matcher {
     return !this.assumptions.has("sole-user");
   }
 
-  /** Returns the attempts that a record can belong to. `atMs`: when the record arrived, or now. */
-  whose(
-    record: TransactionReport,
-    source: Source,
-    identity: TerminalIdentity,
-    atMs = this.#parts.clock.now(),
-  ): Answer {
-    const { assumptions, terminal } = this.#parts;
+  /**
+   * Returns the attempts that a record can belong to. `reportedAtMs`: when the terminal reported it
+   * after its command had ended; without this time, the record was read now.
+   */
+  whose(record: TransactionReport, identity: TerminalIdentity, reportedAtMs?: number): Answer {
+    const { assumptions, clock, terminal } = this.#parts;
     const { paymentLimitMs: limitMs } = terminal.capabilities;
-    return match({ record, source, atMs, identity, limitMs }, this.#parts, assumptions);
+    const isLate = reportedAtMs !== undefined;
+    const atMs = reportedAtMs ?? clock.now();
+    return match({ record, isLate, atMs, identity, limitMs }, this.#parts, assumptions);
   }
 
   whoseUnmatched({ report, identity, atMs }: UnmatchedRow): Answer {
-    return this.whose(report, "late", identity, atMs);
+    return this.whose(report, identity, atMs);
   }
 
   /**
@@ -93,7 +87,7 @@ export class Matcher {
     const identity = baseline?.identity;
     if (!identity) return undefined;
     const atMs = this.#parts.clock.now();
-    const found = { record, source: "payment", identity, atMs, limitMs: 0 } as const;
+    const found = { record, isLate: false, identity, atMs, limitMs: 0 };
     const known = knownAs(found, this.#parts, transactionId);
     if (known?.answer === "known") return known.proof.facts.join("; ");
     return known && `it is that of order ${known.candidate.attempt.request.orderId}`;
@@ -109,7 +103,7 @@ export class Matcher {
     if (!report.good || report.originalTrace !== null) return undefined;
     const isNew = this.#isNew(now);
     if (isNew === "agrees") return undefined;
-    const answer = this.whose(report, "baseline", now.identity);
+    const answer = this.whose(report, now.identity);
     if (answer.answer === "known") return undefined;
     // A record that can be old counts only if a candidate, or a near one, is not charged.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
@@ -133,7 +127,7 @@ export class Matcher {
 
   /** Whether the record is known, or has a candidate after the journal's last loss of data. */
   explains(record: TransactionReport, identity: TerminalIdentity): boolean {
-    const answer = this.whose(record, "baseline", identity);
+    const answer = this.whose(record, identity);
     const { records } = this.#parts;
     return (
       answer.answer === "known" ||
@@ -264,7 +258,7 @@ export class Matcher {
 
   #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): WhoseFound {
     if (probe?.last.kind !== "transaction") return ofItsOwn;
-    const answer = this.whose(probe.last.report, "probe", probe.identity);
+    const answer = this.whose(probe.last.report, probe.identity);
     switch (answer.answer) {
       case "known": {
         const isOwn = answer.transactionId === transactionId;
@@ -311,7 +305,7 @@ const otherCandidates: Partial<Record<WhyNotOne, string>> = {
 
 /** Returns the terminal that the command in doubt was sent to. */
 export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
-  return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? anyTerminal);
+  return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? noIdentity);
 }
 
 function saysSomething(answer: Answer): boolean {

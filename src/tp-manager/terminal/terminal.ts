@@ -180,6 +180,7 @@ export interface TerminalIdentity {
   readonly version: string;
 }
 
+/** The identity of a terminal that does not name itself; it agrees with every identity. */
 export const noIdentity: TerminalIdentity = {
   serialNumber: "",
   deviceId: "",

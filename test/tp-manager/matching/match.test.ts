@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { Source } from "../../../src/tp-manager/matching/answer.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, matcherFor } from "../../support/house/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/terminals/reports.ts";
@@ -21,10 +20,11 @@ const inThatSecond = report({ receiptNumber: "0003", traceNumber: "000013" });
 function whose(
   { journal, terminal, clock }: House,
   record: TransactionReport = fresh,
-  { source = "baseline" as Source, isShared = false, serialNumber = identity.serialNumber } = {},
+  { isLate = false, isShared = false, serialNumber = identity.serialNumber } = {},
 ): string {
   const matcher = matcherFor(journal, terminal, clock, { isShared });
-  return inWords(matcher.whose(record, source, { ...identity, serialNumber }));
+  const reportedAtMs = isLate ? clock.now() : undefined;
+  return inWords(matcher.whose(record, { ...identity, serialNumber }, reportedAtMs));
 }
 
 describe("a new record belongs to an order", () => {
@@ -256,7 +256,7 @@ describe("a record that the journal has already", () => {
   test("is no new sale of a payment whose baseline showed it", async () => {
     const at = house();
     await ends(at, "A", aborted, { told: [report()], before: stored(report()) });
-    expect(whose(at, report(), { source: "late" })).toBe("known A");
+    expect(whose(at, report(), { isLate: true })).toBe("known A");
   });
 
   test("without date and time is known until an end of day", async () => {

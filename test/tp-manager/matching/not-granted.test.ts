@@ -32,7 +32,7 @@ describe("what is not taken for granted proves nothing", () => {
     const at = house();
     await ends(at, "A", aborted);
     const matcher = matcherFor(at.journal, at.terminal, at.clock, { off: [off] });
-    expect(inWords(matcher.whose(fresh, "baseline", identity))).toBe(words);
+    expect(inWords(matcher.whose(fresh, identity))).toBe(words);
   });
 
   test.each<[Assumption, "same" | "new", string]>([

@@ -19,8 +19,8 @@ const refused = { ...aborted, code: "05", reason: "declined" } as const;
 const completed = { end: "completed", ticket: "" } as const;
 const unsent = { end: "not-sent", code: "", text: "no link" } as const;
 
-function whose({ journal, terminal, clock }: House, record = shown, source = "baseline" as const) {
-  return inWords(matcherFor(journal, terminal, clock, {}).whose(record, source, identity));
+function whose({ journal, terminal, clock }: House, record = shown) {
+  return inWords(matcherFor(journal, terminal, clock, {}).whose(record, identity));
 }
 
 test.each([[1], [13]])(
