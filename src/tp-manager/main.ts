@@ -100,8 +100,8 @@ async function start(context: ProgramContext): Promise<void> {
   const handOff = owned("hand-off", new HandOff(handOffs, supervisor, clock, handOffLog));
   const deliveries = owned("delivery poll", deliveryPoll(handOffs, supervisor, clock, handOffLog));
   const stores = { ...journal, guard, matcher };
-  const own = { settings: settingsOf(context), setup: setupOf(config) };
-  const payments = { ...stores, probation: ongoing, clock, log: areaLog("payments"), ...own };
+  const settings = settingsOf(context);
+  const payments = { ...stores, probation: ongoing, clock, log: areaLog("payments"), settings };
   const news = { announce: hub.announce, settled: () => handOff.nudge() };
   const arbiter = new TerminalArbiter({ ...payments, terminal: driver, ...news });
   const orders = new Orders({ ...payments, arbiter, handOff });

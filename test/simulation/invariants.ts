@@ -210,7 +210,8 @@ function needlesslyUnknown(end: End): string[] {
       // The end of a reversal was lost, and the terminal has shown no reversal yet: that it shows
       // the sale proves nothing (the assumption stores-reversals).
       const isReversal = state?.phase === "reversal-in-doubt";
-      if (isReversal && !matcher?.storesReversals(state.baseline.identity)) return false;
+      if (isReversal && !matcher?.learned(state.baseline.identity).has("stores-reversals"))
+        return false;
       // A sale that stands is one that the terminal can show.
       const unsold = world.bank.balance(order) === 0 ? state : undefined;
       return !mayStayUnknown(plan, world.struck, baseline?.last.kind, unsold);

@@ -32,7 +32,7 @@ import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { secrets } from "../supervisor/notifications/mapi.ts";
 import { newStore } from "../support/files/new-store.ts";
-import { matcherFor, SETUP } from "../support/house/payment-house.ts";
+import { matcherFor } from "../support/house/payment-house.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
@@ -96,8 +96,7 @@ export function startTpManager(
   const stores = { ...known, matcher };
   const shared = { ...stores, guard, clock, log, settings };
   const settled = (): void => handOff.nudge();
-  const { learned } = journal;
-  const arbiter = new TerminalArbiter({ ...shared, terminal, settled, learned, setup: SETUP });
+  const arbiter = new TerminalArbiter({ ...shared, terminal, settled });
   const orders = new Orders({ ...shared, arbiter, handOff });
   const afterSale = new AfterSale({ ...shared, arbiter, orders });
   const closing = new ClosingKeeper({ ...shared, arbiter });

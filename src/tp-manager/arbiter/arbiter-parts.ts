@@ -25,7 +25,7 @@ export interface ArbiterSettings {
   readonly terminalShared: boolean;
 }
 
-type Rows = "attempts" | "terminalLog" | "records" | "reconciliations" | "learned";
+type Rows = "attempts" | "terminalLog" | "records" | "reconciliations";
 
 export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly terminal: Terminal;
@@ -44,8 +44,6 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
   /** Proves by test writes that written records survive a restart; undefined: no proof is made. */
   readonly proof?: WriteProof | undefined;
-  /** A text that names the terminal's protocol and its settings (see {@link LearnedFrom.setup}). */
-  readonly setup: string;
 }
 
 export interface ArbiterTools extends ArbiterParts, ArbiterSettings {

@@ -49,8 +49,8 @@ export class OneWay {
   }
 
   get learned(): Learned {
-    const { learned, setup, terminal } = this.#parts;
-    return learned.of({ setup, identity: terminal.state.identity });
+    const { matcher, terminal } = this.#parts;
+    return matcher.learned(terminal.state.identity);
   }
 
   /** Whether a result that came during the payment `running` is the result of this payment. */

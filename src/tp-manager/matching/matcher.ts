@@ -47,10 +47,13 @@ interface MatcherParts extends JournalView {
  */
 export class Matcher {
   readonly assumptions: Assumptions;
+  /** What the terminal with this identity has shown. */
+  readonly learned: MatcherParts["learned"];
   readonly #parts: MatcherParts;
 
   constructor(parts: MatcherParts) {
     this.assumptions = parts.assumptions;
+    this.learned = parts.learned;
     this.#parts = parts;
   }
 
@@ -164,27 +167,23 @@ export class Matcher {
     if (last.kind !== "transaction" || !last.report.good) return;
     const { report } = last;
     if (report.originalTrace !== null) {
-      this.#parts.learned(identity).saw("stores-reversals");
+      this.learned(identity).saw("stores-reversals");
       return;
     }
     const newest = this.#parts.records.sent()[Symbol.iterator]().next().value;
     // The terminal shows the sale, although its reversal was the newest command.
     const reversed = newest && isReversed(newest.state) ? newest.state.sale.report : undefined;
     if (reversed && compareReports(reversed, report) === "same") {
-      this.#parts.learned(identity).contradicted("stores-reversals");
+      this.learned(identity).contradicted("stores-reversals");
     }
-  }
-
-  storesReversals(identity: TerminalIdentity): boolean {
-    return this.#parts.learned(identity).has("stores-reversals");
   }
 
   /** Returns, for people, the assumptions made and what the terminal has shown. */
   takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">) {
-    const { assumptions, learned, terminal } = this.#parts;
-    const { capabilities } = terminal;
+    const { capabilities } = this.#parts.terminal;
     const isKnown = link === "connected" || capabilities.noIdentity === true;
-    return takenForGranted(capabilities, assumptions, isKnown ? learned(identity) : undefined);
+    const learned = isKnown ? this.learned(identity) : undefined;
+    return takenForGranted(capabilities, this.assumptions, learned);
   }
 
   /** Returns the inquiry about an attempt, with its late result and its earlier probes. */
@@ -212,7 +211,7 @@ export class Matcher {
       next: next ? { ...next, ...this.#whoseFound(attempt, { ...next, last: next.found }) } : null,
       soldSince: next !== undefined,
       closedSince: terminalLog.wasClosedSince(startedAtMs, transactionId),
-      storesReversals: this.storesReversals(identityOf(attempt)),
+      storesReversals: this.learned(identityOf(attempt)).has("stores-reversals"),
       holds,
     };
   }

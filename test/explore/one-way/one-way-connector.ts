@@ -199,13 +199,11 @@ export class UnaskedConnector {
       heldReferences: () => [],
     };
     const learned = {
-      of: () => ({
-        has: (fact: Fact) => world.learned.includes(fact),
-        saw: (fact: Fact) => {
-          world.learned = [...new Set([...world.learned, fact])].toSorted();
-        },
-        contradicted: () => undefined,
-      }),
+      has: (fact: Fact) => world.learned.includes(fact),
+      saw: (fact: Fact) => {
+        world.learned = [...new Set([...world.learned, fact])].toSorted();
+      },
+      contradicted: () => undefined,
     };
     const state = { identity: nobody };
     const sharesLine = !this.#scope.isBare;
@@ -213,18 +211,17 @@ export class UnaskedConnector {
     const terminal = { capabilities, state };
     const inquiries = { reconsider: () => undefined };
     const clock = { now: () => 0, monotonicMs: () => 0 };
-    const matcher = { assumptions: assumptionsOf("one-way") };
+    const matcher = { assumptions: assumptionsOf("one-way"), learned: () => learned };
     const parts = {
       attempts,
       terminalLog,
       terminal,
-      learned,
       clock,
       log: silent,
       inquiries,
       matcher,
     };
-    return new OneWay({ ...parts, setup: "", settled: () => undefined } as never);
+    return new OneWay({ ...parts, settled: () => undefined } as never);
   }
 }
 

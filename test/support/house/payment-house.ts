@@ -217,8 +217,6 @@ export function openHouse<T extends Terminal, C extends Clock>(
     settled,
     probation,
     proof: journal.proof,
-    learned: journal.learned,
-    setup: SETUP,
   });
   const orders = new Orders({ ...shared, arbiter, handOff });
   const listings = new Listings({ ...shared, arbiter });

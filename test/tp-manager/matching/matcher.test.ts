@@ -84,7 +84,7 @@ test("a terminal that shows a sale again after its reversal stores no reversals"
     matcher.learn({ identity, last: stored(record) });
   shows(report({ traceNumber: "000099", originalTrace: "000011" }));
   shows(fresh);
-  expect(matcher.storesReversals(identity)).toBe(true);
+  expect(matcher.learned(identity).has("stores-reversals")).toBe(true);
   shows(report());
-  expect(matcher.storesReversals(identity)).toBe(false);
+  expect(matcher.learned(identity).has("stores-reversals")).toBe(false);
 });
