@@ -5,6 +5,9 @@ import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { maybeSent } from "./item-rows.ts";
 
+/** How many alarm ids a loss skips; fewer than are kept, so that no unread alarm is deleted. */
+const SKIPPED = 900;
+
 /**
  * The losses and restores of supervisor.db (docs/rules/29-supervisor-loss.md). A lost database may
  * have sent items that wait here, so after a loss each waiting item is looked up before it is sent.
@@ -25,6 +28,12 @@ export class StoreLosses extends Tables {
     // When the program starts, the loss is part of the commit that begins the session.
     const inDoubt = inTransaction(this.database, () => {
       this.run("INSERT INTO store_loss (at_ms, because) VALUES (?, ?)", now, because);
+      // tp-manager may have read alarms of the lost database under the ids that come next here.
+      const ids = this.run(
+        "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'alarms'",
+        SKIPPED,
+      );
+      if (ids === 0) this.run("INSERT INTO sqlite_sequence VALUES ('alarms', ?)", SKIPPED);
       const sql = `UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`;
       return this.run(sql, { now });
     });

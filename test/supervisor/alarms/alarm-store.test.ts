@@ -34,6 +34,18 @@ test("ids that belong to another database are ignored", async () => {
   expect(names(one.alarmStore, 5, origin)).toEqual(["1 transaction-parked"]);
 });
 
+test.each([0, 10])("a copy with %i alarms is restored after tp-manager read 20", async (kept) => {
+  const rig = await openRig();
+  const raise = (i: number): void =>
+    rig.log.error({ alarm: "transaction-parked", orderId: `A-${i}` }, "parked");
+  for (let i = 0; i < kept; i++) raise(i);
+  rig.losses.note("it is an older copy");
+  raise(kept);
+  const isNew = names(rig.alarmStore, 20).map((one) => one.split(" ")[1]);
+  expect(isNew).toEqual(["outbox-lost", "transaction-parked"]);
+  expect(names(rig.alarmStore)).toHaveLength(kept + 2);
+});
+
 test("the alarm of a condition is raised once, and again when the condition returns", async () => {
   const rig = await openRig();
   const paused = ({ log }: typeof rig): void =>
