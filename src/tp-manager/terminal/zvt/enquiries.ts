@@ -98,7 +98,7 @@ export class Enquiries {
 
   /** Returns whether an earlier command may still run on the terminal (docs/zvt.md 9.2 step 2). */
   async isBusy(run: RunCommand): Promise<boolean> {
-    return (await this.#askStatus(run)).status.cr === "1";
+    return showsBusy(await this.#askStatus(run));
   }
 
   async askStatus(run: RunCommand): Promise<TerminalStatus> {
@@ -112,7 +112,7 @@ export class Enquiries {
     const answer = await this.#askStatus(run);
     const status = this.#learn(answer);
     this.#publishIdentity();
-    if (answer.refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
+    if (showsBusy(answer)) throw new TerminalUnavailable("busy", status.detail);
   }
 
   /** Asks for the last transaction; registers first if needed (docs/zvt.md 9.2 steps 3 to 5). */
@@ -322,6 +322,10 @@ function answerOf(end: ExchangeEnd, { options, clock }: ZvtContext) {
     demands: demandsOfStatus(message),
     refused: false,
   };
+}
+
+function showsBusy({ refused, status }: StatusAnswer): boolean {
+  return refused || status.cr === "1";
 }
 
 function isProtest(end: ExchangeEnd): boolean {

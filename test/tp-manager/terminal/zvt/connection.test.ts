@@ -247,14 +247,17 @@ describe("an idle terminal", () => {
     await driver.connected();
   });
 
-  test("that is busy after a lost command is asked until it is idle", async () => {
+  test.each([
+    ["is busy", "849c00"],
+    ["refuses to answer", "846600"],
+  ])("that %s after a lost command is asked until it is idle", async (_, refused) => {
     const timers = { ...patientTimers, t3Ms: 60 };
     const { peer, driver } = await connect({ timers });
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
     expect(await paying).toMatchObject({ end: "lost" });
     await peer.expect("0501050000000306");
-    peer.send("849c00");
+    peer.send(refused);
     await answerStatus(peer, "060f019c");
     await answerStatus(peer, "060f0100");
     await introduce(peer, [stored]);
