@@ -81,6 +81,7 @@ export class Enquiries {
   async introduce(run: RunCommand): Promise<void> {
     this.#named = noIdentity;
     this.#form = undefined;
+    this.#clockOffsetMs = null;
     await this.#register(run);
     this.#learn(await this.#askStatus(run));
     // An older terminal sends its version only if asked without service byte (docs/zvt.md 6.5).

@@ -152,7 +152,7 @@ describe("connecting", () => {
     await driver.until(() => /6F wrong currency/.test(`${driver.terminal.state.linkProblem}`));
   });
 
-  test("reconnects a broken line, and asks for the terminal's identity again", async () => {
+  test("reconnects a broken line, and asks for identity and clock again", async () => {
     const { peer, driver } = await connect();
     peer.drop();
     await driver.until(() => driver.terminal.state.link === "disconnected");
@@ -172,6 +172,10 @@ describe("connecting", () => {
       terminalId: "11112222",
       version: "",
     });
+    const preparing = driver.terminal.prepare(never);
+    await repeatReceipt(peer, []);
+    // The clock was that of the terminal before: this one does not send its time.
+    expect(await preparing).toMatchObject({ clockOffsetMs: null });
     expect(driver.logged.filter((line) => /terminal link (up|lost)/.test(line))).toEqual([
       expect.stringContaining("info terminal link up"),
       expect.stringContaining("warn terminal link lost"),
