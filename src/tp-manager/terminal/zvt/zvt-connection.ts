@@ -1,7 +1,7 @@
 import { type Clock, random, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
 import { type LinkState, type TerminalState, TerminalUnavailable } from "../terminal.ts";
-import { type Command, logOff } from "./commands/commands.ts";
+import { type Command, logOff, resetTerminal } from "./commands/commands.ts";
 import { Enquiries } from "./enquiries.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
@@ -131,12 +131,20 @@ export class ZvtConnection {
     await within(clock, "zvt log-off", LOG_OFF_LIMIT_MS, asked);
   }
 
-  /** Ends the connection to a terminal that restarts; {@link whenUp} waits until it is back. */
-  restart(): void {
+  /** Restarts the terminal and ends the connection; {@link whenUp} waits until it is back. */
+  async restart(run: RunCommand): Promise<ExchangeEnd> {
+    // A terminal that goes down before its completion (06 0F) restarts too.
+    this.#restarting = "lost";
+    const end = await run(resetTerminal());
     const session = this.session;
-    this.#restarting = session ? "ended" : "lost";
-    // Only a free session is closed: closing a port discards bytes without ACK (docs/zvt.md 2.4).
-    if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
+    const isUp = end.end === "refused" || end.end === "aborted" || end.end === "not-sent";
+    if (isUp) this.#restarting = undefined;
+    else if (session) {
+      this.#restarting = "ended";
+      // Only a free session is closed: closing a port discards bytes without ACK (docs/zvt.md 2.4).
+      this.#giveUp(session, "the terminal restarts", session.whenFree());
+    }
+    return end;
   }
 
   async #runOn(

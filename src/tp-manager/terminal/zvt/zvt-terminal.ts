@@ -23,7 +23,6 @@ import {
   authorisation,
   type Command,
   namingLastReceipt,
-  resetTerminal,
   reversal,
 } from "./commands/commands.ts";
 import { PaymentExchange, withdrawn } from "./payment-exchange.ts";
@@ -315,14 +314,12 @@ export class ZvtTerminal implements Terminal {
   }
 
   async reset(signal: AbortSignal): Promise<void> {
-    const end = await this.#onIdleWire(signal, (run) => run(resetTerminal()));
+    const end = await this.#onIdleWire(signal, (run) => this.#connection.restart(run));
     if (end.end === "not-sent") throw new TerminalUnavailable("no-answer", end.problem);
     if (end.end === "refused" || end.end === "aborted") {
       const why = resultText(codeOf(end.message), this.#zvt.options.language);
       throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
     }
-    // A terminal that went down before its completion (06 0F) has restarted too.
-    this.#connection.restart();
     try {
       await this.#connection.whenUp({ waitMs: Number.POSITIVE_INFINITY, signal });
     } catch (error) {

@@ -26,6 +26,8 @@ class RestartingTerminal {
   /** How many copies of that answer came. */
   lastAnswers = 0;
   readonly driver: Driver;
+  /** Whether it goes down before it has ended the restart command. */
+  isHasty = false;
   readonly #line: Line;
   readonly #peer = new LinePeer(this.clock);
   readonly #awayMs: number;
@@ -60,7 +62,8 @@ class RestartingTerminal {
     if (this.#line === "serial") this.#peer.say("06", 0);
     if (apdu === "800000") return;
     this.asked.push(apdu.slice(0, 4));
-    const answers = ["800000", ...(repliesTo[apdu.slice(0, 4)] ?? ["060f00"])];
+    const replies = this.isHasty && apdu === "061800" ? [] : repliesTo[apdu.slice(0, 4)];
+    const answers = ["800000", ...(replies ?? ["060f00"])];
     answers.forEach((answer, i) => {
       const bytes = fromHex(answer.replaceAll(" ", ""));
       this.#peer.say(toHex(this.#line === "serial" ? encodeFrame(bytes) : bytes), 2 + 10 * i);
@@ -76,6 +79,14 @@ class RestartingTerminal {
       this.#isDown = false;
       this.#peer.isAway = false;
     });
+  }
+
+  /** The line breaks; resolves when the driver is connected again. */
+  async reconnected(): Promise<void> {
+    this.asked.length = 0;
+    this.#peer.drop(0);
+    await this.clock.advance(STEP_MS);
+    await this.untilMs(() => this.driver.terminal.state.link === "connected");
   }
 
   /** Milliseconds until the condition holds, on the test's clock. */
@@ -136,6 +147,18 @@ test.each<Line>(["serial", "tcp"])(
     expect(ms).toBeLessThanOrEqual(silenceMs + 3_000);
   },
 );
+
+test("a terminal that goes down before the end of the restart command is waited for", async () => {
+  const terminal = new RestartingTerminal("tcp", 300);
+  terminal.isHasty = true;
+  const ms = await terminal.resetMs();
+  expect(ms).toBeGreaterThan(300);
+  expect(ms).toBeLessThanOrEqual(3_400);
+  // It is watched then, by enquiries alone, and not when the line breaks for another reason.
+  expect(terminal.asked.slice(0, 3)).toEqual(["0618", "0501", "0600"]);
+  await terminal.reconnected();
+  expect(terminal.asked[0]).toBe("0600");
+});
 
 test("the last answer stays on the line until the terminal has sent its ACK", async () => {
   const terminal = new RestartingTerminal("serial", 0);
