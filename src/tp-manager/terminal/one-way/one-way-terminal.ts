@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../../shared/invariant.ts";
 import type { AlarmLog } from "../../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import {
@@ -310,6 +311,7 @@ export class OneWayTerminal implements Terminal {
       if (!isOwn && !isEarly) paying.fault = "a result came that can be another payment's";
       return isOwn;
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       paying.fault = `the result could not be judged: ${(error as Error).message}`;
       return undefined;
     }
@@ -351,6 +353,7 @@ export class OneWayTerminal implements Terminal {
         currencyNumeric: report.currencyNumeric ?? order.currencyNumeric,
       });
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       paying.fault = `the result could not be stored: ${(error as Error).message}`;
       return false;
     }
@@ -388,6 +391,7 @@ export class OneWayTerminal implements Terminal {
       // The journal gets an empty report, as evidence that the terminal sent something.
       paying.observer.report({ ...emptyReport(), resultText: text });
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       this.#options.log.warn({ err: error }, "could not store a malformed message of the terminal");
     }
   }

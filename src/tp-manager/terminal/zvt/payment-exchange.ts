@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
 import {
@@ -185,6 +186,7 @@ export class PaymentExchange implements ExchangeListener {
     try {
       call();
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       this.#zvt.log.error({ err: error }, `could not handle an event of the payment: ${what}`);
     }
   }

@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { type Clock, random, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
 import { type LinkState, type TerminalState, TerminalUnavailable } from "../terminal.ts";
@@ -219,7 +220,10 @@ export class ZvtConnection {
     const asked = opened
       .then((session) => this.asks.isBusy((command, listener) => session.run(command, listener)))
       .then((isBusy): RestartAnswer => (isBusy ? "busy" : "idle"))
-      .catch((): RestartAnswer => "none");
+      .catch((error: unknown): RestartAnswer => {
+        if (error instanceof BrokenInvariant) throw error;
+        return "none";
+      });
     const answer = await within(this.#zvt.clock, "zvt restart question", limitMs, asked);
     over.abort();
     await opened.then((session) => session.close()).catch(() => undefined);
@@ -250,6 +254,7 @@ export class ZvtConnection {
       this.#setLink("connected", null);
       await this.#poll(session, gone.signal);
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       problem ??= error instanceof Error ? error.message : String(error);
       if (!wasUp) this.#logLink("warn", "terminal link", problem);
     }

@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { sleep, unlessAborted } from "../../../shared/time.ts";
 import { type Message, ZvtCodecError } from "../../../zvt/index.ts";
 import { coded, codeOf, NOT_REGISTERED, resultText } from "../../../zvt/tables/result-codes.ts";
@@ -234,6 +235,7 @@ export class ZvtTerminal implements Terminal {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       this.#zvt.log.error({ err: error }, "could not read how much the terminal charged");
     }
   }
@@ -371,6 +373,7 @@ export class ZvtTerminal implements Terminal {
       try {
         listener(event);
       } catch (error) {
+        if (error instanceof BrokenInvariant) throw error;
         // A failing listener must not change the dialogue with the terminal.
         this.#zvt.log.error({ err: error }, `could not handle the terminal's event ${event.type}`);
       }

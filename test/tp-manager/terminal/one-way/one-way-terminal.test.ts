@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FixedReply } from "../../../../src/concert/index.ts";
+import { BrokenInvariant } from "../../../../src/shared/invariant.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type {
   Dialogue,
@@ -7,7 +8,10 @@ import type {
   Opened,
 } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
-import type { PaymentOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
+import type {
+  PaymentObserver,
+  PaymentOrder,
+} from "../../../../src/tp-manager/terminal/terminal.ts";
 import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { recordingLog } from "../../../support/house/recording-log.ts";
 import { replyHex } from "./session-peer.ts";
@@ -223,6 +227,24 @@ describe("the silence before the question of a recovery run (docs/concert.md 4.9
     await looked;
     expect([...seen, pings]).toEqual(expected);
     expect(late).toEqual(what.startsWith("ends") ? [true] : []);
+  });
+});
+
+describe("a fault of this program while a result is judged or stored", () => {
+  const breaks = (): never => {
+    throw new BrokenInvariant("of a test");
+  };
+  test.each<[string, Partial<PaymentObserver>, "told" | "spoilt"]>([
+    ["whether it is of the payment", { concerns: breaks }, "told"],
+    ["the result", { report: breaks }, "told"],
+    ["a malformed message", { report: breaks }, "spoilt"],
+  ])("leaves the driver, so that the process stops: %s", async (_, observer, by) => {
+    const { clock, driver, told, spoilt } = started({ isShared: false });
+    const paying = driver.pay(order, { ...heedless, report: () => "accept", ...observer });
+    await clock.advance(1);
+    expect(() => (by === "told" ? told({}) : spoilt("noise"))).toThrow(BrokenInvariant);
+    await clock.advance(210_000);
+    expect((await paying).end).toBe("lost");
   });
 });
 

@@ -1,4 +1,4 @@
-import { invariant } from "../../../../shared/invariant.ts";
+import { BrokenInvariant, invariant } from "../../../../shared/invariant.ts";
 import type { Logger } from "../../../../shared/process/logger.ts";
 import type { Timer } from "../../../../shared/time.ts";
 import {
@@ -302,6 +302,7 @@ export class Session implements LinkListener {
     try {
       verdict = this.#exchange?.listener.judge?.(message) ?? "refuse";
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       this.#options.log.error({ err: error }, "a report was refused, as it could not be stored");
     }
     // The verdict is the next input, before all that arrived meanwhile.
