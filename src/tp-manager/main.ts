@@ -270,7 +270,7 @@ function settingsOf({ config }: ProgramContext): ArbiterSettings & OrderSettings
     stopPatienceMs: STOP_PATIENCE_MS,
     ...UPKEEP_LIMITS,
     terminalShared: config.TERMINAL_SHARED,
-    confirmAfterMs: driverFor(config).recoverySilenceMs(config),
+    confirmAfterMs: driverFor(config).confirmAfterMs(config),
   };
 }
 

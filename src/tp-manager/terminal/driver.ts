@@ -10,7 +10,7 @@ export const withTexts = textsFrom(texts);
 
 /** Settings that mean the same to every driver that has them. */
 export const commonFields = withTexts({
-  /** The silence in ms before a probe for a lost payment, and between two probes. */
+  /** The silence in ms before a probe for a lost payment, and at least between two probes. */
   RECOVERY_SILENCE_MS: marked(integer(0, 120_000).default(10_000), { floor: 10_000 }),
 });
 
@@ -22,7 +22,7 @@ export interface Driver {
    * The time in ms after which a terminal that got no answer to its report has reversed the sale. A
    * probe proves something only after this much silence (docs/rules/32-probe-times.md).
    */
-  recoverySilenceMs(config: Config): number;
+  confirmAfterMs(config: Config): number;
   /**
    * Creates the driver. The driver's code is imported only by this call, because the doctor has to
    * run where the library of serial ports does not load.

@@ -88,7 +88,7 @@ describe("an empty storage before the payment (docs/rules/28-unchanged-storage.m
 /** The kiosk has the default times of the setup file, and the terminal answers slowly. */
 describe("an aborted payment and an empty storage (docs/rules/22-heard-end.md)", () => {
   const setup = parseConfig(setupText(), "tp-manager", protocolPart).config as Config;
-  const confirmAfterMs = driverFor(setup).recoverySilenceMs(setup);
+  const confirmAfterMs = driverFor(setup).confirmAfterMs(setup);
   const ANSWER_MS = 300;
 
   function hears(...words: readonly TransactionReport[]): House {

@@ -236,7 +236,7 @@ describe("a payment in doubt", () => {
 
   test("is charged 15 seconds after the first probe, with the times of a ZVT kiosk", async () => {
     const setup = parseConfig(setupText(), "tp-manager", protocolPart).config as Config;
-    const confirmAfterMs = driverFor(setup).recoverySilenceMs(setup);
+    const confirmAfterMs = driverFor(setup).confirmAfterMs(setup);
     expect(confirmAfterMs).toBe(15_000);
     const at = house(undefined, undefined, { confirmAfterMs });
     at.terminal.last = { kind: "transaction", report: report() };

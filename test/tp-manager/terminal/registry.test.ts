@@ -78,7 +78,7 @@ test.each([
   ["TEST_TIMERS=yes\nZVT_T2_MS=20\nZVT_T3_MS=50\nRECOVERY_SILENCE_MS=60\n", 90],
 ])("with %j the second probe comes after %d ms of silence", (lines, silenceMs) => {
   const config = parse(setupText() + lines).config as Config;
-  expect(driverFor(config).recoverySilenceMs(config)).toBe(silenceMs);
+  expect(driverFor(config).confirmAfterMs(config)).toBe(silenceMs);
 });
 
 test("a configuration that was read without the drivers' names opens no driver", () => {

@@ -23,7 +23,7 @@ const fields = {
 export const caisseApDriver: Driver = {
   protocol: "caisse-ap",
   config: { fields },
-  recoverySilenceMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
+  confirmAfterMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
   create: async (config, clock, log) => {
     const { BareLine } = await import("./bare-line.ts");
     const { SessionLine } = await import("../concert/link/session-line.ts");

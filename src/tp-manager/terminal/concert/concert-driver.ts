@@ -13,7 +13,7 @@ const fields = {
 export const concertDriver: Driver = {
   protocol: "concert",
   config: { fields },
-  recoverySilenceMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
+  confirmAfterMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
   create: async (config, clock, log) => {
     const { SessionLine } = await import("./link/session-line.ts");
     const { concertMessages } = await import("./concert-messages.ts");

@@ -38,7 +38,7 @@ interface OneWayOptions {
 
 const unknownLast = {
   kind: "not-told",
-  why: "the protocol has no question about the last transaction",
+  why: "its protocol has no such question",
 } as const;
 /** How long an equal result counts as a repeat, sent because our first ACK was lost. */
 const REPEAT_MS = 30_000;

@@ -51,7 +51,7 @@ const fields = {
 export const zvtDriver: Driver = {
   protocol: "zvt",
   config: { fields, check: lastReceiptFaults },
-  recoverySilenceMs: (config) => {
+  confirmAfterMs: (config) => {
     const { RECOVERY_SILENCE_MS, ZVT_T2_MS, ZVT_T3_MS } = valuesOf(fields, config);
     // The terminal waits 2 T2 + T3 for our answer before it reverses (docs/zvt.md 8.2).
     return Math.max(RECOVERY_SILENCE_MS, 2 * ZVT_T2_MS + ZVT_T3_MS);
