@@ -201,6 +201,11 @@ test("after an operator goes back, the version that was left is not offered agai
   expect(held.stdout).toMatch(/held +by Anna Älg since .* until/);
   expect((await launch("update", "--unhold")).stdout).toMatch(/not held +the hold of Anna Älg/);
   expect((await launch("update", "--hold")).stdout).toMatch(/held +by .* until/);
+  const past = launch("update", "--hold", "--until", "2020-01-31");
+  await expect(past).rejects.toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining("--until must name a day after today"),
+  });
   expect((await launch("update", "--now")).stdout).toContain("there is no newer version");
   expect((await launch("update")).stdout).not.toContain("held");
 });

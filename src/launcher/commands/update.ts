@@ -108,6 +108,9 @@ function holdUpdates(
   { dataDirectory, clock, output }: CommandContext,
   { untilMs, by }: LauncherArguments,
 ): number {
+  if (untilMs !== null && untilMs <= clock.now()) {
+    throw new ProgramExit(exitCodes.usage, "--until must name a day after today");
+  }
   const hold: Hold = { who: by ?? userName(), sinceMs: clock.now(), untilMs };
   writeHold(dataDirectory, hold);
   output.row("updates", "warn", "held", holdText(hold));
