@@ -34,7 +34,9 @@ export async function stores(
     return exitCodes.ok;
   } catch (error) {
     if (!(error instanceof IpcError)) throw error;
-    output.fault(`tp-manager does not answer (${error.message}); see ./launch.sh status`);
+    const { failure, message } = error;
+    const why = failure === "refused" ? message : `tp-manager does not answer (${message})`;
+    output.fault(`${why}; see ./launch.sh status`);
     return exitCodes.unavailable;
   } finally {
     client.close();

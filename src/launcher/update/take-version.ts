@@ -210,7 +210,8 @@ export async function goBack(context: CommandContext): Promise<number> {
   const end = await inMoment(context, BACK_WITHIN_MS, moment, work);
   if (!end) throw refused("no change of version: the kiosk was busy");
   const isBack = end.step === "undone";
-  context.output.row("update", "good", "back", `${isBack ? end.from : end.to} runs`);
+  const [mood, state] = isBack ? (["good", "back"] as const) : (["bad", "failed"] as const);
+  context.output.row("update", mood, state, `${isBack ? end.from : end.to} runs`);
   return isBack ? exitCodes.ok : exitCodes.unavailable;
 }
 
