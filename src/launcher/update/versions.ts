@@ -167,30 +167,36 @@ function startVersion(context: CommandContext, version: string): Promise<Started
   return startPrograms(context, specs);
 }
 
-async function prove(
-  context: CommandContext,
-  { to, linkWasUp }: SwitchRecord,
-): Promise<SwitchEvent> {
-  const { clock } = context;
-  for (const { program, result, exitCode, reason } of await startVersion(context, to)) {
+async function prove(context: CommandContext, record: SwitchRecord): Promise<SwitchEvent> {
+  for (const { program, result, exitCode, reason } of await startVersion(context, record.to)) {
     if (result !== "silent" && result !== "ended") continue;
     const why = result === "ended" ? `${program} ended: ${reason}` : `${program} does not answer`;
     // A full disk or a port in use is no fault of a version.
     return { event: "failed", why, bars: result === "silent" || isOwnFault(exitCode) };
   }
-  let link: string | undefined;
+  return await steadyWithin(PROBATION_WITHIN_MS, context, record);
+}
+
+/** Waits until the started programs answer and have their terminal for a while without a break. */
+export async function steadyWithin(
+  withinMs: number,
+  context: CommandContext,
+  { to, linkWasUp }: Pick<SwitchRecord, "to" | "linkWasUp">,
+): Promise<SwitchEvent> {
+  const { clock } = context;
+  /** Whether the last break was a program's silence; otherwise it was the terminal's. */
+  let wasSilent = true;
   let wellSinceMs: number | undefined;
-  const isSteady = await poll(clock, "probation", ASK_EVERY_MS, PROBATION_WITHIN_MS, async () => {
-    link = await linkOf(context, to);
+  const isSteady = await poll(clock, "probation", ASK_EVERY_MS, withinMs, async () => {
+    const link = await linkOf(context, to);
     const nowMs = clock.monotonicMs();
     const isWell = link === "connected" || (link !== undefined && !linkWasUp);
+    if (!isWell) wasSilent = link === undefined;
     wellSinceMs = isWell ? (wellSinceMs ?? nowMs) : undefined;
     return (wellSinceMs !== undefined && nowMs - wellSinceMs >= STEADY_MS) || undefined;
   });
   if (isSteady) return { event: "carried-out" };
-  if (link === undefined || link === "connected") {
-    return { event: "failed", why: "a program does not answer", bars: true };
-  }
+  if (wasSilent) return { event: "failed", why: "a program does not answer", bars: true };
   return { event: "failed", why: "the terminal was not reached again", bars: false };
 }
 
