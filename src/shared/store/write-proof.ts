@@ -29,7 +29,7 @@ interface WriteFault {
 export class WriteProof {
   readonly #database: DatabaseSync;
   readonly #folder: string;
-  readonly #clock: Clock | undefined;
+  readonly #clock: Clock;
   readonly #files: OpenFiles;
   /** Called with a text for an operator after a fault of the database's files was repaired. */
   onMended: (says: string) => void = () => {};
@@ -41,8 +41,7 @@ export class WriteProof {
   /** Since when another program has locked the database at each try, on the monotonic clock. */
   #busySinceMs: number | undefined;
 
-  /** Without `clock` no test writes are made. */
-  constructor(database: DatabaseSync, path: string, clock: Clock | undefined) {
+  constructor(database: DatabaseSync, path: string, clock: Clock) {
     this.#database = database;
     this.#folder = dirname(path);
     this.#clock = clock;
@@ -78,40 +77,36 @@ export class WriteProof {
       this.#sinceMs = undefined;
       return undefined;
     }
-    this.#sinceMs ??= this.#clock?.now() ?? 0;
+    this.#sinceMs ??= this.#clock.now();
     return { says, sinceMs: this.#sinceMs };
   }
 
   /** The fault that prevents writes; undefined: none. Makes a test write if the last one is old. */
   get proved(): WriteFault | undefined {
-    const ofFiles = this.#attend();
+    const ofFiles = this.#files.attend(this.#clock);
     const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
     const forMs = this.#isProved ? PROVED_FOR_MS : FAILED_FOR_MS;
-    if (this.#clock && this.#clock.monotonicMs() - triedMs >= forMs) this.#prove();
+    if (this.#clock.monotonicMs() - triedMs >= forMs) this.#prove();
     return this.#faultWith(ofFiles);
   }
 
   /** The fault that would prevent a write now. After a failed write, a test write is made first. */
   get standing(): WriteFault | undefined {
-    const ofFiles = this.#attend();
+    const ofFiles = this.#files.attend(this.#clock);
     if (this.#failed !== undefined) this.#prove();
     return this.#faultWith(ofFiles);
   }
 
   /** Throws if the files of the database are gone, so that the next start would miss a write. */
   assertKept(): void {
-    const fault = this.#attend();
+    const fault = this.#files.attend(this.#clock);
     if (fault !== undefined) throw new Error(fault);
   }
 
   /** Closes the database; if its file is gone, its content is copied first. */
   close(): void {
-    this.#attend("last");
+    this.#files.attend(this.#clock, "last");
     this.#files.close();
-  }
-
-  #attend(occasion: "next" | "last" = "next"): string | undefined {
-    return this.#clock ? this.#files.attend(this.#clock, occasion) : this.#files.fault;
   }
 
   get #isProved(): boolean {
@@ -132,14 +127,15 @@ export class WriteProof {
   #tried(fault: string | undefined): void {
     this.#failed = fault;
     this.#busySinceMs = undefined;
-    this.#triedMs = this.#clock?.monotonicMs();
+    this.#triedMs = this.#clock.monotonicMs();
   }
 
   /** Records that another program holds the database's lock, which is a fault only if it lasts. */
   #busy(): void {
-    this.#triedMs = this.#clock?.monotonicMs();
-    this.#busySinceMs ??= this.#triedMs ?? 0;
-    if ((this.#triedMs ?? 0) - this.#busySinceMs < BUSY_FOR_MS) return;
+    const nowMs = this.#clock.monotonicMs();
+    this.#triedMs = nowMs;
+    this.#busySinceMs ??= nowMs;
+    if (nowMs - this.#busySinceMs < BUSY_FOR_MS) return;
     this.#failed =
       `another program keeps the database in ${this.#folder} locked: end that program; ` +
       "the connector goes on when the lock is released";

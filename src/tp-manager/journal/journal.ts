@@ -3,7 +3,7 @@ import { openStore } from "../../shared/store/put-back.ts";
 import { assertWhole } from "../../shared/store/sqlite.ts";
 import { Store } from "../../shared/store/store.ts";
 import { WriteProof } from "../../shared/store/write-proof.ts";
-import type { Clock } from "../../shared/time.ts";
+import { type Clock, systemClock } from "../../shared/time.ts";
 import { Archive } from "./archive.ts";
 import { AnswerRows } from "./attempt-columns.ts";
 import { AttemptRows } from "./attempt-rows.ts";
@@ -57,7 +57,7 @@ export class Journal {
   constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
     try {
-      this.proof = new WriteProof(this.database, path, clock);
+      this.proof = new WriteProof(this.database, path, clock ?? systemClock);
       this.statements = new Statements(this.database, this.proof, clock);
       const events = new EventRows(this);
       this.events = events;
