@@ -6,7 +6,7 @@ import { basename, dirname, extname, join, resolve, sep } from "node:path";
  */
 
 /** Whether this code runs from a bundle, in which each program is one `.js` (`npm run bundle`). */
-const isBundled = extname(import.meta.filename) === ".js";
+export const isBundled = extname(import.meta.filename) === ".js";
 
 /** The folder of this version, with package.json, docs, assets in `src`, and the programs. */
 export const projectRoot = resolve(import.meta.dirname, isBundled ? ".." : "../..");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
 import { ProgramExit } from "../../shared/process/exit-codes.ts";
 import { readOr } from "../../shared/read-or.ts";
-import { type Clock, isoTime } from "../../shared/time.ts";
+import { type Clock, isoTime, localTimeZone } from "../../shared/time.ts";
 import { shellArgument } from "../output.ts";
 import { readDataAccess } from "../processes/data-access.ts";
 import { toolFault } from "../processes/system-tool.ts";
@@ -61,8 +61,7 @@ const SKEW_WARN_MS = 60_000;
 /** Checks this machine's clock. `gatewayMs`: the gateway's time; undefined: it has not answered. */
 export function checkClock(clock: Clock, gatewayMs: number | undefined): Finding {
   const nowMs = clock.now();
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const values = { at: isoTime(nowMs), zone };
+  const values = { at: isoTime(nowMs), zone: localTimeZone() };
   if (nowMs < EARLIEST_MS) return finding("clock-past", values);
   if (gatewayMs === undefined) return finding("clock-alone", values);
   const skewMs = Math.abs(nowMs - gatewayMs);

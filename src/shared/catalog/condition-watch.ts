@@ -1,7 +1,7 @@
 import type { AlarmLog } from "../process/logger.ts";
 import { Retrying } from "../process/retrying.ts";
 import type { Clock } from "../time.ts";
-import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
+import { type Condition, type ConditionName, conditionText } from "./conditions.ts";
 
 const CHECK_EVERY_MS = 10_000;
 /** How long a condition must last to raise an alarm: longer than a program's restart takes. */
@@ -71,7 +71,7 @@ export class ConditionWatch {
     state.alarmed = true;
     const details = { trouble: name, sinceMs, count, todo: row.todo };
     if (row.raised === "on-the-spot") log.warn(details, condition.says);
-    else log.error({ alarm: row.alarm, ...details }, `${saysSince(condition)} -> ${row.todo}`);
+    else log.error({ alarm: row.alarm, ...details }, conditionText(condition));
   }
 
   #end(name: ConditionName): void {

@@ -1,5 +1,5 @@
-import { extname, join } from "node:path";
-import { assetFile, projectRoot } from "../version-files.ts";
+import { join } from "node:path";
+import { assetFile, isBundled, projectRoot } from "../version-files.ts";
 
 /**
  * The files of packages that pages load: the path below `src` that pages name, and the path below
@@ -15,7 +15,6 @@ export const packageFiles: Readonly<Record<string, string>> = {
 /** Returns the path of the file that a page loads by the name `path` below `src`. */
 export function pageFile(path: string): string {
   const inPackage = packageFiles[path];
-  const isBundled = extname(import.meta.filename) === ".js";
   if (inPackage === undefined || isBundled) return assetFile(path);
   return join(projectRoot, "node_modules", inPackage);
 }
