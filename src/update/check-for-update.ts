@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TargetFile } from "@tufjs/models";
 import { z } from "zod";
@@ -7,7 +7,6 @@ import { certificatesIn } from "../shared/config/server-trust.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
 import { updateFolderOf } from "../shared/program/probation.ts";
-import { syncFolder } from "../shared/store/store-file.ts";
 import { systemClock } from "../shared/time.ts";
 import { installationRoot, versionFolder } from "../shared/version-files.ts";
 import {
@@ -24,9 +23,11 @@ import { chosenRelease, compareVersions } from "./offer-policy.ts";
 import {
   type Delivery,
   deliveryIn,
+  isComplete,
   type OfferedRelease,
   releasesIn,
   runtimeNameOf,
+  unmark,
 } from "./release.ts";
 import { type TrustedTargets, withTargets } from "./tuf-client.ts";
 import { unpack } from "./unpack.ts";
@@ -218,7 +219,7 @@ async function fetchRelease(
   // installation folder name it: then programs of another data folder may run it.
   const isNamed = lineIn(join(root, "current"))[0] === release.version;
   const isSigned = last?.version === unpacked.version && last.hashes === unpacked.hashes;
-  if (existsSync(join(to, "complete")) && (isNamed || isSigned)) return;
+  if (isComplete(to) && (isNamed || isSigned)) return;
   const runtime = await find(release.runtime);
   const runtimeName = runtimeNameOf(runtime, platform);
   const runtimeFolder = join(root, "runtimes", runtimeName);
@@ -241,10 +242,7 @@ async function fetchRelease(
   }
   const archive = await fetch(programs, "programs");
   // Without its mark a folder does not count as a version, and `unpack` replaces the folder.
-  if (existsSync(to)) {
-    rmSync(join(to, "complete"), { force: true });
-    syncFolder(to);
-  }
+  if (existsSync(to)) unmark(to);
   await unpack({ archive, to, hasMark: true });
   mustBe(release, to, runtimeName);
   changeState(dataDirectory, () => ({ laid: unpacked }));

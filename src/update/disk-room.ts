@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { updateFolderOf } from "../shared/program/probation.ts";
 import { syncFolder } from "../shared/store/store-file.ts";
 import { removeWhole, sizeOf } from "./durable-files.ts";
+import { unmark } from "./release.ts";
 
 const MEGABYTE = 1_000_000;
 /** The bytes on the disk that an update leaves free for payments. */
@@ -89,8 +90,7 @@ export function clearOldVersions(
   for (const entry of readdirSync(versions, { withFileTypes: true })) {
     if (!entry.isDirectory() || needed.has(entry.name)) continue;
     quietly(() => {
-      rmSync(join(versions, entry.name, "complete"), { force: true });
-      syncFolder(join(versions, entry.name));
+      unmark(join(versions, entry.name));
       remove(join(versions, entry.name));
     });
   }

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { syncFolder } from "../shared/store/store-file.ts";
 import { UpdateError } from "./errors.ts";
 import { isVersion, type Release } from "./offer-policy.ts";
 
@@ -46,6 +47,19 @@ export type Delivery = z.infer<typeof deliverySchema>;
 /** Returns what a version's file delivery.json says. Throws when the file is damaged. */
 export function deliveryIn(folder: string): Delivery {
   return deliverySchema.parse(JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8")));
+}
+
+/** The file that marks a version as complete; it is written after all other files are on disk. */
+export const MARK = "complete";
+
+export function isComplete(folder: string): boolean {
+  return existsSync(join(folder, MARK));
+}
+
+/** Removes the mark of a version whose files are removed next; that is on disk when it returns. */
+export function unmark(folder: string): void {
+  rmSync(join(folder, MARK), { force: true });
+  syncFolder(folder);
 }
 
 interface Target {

@@ -13,9 +13,8 @@ import { createGunzip } from "node:zlib";
 import { syncFolder, writeSynced } from "../shared/store/store-file.ts";
 import { makeFolder, removeWhole, renameSynced } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
+import { isComplete, MARK } from "./release.ts";
 
-/** The file that marks a version as complete; it is written after all other files are on disk. */
-const MARK = "complete";
 const MARK_BYTES_MAX = 1000;
 const PATH_LENGTH_MAX = 240;
 const DEPTH_MAX = 20;
@@ -43,7 +42,7 @@ export async function unpack(unpacking: Unpacking): Promise<void> {
   const { archive, to, hasMark, limits = limitsByDefault } = unpacking;
   const unfinished = `${to}.unpacking`;
   removeWhole(unfinished);
-  if (existsSync(hasMark ? join(to, MARK) : to)) return;
+  if (hasMark ? isComplete(to) : existsSync(to)) return;
   makeFolder(dirname(to));
   mkdirSync(unfinished, { mode: 0o755 });
   const files = new UnpackedFiles(unfinished, limits);

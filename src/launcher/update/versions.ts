@@ -9,7 +9,7 @@ import { poll } from "../../shared/time.ts";
 import { installationRoot, versionFolder } from "../../shared/version-files.ts";
 import { removeWhole, renameSynced, replaceHeld } from "../../update/durable-files.ts";
 import { compareVersions, isVersion } from "../../update/offer-policy.ts";
-import { deliveryIn } from "../../update/release.ts";
+import { deliveryIn, isComplete, MARK } from "../../update/release.ts";
 import { areReadableBy } from "../../update/store-copies.ts";
 import type { SwitchEvent } from "../../update/switch-machine.ts";
 import { readLastSwitch, type SwitchRecord } from "../../update/update-state.ts";
@@ -18,12 +18,11 @@ import { forgetFailures } from "../processes/keep-alive-memory.ts";
 import { programSpec, programSpecs } from "../processes/process-table.ts";
 import { askStatus, type Started, startPrograms, stopProgram } from "../processes/programs.ts";
 
-const MARK = "complete";
 const NAMES_MODE = 0o644;
 
 /** Returns whether a version is complete: it has the mark that is written as its last file. */
 export function isWhole(version: string, root = installationRoot): boolean {
-  return existsSync(join(root, "versions", version, MARK));
+  return isComplete(versionFolder(version, root));
 }
 
 /** Returns the name of the runtime (Node.js) that a version names, and its program's path. */
@@ -63,7 +62,7 @@ export function stageFrom(delivery: string, own: string): string {
 function versionIn(delivery: string): string {
   const folder = join(delivery, "versions");
   const names = existsSync(folder) ? readdirSync(folder) : [];
-  const [only, ...others] = names.filter((name) => existsSync(join(folder, name, MARK)));
+  const [only, ...others] = names.filter((name) => isComplete(join(folder, name)));
   if (only !== undefined && others.length === 0 && isVersion(only)) return only;
   throw refused(`${delivery} is not the folder of an unpacked delivery with exactly one version`);
 }
