@@ -51,7 +51,7 @@ export function startFleet(
     const connect = threadedConnector(clock);
     const upload = uploader(context, status);
     const isUpdated = isDelivery && config.UPDATE_URL !== undefined;
-    const updates = isUpdated ? updatesIn({ dataDirectory, clock, log }) : undefined;
+    const updates = isUpdated ? updatesIn(dataDirectory, clock, log) : undefined;
     const local = { store, payments: config.FLEET_PAYMENTS, ask, status, note };
     const fleet = new Fleet({ broker, connect, upload, updates, ...local, clock, log, random });
     onStop("fleet", () => fleet.stop());

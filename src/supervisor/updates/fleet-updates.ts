@@ -6,15 +6,11 @@ import { checkInItsOwnProgram } from "./update-checks.ts";
 
 const FLEET = "the fleet";
 
-interface Parts {
-  readonly dataDirectory: string;
-  readonly clock: Clock;
-  readonly log: AlarmLog;
-}
-
 /** Returns the actions on updates that the fleet may request (docs/fleet.md 6.3). */
 export function updatesIn(
-  { dataDirectory, clock, log }: Parts,
+  dataDirectory: string,
+  clock: Clock,
+  log: AlarmLog,
   check = checkInItsOwnProgram,
 ): FleetUpdates {
   let isChecking = false;

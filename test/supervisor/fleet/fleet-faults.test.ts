@@ -93,7 +93,7 @@ test("a check for updates that cannot begin is logged, and the next one may begi
     checkInItsOwnProgram(folder, log, () => {
       throw new Error("no process can be made");
     });
-  const updates = updatesIn({ dataDirectory: "", clock: new TestClock(), log }, check);
+  const updates = updatesIn("", new TestClock(), log, check);
   expect(updates.checkNow()).toBe("begun");
   expect(updates.checkNow()).toBe("busy");
   await expect.poll(() => lines.some((line) => line.includes("no process can be made"))).toBe(true);
@@ -103,7 +103,7 @@ test("a check for updates that cannot begin is logged, and the next one may begi
 test("a hold of an operator stays, and the fleet's request is refused", () => {
   const dataDirectory = temporaryFolder();
   const clock = new TestClock();
-  const updates = updatesIn({ dataDirectory, clock, log: recordingLog().log });
+  const updates = updatesIn(dataDirectory, clock, recordingLog().log);
   const nowMs = clock.now();
   const ours = { who: "an operator", sinceMs: nowMs, untilMs: nowMs + 1_000 };
   writeHold(dataDirectory, ours);
