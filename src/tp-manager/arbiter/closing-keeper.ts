@@ -2,14 +2,12 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
 import type { Attempt } from "../attempts/payment.ts";
-import type { Journal } from "../journal/journal.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
 
-export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
-  readonly attempts: Pick<Journal["attempts"], "newest">;
-  readonly terminalLog: Pick<Journal["terminalLog"], "demandedTelecollections">;
+export interface ClosingParts
+  extends Pick<ArbiterParts, "attempts" | "terminalLog" | "clock" | "log"> {
   readonly arbiter: TerminalArbiter;
 }
 

@@ -7,25 +7,26 @@ import { type Attempt, isCharged, isReversed } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
 import { alarmReversedBefore } from "./corrections.ts";
-import type { OneWay } from "./one-way.ts";
+import type { OneWayTools } from "./one-way.ts";
 import { observe, orderOf, PaymentRun, writeEnd } from "./payment-run.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Recovery } from "./recovery.ts";
-import type { IdentityCheck } from "./terminal-identity.ts";
+import type { IdentityCheck, LastAnswer } from "./terminal-identity.ts";
 import type { Held, TerminalLease } from "./terminal-lease.ts";
+import type { Unmatched } from "./unmatched.ts";
 
-export interface CommandParts extends ArbiterTools {
+export interface CommandParts extends OneWayTools {
   readonly lease: TerminalLease;
   readonly identityCheck: IdentityCheck;
   readonly recovery: Recovery;
   /** Called with the terminal's last stored transaction, which the next command would overwrite. */
   readonly noteStored: (now: Baseline) => void;
-  /** Judges results of a one-way terminal; undefined: the terminal answers queries. */
-  readonly oneWay: OneWay | undefined;
   readonly reconciler: Reconciler;
+  readonly lastAnswer: LastAnswer;
+  readonly unmatched: Unmatched;
 }
 
 /** The callbacks for the payment of one order while this payment has the terminal. */
@@ -160,7 +161,7 @@ async function runReversal(
   reversedBefore: SaleToReverse["reversedBefore"],
   baseline: Baseline,
   terminal: Held<"reverse">,
-  matcher: ArbiterTools["matcher"],
+  matcher: Matcher,
 ): Promise<Attempt> {
   const { state, request } = writer.attempt;
   invariant(isCharged(state), "only a charged attempt is reversed");
@@ -199,7 +200,7 @@ function writeReversal(
   writer: AttemptWriter,
   sale: TransactionReport,
   report: TransactionReport,
-  matcher: ArbiterTools["matcher"],
+  matcher: Matcher,
 ): "accept" {
   const known = report.good ? matcher.knownInPayment(report, writer.attempt) : undefined;
   const judgement = known === undefined ? judgeReversal(sale, report) : "disagrees";

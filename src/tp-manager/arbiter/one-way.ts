@@ -35,6 +35,11 @@ import {
 } from "./corrections.ts";
 import { aboutWhom, alarmOf } from "./unmatched.ts";
 
+export interface OneWayTools extends ArbiterTools {
+  /** Judges results of a one-way terminal; undefined: the terminal answers queries. */
+  readonly oneWay: OneWay | undefined;
+}
+
 /**
  * Handles the results of a one-way terminal (docs/rules/25-one-way.md): finds the order of each
  * result with the rules in matching/one-way.ts, learns from the result about the terminal, and

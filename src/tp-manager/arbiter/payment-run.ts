@@ -24,18 +24,15 @@ import type {
   Prompt,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
 import { alarmDifference, alarmMismatch } from "./corrections.ts";
-import type { OneWay } from "./one-way.ts";
-
-type RunParts = ArbiterTools & { readonly oneWay: OneWay | undefined };
+import type { OneWayTools } from "./one-way.ts";
 
 /**
  * Runs one payment on the terminal, from the write-ahead record to the outcome: passes the
  * terminal's messages to the payment machine and writes every new state before the next step.
  */
 export class PaymentRun {
-  readonly #parts: RunParts;
+  readonly #parts: OneWayTools;
   readonly writer: AttemptWriter;
   /** Resolves when the terminal approved a two-phase sale, which waits for the goods decision. */
   readonly approved = Promise.withResolvers<Attempt>();
@@ -44,7 +41,7 @@ export class PaymentRun {
   /** Whether the terminal has ended the payment, so that a goods decision comes too late. */
   #isOver = false;
 
-  constructor(attempt: Attempt, parts: RunParts) {
+  constructor(attempt: Attempt, parts: OneWayTools) {
     this.#parts = parts;
     this.writer = new AttemptWriter(attempt, parts);
   }

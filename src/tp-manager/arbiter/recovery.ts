@@ -13,10 +13,9 @@ import {
   type TelecollectionEnd,
   type TransactionReport,
 } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
 import { alarmTwice, chargedBy } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
-import type { OneWay } from "./one-way.ts";
+import type { OneWayTools } from "./one-way.ts";
 
 /** The kind of the event which says that probes gave no proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
@@ -24,17 +23,15 @@ const PROBE = "recovery-look";
 /** The kinds of events which show that the terminal itself reported the end of its command. */
 const heardEnds = ["end-completed", "end-aborted"];
 
-type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay | undefined };
-
 /**
  * Finds out what became of attempts in doubt, without repeating a financial command
  * (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md). This class
  * decides what is asked about an attempt and writes the verdict; Inquiries decides when to probe.
  */
 export class Recovery {
-  readonly #parts: RecoveryParts;
+  readonly #parts: OneWayTools;
 
-  constructor(parts: RecoveryParts) {
+  constructor(parts: OneWayTools) {
     this.#parts = parts;
   }
 

@@ -41,10 +41,7 @@ const ofInquiries = ["blockedBy", "unmatchedAsked", "isAsking", "isLockedOut"] a
  * between two leases (docs/rules/05-evidence.md).
  */
 export class TerminalArbiter {
-  readonly #parts: CommandParts & {
-    readonly lastAnswer: LastAnswer;
-    readonly unmatched: Unmatched;
-  };
+  readonly #parts: CommandParts;
   readonly terminal: TerminalFacts;
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
   readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;
@@ -86,8 +83,8 @@ export class TerminalArbiter {
       // Recovery probes again: an unmatched sale may belong to an attempt that stayed unknown.
       if (unmatched.found(now)) recovery.askAgain();
     };
-    const used = { ...tools, identityCheck, oneWay, recovery, reconciler, noteStored };
-    this.#parts = { ...used, unmatched };
+    const asked = { identityCheck, oneWay, recovery, unmatched };
+    this.#parts = { ...tools, ...asked, reconciler, noteStored };
     this.terminal = viewOf(parts.terminal, "protocol", "capabilities", "state", "subscribe");
     this.lease = viewOf(lease, ...ofLease);
     this.inquiries = viewOf(inquiries, ...ofInquiries);
@@ -96,9 +93,9 @@ export class TerminalArbiter {
     this.oneWay = oneWay && viewOf(oneWay, "ambiguousOrders", "learned");
     this.recovery = viewOf(recovery, "recover");
     this.unmatched = viewOf(unmatched, "lateReport");
-    this.commands = new FinancialCommands(used);
-    this.running = new RunningPayment(used);
-    this.upkeep = new Upkeep(used);
+    this.commands = new FinancialCommands(this.#parts);
+    this.running = new RunningPayment(this.#parts);
+    this.upkeep = new Upkeep(this.#parts);
   }
 
   /** Puts in doubt the attempts that an earlier process left running, and probes the terminal. */
