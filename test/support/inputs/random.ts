@@ -22,6 +22,15 @@ export class Random {
     return from + Math.floor(this.next() * (to - from + 1));
   }
 
+  /** A whole number from 0 (included) to `limit` (excluded). */
+  below(limit: number): number {
+    return this.between(0, limit - 1);
+  }
+
+  bytes(length: number): Uint8Array {
+    return Uint8Array.from({ length }, () => this.below(256));
+  }
+
   chance(probability: number): boolean {
     return this.next() < probability;
   }

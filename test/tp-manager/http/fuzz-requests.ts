@@ -1,37 +1,6 @@
 /** Random wrong requests to the local API, made of parts that are known to break programs. */
 
-/** A small random generator that repeats its numbers for the same seed (mulberry32). */
-export class Chance {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let t = this.#state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  }
-
-  below(limit: number): number {
-    return Math.floor(this.next() * limit);
-  }
-
-  of<T>(list: readonly T[]): T {
-    return list[this.below(list.length)] as T;
-  }
-
-  odd(part: number): boolean {
-    return this.next() < part;
-  }
-
-  bytes(length: number): string {
-    return String.fromCharCode(...Array.from({ length }, () => this.below(256)));
-  }
-}
+import type { Random } from "../../support/inputs/random.ts";
 
 /** The program to attack, and the logins that it knows. */
 export interface FuzzTarget {
@@ -289,47 +258,47 @@ const oddStreams = [
 ];
 
 /** All bytes of one connection: mostly one request, sometimes several or none. */
-export function attackOf(chance: Chance, target: FuzzTarget): string {
-  if (chance.odd(0.01)) return chance.of(oddStreams);
-  if (chance.odd(0.01)) return chance.bytes(1 + chance.below(200));
-  if (chance.odd(0.02)) {
-    const several = Array.from({ length: 2 + chance.below(4) }, () => requestOf(chance, target));
-    return several.join(chance.odd(0.2) ? chance.bytes(3) : "");
+export function attackOf(random: Random, target: FuzzTarget): string {
+  if (random.chance(0.01)) return random.pick(oddStreams);
+  if (random.chance(0.01)) return noise(random, 1 + random.below(200));
+  if (random.chance(0.02)) {
+    const several = Array.from({ length: 2 + random.below(4) }, () => requestOf(random, target));
+    return several.join(random.chance(0.2) ? noise(random, 3) : "");
   }
-  const request = requestOf(chance, target);
-  return chance.odd(0.01) ? request.slice(0, chance.below(request.length)) : request;
+  const request = requestOf(random, target);
+  return random.chance(0.01) ? request.slice(0, random.below(request.length)) : request;
 }
 
-function requestOf(chance: Chance, target: FuzzTarget): string {
-  const odd = (part: number): boolean => chance.odd(part);
-  const method = odd(0.05) ? chance.of(oddMethods) : odd(0.6) ? "POST" : chance.of(methods);
-  const path = odd(0.15) ? chance.of(oddPaths) : odd(0.4) ? "/payment" : chance.of(paths);
-  const body = method === "GET" || method === "HEAD" ? "" : bodyOf(chance);
-  const [framing, framed] = odd(0.05) ? chunked(chance, body) : [lengthOf(body), body];
+function requestOf(random: Random, target: FuzzTarget): string {
+  const odd = (part: number): boolean => random.chance(part);
+  const method = odd(0.05) ? random.pick(oddMethods) : odd(0.6) ? "POST" : random.pick(methods);
+  const path = odd(0.15) ? random.pick(oddPaths) : odd(0.4) ? "/payment" : random.pick(paths);
+  const body = method === "GET" || method === "HEAD" ? "" : bodyOf(random);
+  const [framing, framed] = odd(0.05) ? chunked(random, body) : [lengthOf(body), body];
   const lines = [
-    `${method} ${path} HTTP/${odd(0.03) ? chance.of(["1.0", "2.0", "0.9", "x"]) : "1.1"}`,
-    ...(odd(0.03) ? [] : [`Host: ${hostOf(chance, target)}`]),
-    ...(odd(0.03) ? [] : [`Authorization: ${pairOf(chance, target, path)}`]),
-    ...(body === "" ? [] : [`Content-Type: ${odd(0.2) ? chance.of(types) : types[0]}`]),
+    `${method} ${path} HTTP/${odd(0.03) ? random.pick(["1.0", "2.0", "0.9", "x"]) : "1.1"}`,
+    ...(odd(0.03) ? [] : [`Host: ${hostOf(random, target)}`]),
+    ...(odd(0.03) ? [] : [`Authorization: ${pairOf(random, target, path)}`]),
+    ...(body === "" ? [] : [`Content-Type: ${odd(0.2) ? random.pick(types) : types[0]}`]),
     ...(body === "" ? [] : [framing]),
-    ...(odd(0.15) ? [chance.of(oddHeaders)] : []),
+    ...(odd(0.15) ? [random.pick(oddHeaders)] : []),
     "Connection: close",
   ];
   return `${lines.join("\r\n")}\r\n\r\n${framed}`;
 }
 
-function hostOf(chance: Chance, { port }: FuzzTarget): string {
-  if (chance.odd(0.03)) return chance.bytes(9);
-  return `${chance.of(["localhost", "localhost", "127.0.0.1", "[::1]", "LOCALHOST"])}:${port}`;
+function hostOf(random: Random, { port }: FuzzTarget): string {
+  if (random.chance(0.03)) return noise(random, 9);
+  return `${random.pick(["localhost", "localhost", "127.0.0.1", "[::1]", "LOCALHOST"])}:${port}`;
 }
 
 /** Calls that stop the program or restart the terminal get only the kiosk's login. */
-function pairOf(chance: Chance, { kiosk, operator }: FuzzTarget, path: string): string {
-  if (chance.odd(0.003)) {
-    return `Basic ${Buffer.from(`${chance.bytes(6)}:${chance.bytes(6)}`).toString("base64")}`;
+function pairOf(random: Random, { kiosk, operator }: FuzzTarget, path: string): string {
+  if (random.chance(0.003)) {
+    return `Basic ${Buffer.from(`${noise(random, 6)}:${noise(random, 6)}`).toString("base64")}`;
   }
   const grave = /stop|reset|tlc/i.test(path);
-  return !grave && chance.odd(0.2) ? operator : kiosk;
+  return !grave && random.chance(0.2) ? operator : kiosk;
 }
 
 function lengthOf(body: string): string {
@@ -337,46 +306,51 @@ function lengthOf(body: string): string {
 }
 
 /** The body in chunks, most of them well-formed. */
-function chunked(chance: Chance, body: string): [header: string, body: string] {
-  const size = 1 + chance.below(5_000);
+function chunked(random: Random, body: string): [header: string, body: string] {
+  const size = 1 + random.below(5_000);
   const parts: string[] = [];
   for (let at = 0; at < body.length; at += size) {
     const part = body.slice(at, at + size);
-    const stated = chance.odd(0.02) ? chance.of(["-1", "x", "fffffffff", "0x1", ""]) : "";
-    const extension = chance.odd(0.1) ? `;${"e".repeat(chance.below(500))}=1` : "";
+    const stated = random.chance(0.02) ? random.pick(["-1", "x", "fffffffff", "0x1", ""]) : "";
+    const extension = random.chance(0.1) ? `;${"e".repeat(random.below(500))}=1` : "";
     parts.push(`${stated || part.length.toString(16)}${extension}\r\n${part}\r\n`);
   }
-  const trailer = chance.odd(0.1) ? "Host: evil.test\r\nContent-Length: 3\r\n" : "";
+  const trailer = random.chance(0.1) ? "Host: evil.test\r\nContent-Length: 3\r\n" : "";
   return ["Transfer-Encoding: chunked", `${parts.join("")}0\r\n${trailer}\r\n`];
 }
 
-function bodyOf(chance: Chance): string {
-  const kind = chance.below(22);
-  if (kind === 0) return chance.bytes(chance.below(300));
-  if (kind === 1) return chance.of(["[", '{"a":', '{"customData":{']).repeat(chance.below(12_000));
-  if (kind === 2) return `{"amount":${"9".repeat(1 + chance.below(5_000))}}`;
-  if (kind === 3) return `${'{"a":'.repeat(chance.below(5_000))}1`;
+function bodyOf(random: Random): string {
+  const kind = random.below(22);
+  if (kind === 0) return noise(random, random.below(300));
+  if (kind === 1)
+    return random.pick(["[", '{"a":', '{"customData":{']).repeat(random.below(12_000));
+  if (kind === 2) return `{"amount":${"9".repeat(1 + random.below(5_000))}}`;
+  if (kind === 3) return `${'{"a":'.repeat(random.below(5_000))}1`;
   if (kind === 4)
-    return chance.of(["\xff\xfe{\0}\0", "\xef\xbb\xbf{}", "\0\0\0{", '{"amount":1}\0']);
-  if (kind === 5) return chance.of(scalars);
-  if (kind === 6) return `{"amount":1,"customData":{"a":"${"x".repeat(chance.below(70_000))}"}}`;
-  if (kind === 7) return `{"amount":1,"amount":2,"orderId":"D-${chance.below(9)}"}`;
-  if (kind === 8) return manyMembers(chance);
-  const members = Array.from({ length: chance.below(6) }, () => {
-    return `"${chance.of(names)}":${chance.of(scalars)}`;
+    return random.pick(["\xff\xfe{\0}\0", "\xef\xbb\xbf{}", "\0\0\0{", '{"amount":1}\0']);
+  if (kind === 5) return random.pick(scalars);
+  if (kind === 6) return `{"amount":1,"customData":{"a":"${"x".repeat(random.below(70_000))}"}}`;
+  if (kind === 7) return `{"amount":1,"amount":2,"orderId":"D-${random.below(9)}"}`;
+  if (kind === 8) return manyMembers(random);
+  const members = Array.from({ length: random.below(6) }, () => {
+    return `"${random.pick(names)}":${random.pick(scalars)}`;
   });
-  if (kind > 12) members.push(`"amount":${chance.of(["1", "9.99", "12.00"])}`);
-  if (kind > 14) members.push(`"orderId":"F-${chance.below(50)}"`);
+  if (kind > 12) members.push(`"amount":${random.pick(["1", "9.99", "12.00"])}`);
+  if (kind > 14) members.push(`"orderId":"F-${random.below(50)}"`);
   if (kind > 19) members.length = 0;
-  if (kind > 19) members.push(`"amount":1,"orderId":"G-${chance.below(1e6)}"`);
+  if (kind > 19) members.push(`"amount":1,"orderId":"G-${random.below(1e6)}"`);
   const text = Buffer.from(`{${members.join(",")}}`, "utf8").toString("latin1");
-  return kind === 19 ? text.slice(0, chance.below(text.length)) : text;
+  return kind === 19 ? text.slice(0, random.below(text.length)) : text;
 }
 
 /** A body with many members side by side instead of nested ones. */
-function manyMembers(chance: Chance): string {
-  const count = chance.below(4_000);
-  if (chance.odd(0.5)) return `{"amount":1,"basket":[${"{},".repeat(count)}{}]}`;
+function manyMembers(random: Random): string {
+  const count = random.below(4_000);
+  if (random.chance(0.5)) return `{"amount":1,"basket":[${"{},".repeat(count)}{}]}`;
   const members = Array.from({ length: count }, (_, i) => `"k${i}":${i}`);
   return `{"amount":1,"customData":{${members.join(",")}}}`;
+}
+
+function noise(random: Random, length: number): string {
+  return String.fromCharCode(...random.bytes(length));
 }

@@ -1,7 +1,7 @@
 import { InspectedHeap, inspectSwitches } from "../../support/heap/inspected-heap.ts";
+import { Random } from "../../support/inputs/random.ts";
 import { TestInstallation } from "../../support/programs/installation.ts";
 import { type FuzzResult, fuzz } from "./fuzz.ts";
-import { Chance } from "./fuzz-requests.ts";
 
 interface FuzzRun extends FuzzResult {
   /** Bytes in use by tp-manager after a collection, at each mark, in their order. */
@@ -41,12 +41,12 @@ export async function fuzzRun({ seed, marks, onMark }: FuzzPlan): Promise<FuzzRu
       kiosk: basic("kiosk", at.password),
       operator: basic(OPERATOR.login, OPERATOR.password),
     };
-    const chance = new Chance(seed);
+    const random = new Random(seed);
     const result: FuzzResult = { statuses: new Map(), problems: [] };
     const usedBytes: number[] = [];
     let sent = 0;
     for (const mark of marks) {
-      await fuzz(target, mark - sent, chance, result);
+      await fuzz(target, mark - sent, random, result);
       sent = mark;
       const used = await heap.usedBytes();
       usedBytes.push(used);

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
-import { attackOf, type Chance, type FuzzTarget } from "./fuzz-requests.ts";
+import type { Random } from "../../support/inputs/random.ts";
+import { attackOf, type FuzzTarget } from "./fuzz-requests.ts";
 
 export interface FuzzResult {
   /** How often each status was answered; 0: the connection was closed without an answer. */
@@ -17,7 +18,7 @@ const PROBLEMS_MAX = 10;
 export async function fuzz(
   target: FuzzTarget,
   count: number,
-  chance: Chance,
+  random: Random,
   result: FuzzResult,
 ): Promise<void> {
   const { statuses, problems } = result;
@@ -25,7 +26,7 @@ export async function fuzz(
   const worker = async (): Promise<void> => {
     while (sent < count && problems.length < PROBLEMS_MAX) {
       sent += 1;
-      const attack = attackOf(chance, target);
+      const attack = attackOf(random, target);
       const text = await exchange(target.port, attack);
       for (const { status, problem } of judge(text)) {
         statuses.set(status, (statuses.get(status) ?? 0) + 1);

@@ -9,13 +9,13 @@ import { openTerminal } from "../../../../src/simulator/terminal/terminal-simula
 import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { withoutGrowth } from "../../../support/heap/without-growth.ts";
 import {
-  Chance,
   FUZZ_LIMIT_MS,
   FUZZ_RUNS,
   FUZZ_SEED,
   fuzzInput,
   INPUT_BYTES_MAX,
 } from "../../../support/inputs/fuzz-input.ts";
+import { Random } from "../../../support/inputs/random.ts";
 import { MemoryPort } from "../support/memory-port.ts";
 import { ACK, ENQ, EOT, frameOf, NAK } from "./support/register.ts";
 import { fixedRequest, type Setting, taggedRequest } from "./support/started.ts";
@@ -59,7 +59,7 @@ const good = {
 };
 
 /** One terminal under fire, which must be alive and honest afterwards. */
-async function play(setting: Setting, chance: Chance): Promise<void> {
+async function play(setting: Setting, random: Random): Promise<void> {
   const clock = new TestClock();
   const protocol = setting.family === "concert" ? concertProtocol : caisseApProtocol;
   const given = { sessions: setting.sessions, traceEvents: 50, tcp: null };
@@ -76,8 +76,8 @@ async function play(setting: Setting, chance: Chance): Promise<void> {
   attach();
   const words = (setting.sessions ? good.sessions : good.bare).map(bytes);
   for (let i = 0; i < INPUTS_PER_TERMINAL; i++) {
-    port.arrive(fuzzInput(chance, words));
-    if (chance.below(3) === 0) await clock.advance(chance.pick([20, 250, 2_000, 6_000]));
+    port.arrive(fuzzInput(random, words));
+    if (random.below(3) === 0) await clock.advance(random.pick([20, 250, 2_000, 6_000]));
     const { length } = port.take();
     if (length > ANSWER_BYTES_MAX) throw new Error(`${length} bytes in answer to one input`);
     if (!port.isOpen) attach();
@@ -102,7 +102,7 @@ test.each(settings)(
   async (setting) => {
     await withoutGrowth(Math.ceil(FUZZ_RUNS / INPUTS_PER_TERMINAL), async (run) => {
       const seed = FUZZ_SEED + run;
-      await play(setting, new Chance(seed)).catch((error: unknown) => {
+      await play(setting, new Random(seed)).catch((error: unknown) => {
         throw new Error(`seed ${seed}`, { cause: error });
       });
     });

@@ -4,7 +4,6 @@ import { fromHex, toHex } from "../../../../src/zvt/index.ts";
 import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { withoutGrowth } from "../../../support/heap/without-growth.ts";
 import {
-  Chance,
   FUZZ_LIMIT_MS,
   FUZZ_RUNS,
   FUZZ_SEED,
@@ -12,6 +11,7 @@ import {
   INPUT_BYTES_MAX,
   messages,
 } from "../../../support/inputs/fuzz-input.ts";
+import { Random } from "../../../support/inputs/random.ts";
 import { MemoryPort } from "../support/memory-port.ts";
 import type { ZvtSimulator } from "../support/start-simulator.ts";
 import { startTerminalSimulator } from "../support/start-simulator.ts";
@@ -81,18 +81,18 @@ function attach(kind: Kind, simulator: ZvtSimulator): MemoryPort {
 }
 
 /** One terminal under fire, which must be alive and honest afterwards. */
-async function play(kind: Kind, chance: Chance): Promise<void> {
+async function play(kind: Kind, random: Random): Promise<void> {
   const clock = new TestClock();
   const simulator = await startTerminalSimulator({
     tcp: null,
     clock,
     traceEvents: 50,
-    behaviour: { messageIds: chance.below(2) === 0, receiptNumberCheck: chance.below(2) === 0 },
+    behaviour: { messageIds: random.below(2) === 0, receiptNumberCheck: random.below(2) === 0 },
   });
   let port = attach(kind, simulator);
   for (let i = 0; i < INPUTS_PER_TERMINAL; i++) {
-    port.arrive(fuzzInput(chance, good));
-    if (chance.below(3) === 0) await clock.advance(chance.pick([20, 250, 2_000, 6_000]));
+    port.arrive(fuzzInput(random, good));
+    if (random.below(3) === 0) await clock.advance(random.pick([20, 250, 2_000, 6_000]));
     const { length } = port.take();
     if (length > ANSWER_BYTES_MAX) throw new Error(`${length} bytes in answer to one input`);
     if (!port.isOpen) port = attach(kind, simulator);
@@ -133,7 +133,7 @@ test.each(["tcp", "serial"] as const)(
   async (kind) => {
     await withoutGrowth(Math.ceil(FUZZ_RUNS / INPUTS_PER_TERMINAL), async (run) => {
       const seed = FUZZ_SEED + run;
-      await play(kind, new Chance(seed)).catch((error: unknown) => {
+      await play(kind, new Random(seed)).catch((error: unknown) => {
         throw new Error(`seed ${seed} over ${kind}`, { cause: error });
       });
     });

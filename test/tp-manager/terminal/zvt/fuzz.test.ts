@@ -18,7 +18,6 @@ import {
 import { TestClock } from "../../../support/clocks/test-clock.ts";
 import { withoutGrowth } from "../../../support/heap/without-growth.ts";
 import {
-  Chance,
   FUZZ_LIMIT_MS,
   FUZZ_RUNS,
   FUZZ_SEED,
@@ -26,6 +25,7 @@ import {
   INPUT_BYTES_MAX,
   messages,
 } from "../../../support/inputs/fuzz-input.ts";
+import { Random } from "../../../support/inputs/random.ts";
 import { goodSale } from "./connected-driver.ts";
 import { never, tenEuro } from "./driver.ts";
 import { MemoryTransport } from "./link/memory-transport.ts";
@@ -96,10 +96,10 @@ async function openSession(line: MemoryTransport, clock: TestClock, down: () => 
   ).open(never);
 }
 
-function startPayment(session: Session, chance: Chance, ended: (end: string) => void): void {
+function startPayment(session: Session, random: Random, ended: (end: string) => void): void {
   void session
     .run(authorisation(sale, { printerReady: true }), {
-      judge: () => chance.pick(["accept", "refuse", "hold"] as const),
+      judge: () => random.pick(["accept", "refuse", "hold"] as const),
     })
     .then(({ end }) => ended(end));
 }
@@ -109,12 +109,12 @@ async function fire(
   line: MemoryTransport,
   clock: TestClock,
   session: Session,
-  chance: Chance,
+  random: Random,
 ): Promise<void> {
-  line.arrive(toHex(fuzzInput(chance, good)));
-  if (chance.below(8) === 0) session.decideGoods(chance.pick(decisions));
-  if (chance.below(12) === 0) void session.abort();
-  if (chance.below(4) === 0) await clock.advance(chance.pick([50, 250, 6_000, 20_000]));
+  line.arrive(toHex(fuzzInput(random, good)));
+  if (random.below(8) === 0) session.decideGoods(random.pick(decisions));
+  if (random.below(12) === 0) void session.abort();
+  if (random.below(4) === 0) await clock.advance(random.pick([50, 250, 6_000, 20_000]));
   const said = line.take().reduce((sum, hex) => sum + hex.length / 2, 0);
   if (said > ANSWER_BYTES_MAX) throw new Error(`${said} bytes in answer to one input`);
 }
@@ -132,18 +132,18 @@ async function register(kind: "serial" | "tcp", line: MemoryTransport, session: 
 }
 
 /** Runs one payment under random input. Returns how it ended. */
-async function play(kind: "serial" | "tcp", chance: Chance): Promise<string> {
+async function play(kind: "serial" | "tcp", random: Random): Promise<string> {
   const clock = new TestClock();
   const line = new MemoryTransport(kind);
   const session = await openSession(line, clock);
-  if (chance.below(2) === 0) await register(kind, line, session);
+  if (random.below(2) === 0) await register(kind, line, session);
   let end = "";
-  startPayment(session, chance, (how) => {
+  startPayment(session, random, (how) => {
     end = how;
   });
   // Without this answer few payments would reach a report.
   line.arrive(kind === "serial" ? "0610028000001003f51f" : "800000");
-  for (let i = 0; i < INPUTS_PER_SESSION; i++) await fire(line, clock, session, chance);
+  for (let i = 0; i < INPUTS_PER_SESSION; i++) await fire(line, clock, session, random);
   // After any input the command ends by itself: T4 is at most the 99 minutes of 04 FF.
   for (let i = 0; i < 4 && end === ""; i++) await clock.advance(99 * 60_000 + 40_000);
   if (end === "") throw new Error("the payment hangs");
@@ -155,10 +155,10 @@ async function play(kind: "serial" | "tcp", chance: Chance): Promise<string> {
 test(
   `decoder and log throw only their own errors at ${FUZZ_RUNS} random inputs`,
   async () => {
-    const chance = new Chance(FUZZ_SEED);
+    const random = new Random(FUZZ_SEED);
     const outcomes = { read: 0, refused: 0 };
     const decode = () => {
-      const bytes = fuzzInput(chance, good);
+      const bytes = fuzzInput(random, good);
       try {
         const apdu = decodeApdu(bytes);
         safeHex(apdu);
@@ -184,7 +184,7 @@ test.each(["tcp", "serial"] as const)(
     const ends = new Map<string, number>();
     await withoutGrowth(Math.ceil(FUZZ_RUNS / INPUTS_PER_SESSION), async (run) => {
       const seed = FUZZ_SEED + run;
-      const end = await play(kind, new Chance(seed)).catch((error: unknown) => {
+      const end = await play(kind, new Random(seed)).catch((error: unknown) => {
         throw new Error(`seed ${seed} over ${kind}`, { cause: error });
       });
       ends.set(end, (ends.get(end) ?? 0) + 1);
@@ -199,7 +199,7 @@ test.each(["tcp", "serial"] as const)(
 test.each(["tcp", "serial"] as const)(
   `noise of ${FUZZ_RUNS} inputs on one link over %s leaks no memory`,
   async (kind) => {
-    const chance = new Chance(FUZZ_SEED);
+    const random = new Random(FUZZ_SEED);
     const clock = new TestClock();
     const ends = new Map<string, number>();
     let line = new MemoryTransport(kind);
@@ -208,13 +208,13 @@ test.each(["tcp", "serial"] as const)(
     await withoutGrowth(FUZZ_RUNS, async () => {
       if (!running && session.isFree) {
         running = true;
-        startPayment(session, chance, (end) => {
+        startPayment(session, random, (end) => {
           running = false;
           ends.set(end, (ends.get(end) ?? 0) + 1);
         });
         line.arrive(kind === "serial" ? "0610028000001003f51f" : "800000");
       }
-      await fire(line, clock, session, chance);
+      await fire(line, clock, session, random);
       if (line.isOpen) return;
       // TCP: a message that comes too slowly closes the connection (docs/zvt.md 3.3).
       line = new MemoryTransport(kind);
