@@ -23,28 +23,19 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   let simulator: TerminalSimulator | undefined;
   try {
     simulator = await openTerminal(protocol, completed(protocol.defaults, systemClock, options));
-    const ways = waysIn(simulator);
+    const { ways } = simulator;
     const { tcp: listening, pty, serial, control } = ways;
     for (const [name, way] of Object.entries({ listening, pty, serial, control })) {
       if (way) process.stdout.write(`${name} ${way}\n`);
     }
-    announceReady(readyFile, ways, () => simulator?.close() ?? Promise.resolve());
+    announceReady(
+      readyFile,
+      { pid: process.pid, ...ways },
+      () => simulator?.close() ?? Promise.resolve(),
+    );
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
     process.exitCode = exitCodes.unavailable;
     await simulator?.close();
   }
-}
-
-/** Returns the addresses of the simulator, as the ready file has them for the launcher. */
-function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
-  const { tcp, pty, serial } = endpoints;
-  return {
-    pid: process.pid,
-    tcp: tcp ? `tcp://${tcp.host}:${tcp.port}` : null,
-    tcpPort: tcp?.port ?? null,
-    pty,
-    serial,
-    control: controlUrl ?? null,
-  };
 }

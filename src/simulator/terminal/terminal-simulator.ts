@@ -82,6 +82,18 @@ export class TerminalSimulator<
     return this.#control?.url;
   }
 
+  /** The addresses of the simulator, as the ready file has them for the launcher. */
+  get ways() {
+    const { tcp, pty, serial } = this.endpoints;
+    return {
+      tcp: tcp ? `tcp://${tcp.host}:${tcp.port}` : null,
+      tcpPort: tcp?.port ?? null,
+      pty,
+      serial,
+      control: this.controlUrl ?? null,
+    };
+  }
+
   /** Arms a fault that is written as in `--fault`. Throws ValueError. */
   arm(fault: string): ArmedFault {
     return this.faults.arm(parseFault(this.protocol.faults, fault));

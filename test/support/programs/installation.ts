@@ -173,7 +173,6 @@ export class TestInstallation {
     this.sandbox = await (simulatorPrograms
       ? simulatorProgram("gateway", given, join(this.folder, "sandbox.ready"))
       : sandboxHere(given));
-    this.#sandboxPort = Number(new URL(this.sandbox.ways.url).port);
   }
 
   async startSupervisor(): Promise<void> {

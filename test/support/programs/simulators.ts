@@ -44,13 +44,7 @@ export async function terminalHere(
     protocol,
     completed(protocol.defaults, systemClock, options),
   );
-  const { tcp, pty } = simulator.endpoints;
-  const ways = {
-    tcp: tcp ? `tcp://${tcp.host}:${tcp.port}` : null,
-    tcpPort: tcp?.port ?? null,
-    pty,
-    control: simulator.controlUrl ?? "",
-  };
+  const ways = { ...simulator.ways, control: simulator.controlUrl ?? "" };
   return { ways, end: () => simulator.close() };
 }
 

@@ -8,8 +8,6 @@ const ENDING_MS = 2_000;
 
 /** Prints the one closing line that CI and people look for: `N passed, N failed, N skipped`. */
 export class SummaryReporter implements Reporter {
-  #closingLine = "";
-
   async onTestRunEnd(
     modules: readonly TestModule[],
     unhandledErrors: readonly unknown[],
@@ -29,9 +27,9 @@ export class SummaryReporter implements Reporter {
       counts.failed += 1;
     }
     const { passed, failed, skipped } = counts;
-    this.#closingLine = `${passed} passed, ${failed} failed, ${skipped} skipped`;
+    const closingLine = `${passed} passed, ${failed} failed, ${skipped} skipped`;
     // After every other reporter has printed its end.
-    process.once("exit", () => process.stdout.write(`${this.#closingLine}\n`));
+    process.once("exit", () => process.stdout.write(`${closingLine}\n`));
   }
 }
 

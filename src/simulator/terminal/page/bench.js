@@ -36,24 +36,11 @@ export function Bench({ state, act }) {
 }
 
 /**
- * @template T
- * @param {string} path
- * @param {T} first
- * @returns {T}
- */
-function useOnce(path, first) {
-  const [value, setValue] = useState(first);
-  useEffect(() => {
-    call(path).then(setValue, () => undefined);
-  }, []);
-  return value;
-}
-
-/**
  * @param {{state: State, act: Act}} props
  */
 function Customer({ state, act }) {
-  const cards = useOnce("/cards", /** @type {readonly Card[]} */ ([]));
+  const [cards, setCards] = useState(/** @type {readonly Card[]} */ ([]));
+  useEffect(() => void call("/cards").then(setCards, () => undefined), []);
   const [held, setHeld] = useState("mastercard");
   const byHand = state.customer === "manual";
   const takesCard = state.powered && (state.wants === "card" || state.wants === "key-or-card");

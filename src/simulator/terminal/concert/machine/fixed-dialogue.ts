@@ -41,11 +41,6 @@ export class FixedDialogue implements Dialogue {
     return this.#request(request, { action, amountMinor, currency });
   }
 
-  /** Returns no reply to a request that comes while another one runs: the line answers NAK. */
-  busy(): undefined {
-    return undefined;
-  }
-
   ownSale(order: Order, reference: string): Request {
     const { amountMinor, currency } = order;
     return this.#request(

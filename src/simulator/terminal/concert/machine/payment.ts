@@ -79,8 +79,8 @@ export interface Request {
 export interface Dialogue {
   /** Returns the request; undefined: the message is not for this terminal. */
   read(body: Uint8Array): Request | undefined;
-  /** Returns the reply to a request that comes while another request runs; undefined: no reply. */
-  busy(body: Uint8Array): Uint8Array | undefined;
+  /** Returns the reply of a line without sessions to a request while another request runs. */
+  busy?(body: Uint8Array): Uint8Array;
   /** Returns a request for a sale that the terminal begins by itself. */
   ownSale(order: Order, reference: string): Request;
 }

@@ -117,8 +117,8 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   /** Returns the work that a request begins; undefined: it is refused or already answered. */
   #requested(line: ConcertLine, body: Uint8Array): (() => void) | undefined {
     if (this.running || this.parts.busy) {
-      const busy = this.#dialogue.busy(body);
-      if (busy && !line.inSessions) void line.deliver(busy).then(() => line.finish());
+      const busy = line.inSessions ? undefined : this.#dialogue.busy?.(body);
+      if (busy) void line.deliver(busy).then(() => line.finish());
       return undefined;
     }
     const request = this.#dialogue.read(body);

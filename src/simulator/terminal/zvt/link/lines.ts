@@ -13,7 +13,7 @@ interface LineHandlers {
 interface LineOptions extends port.LineOptions, Timers {
   readonly running: () => number | undefined;
   /** Whether command 08 02 has switched ZVT off (docs/zvt.md 6.4). */
-  readonly zvtOff?: () => boolean;
+  readonly zvtOff: () => boolean;
 }
 
 /** The bytes that a terminal sends while its ZVT is switched off (docs/zvt.md 12.7). */
@@ -39,7 +39,7 @@ export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> 
   }
 
   protected override received(bytes: Uint8Array): void {
-    if (this.options.zvtOff?.()) this.refuseProtocol();
+    if (this.options.zvtOff()) this.refuseProtocol();
     else this.read(bytes);
   }
 

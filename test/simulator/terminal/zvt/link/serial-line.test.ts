@@ -250,6 +250,7 @@ function serialLine() {
     transport: "serial",
     faults: new FaultBox(),
     running: () => undefined,
+    zvtOff: () => false,
     onWire: () => {},
   });
   line.start({ apdu: (apdu) => apdus.push(hex(apdu)), closed: () => {} });
