@@ -16,11 +16,11 @@ import {
   LOGIN,
   PASSWORD,
   sandboxForTest,
-  temporaryFolder,
 } from "../simulator/gateway/sandbox-for-test.ts";
 import { gatewaySettings } from "../supervisor/gateway-settings.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
 import { PATIENCE_MS } from "../support/clocks/patience.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { rowsOf } from "../support/run/scope.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";

@@ -1,11 +1,11 @@
 import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { defaultSettings } from "../support/house/payment-house.ts";
 import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
 import { notTheFold } from "./fold-invariant.ts";
 import type { KioskAnswer } from "./kiosk.ts";
 import { UnaskedDevice } from "./one-way/one-way-device.ts";
-import { settings } from "./processes.ts";
 import {
   chargedAfterReturn,
   reversedAfterReturn,
@@ -317,7 +317,7 @@ const notStored = (finding: string): string[] =>
   finding === "held" ? ["held: neither reported nor charged"] : [];
 
 function lateAnswers({ world }: End): string[] {
-  const { prepareMs, paymentTimeoutMs, graceMs, gatewayWaitMs } = settings;
+  const { prepareMs, paymentTimeoutMs, graceMs, gatewayWaitMs } = defaultSettings;
   // A repeated order may first be recovered and then be paid.
   const recoveryMs = paymentTimeoutMs + graceMs;
   const limitMs = recoveryMs + prepareMs + paymentTimeoutMs + graceMs + gatewayWaitMs + 1_000;

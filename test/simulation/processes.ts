@@ -16,13 +16,12 @@ import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
-import type { ArbiterSettings } from "../../src/tp-manager/arbiter/arbiter-parts.ts";
 import { ClosingKeeper } from "../../src/tp-manager/arbiter/closing-keeper.ts";
 import { TerminalArbiter } from "../../src/tp-manager/arbiter/terminal-arbiter.ts";
 import { migrations } from "../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
-import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
+import { Orders } from "../../src/tp-manager/orders/orders.ts";
 import { GatewayOperations } from "../../src/tp-manager/supervisor/gateway-operations.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { returnPoll } from "../../src/tp-manager/supervisor/polls.ts";
@@ -32,24 +31,10 @@ import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { secrets } from "../supervisor/notifications/mapi.ts";
 import { newStore } from "../support/files/new-store.ts";
-import { matcherFor } from "../support/house/payment-house.ts";
+import { defaultSettings, matcherFor } from "../support/house/payment-house.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
-
-/** As in production (config defaults). */
-export const settings: ArbiterSettings & OrderSettings = {
-  paymentTimeoutMs: 180_000,
-  graceMs: 30_000,
-  repeatMustMatch: "amount",
-  gatewayWaitMs: 5_000,
-  prepareMs: 15_000,
-  stopPatienceMs: 10_000,
-  confirmAfterMs: 10_000,
-  resetLimitMs: 60_000,
-  telecollectionLimitMs: 60_000,
-  terminalShared: false,
-};
 
 export const journalPath = (folder: string): string => join(folder, "journal.db");
 
@@ -94,7 +79,7 @@ export function startTpManager(
   const handOff = new HandOff(handOffs, link, clock, log);
   const known = { attempts, answers, handOffs, terminalLog, reconciliations, records };
   const stores = { ...known, matcher };
-  const shared = { ...stores, guard, clock, log, settings };
+  const shared = { ...stores, guard, clock, log, settings: defaultSettings };
   const settled = (): void => handOff.nudge();
   const arbiter = new TerminalArbiter({ ...shared, terminal, settled });
   const orders = new Orders({ ...shared, arbiter, handOff });

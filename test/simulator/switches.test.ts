@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { readCommandLine as readSandbox, switches } from "../../src/simulator/gateway/switches.ts";
@@ -10,9 +9,9 @@ import {
   concertProtocol,
 } from "../../src/simulator/terminal/concert/concert-protocols.ts";
 import { zvtProtocol } from "../../src/simulator/terminal/zvt/zvt-protocol.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "switches-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 const file = (name: string, content: string): string => {
   const path = join(folder, name);
   writeFileSync(path, content);

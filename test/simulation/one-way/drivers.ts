@@ -1,10 +1,10 @@
 import type { AlarmLog } from "../../../src/shared/process/logger.ts";
 import { OneWayTerminal } from "../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
+import { defaultSettings } from "../../support/house/payment-house.ts";
 import type { Life } from "../life.ts";
 import { ModelDevice } from "../model-device.ts";
 import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
-import { settings } from "../processes.ts";
 import { messagesOf } from "./model-messages.ts";
 import { UnaskedDevice, type UnaskedParts } from "./one-way-device.ts";
 import type { UnaskedKind } from "./one-way-kinds.ts";
@@ -44,8 +44,8 @@ export function driverOf(
     dialogue: new UnaskedLine(life, device, leaves),
     clock: life.clock,
     log,
-    waitMs: settings.paymentTimeoutMs + settings.graceMs,
-    quietMs: settings.paymentTimeoutMs + SILENCE_MS,
+    waitMs: defaultSettings.paymentTimeoutMs + defaultSettings.graceMs,
+    quietMs: defaultSettings.paymentTimeoutMs + SILENCE_MS,
     silenceMs: SILENCE_MS,
   });
   terminal.start();

@@ -6,18 +6,11 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { faultKinds } from "../../../src/simulator/gateway/faults.ts";
 import { readCommandLine } from "../../../src/simulator/gateway/switches.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { scriptOf } from "../../support/programs/child-program.ts";
 import { startProcess } from "../../support/programs/own-processes.ts";
 import { root } from "../../tidy/sources.ts";
-import {
-  account,
-  eventually,
-  generate,
-  LOGIN,
-  orderBody,
-  PASSWORD,
-  temporaryFolder,
-} from "./sandbox-for-test.ts";
+import { account, eventually, generate, LOGIN, orderBody, PASSWORD } from "./sandbox-for-test.ts";
 
 interface Run {
   readonly child: ChildProcess;

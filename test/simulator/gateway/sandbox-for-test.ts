@@ -1,11 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { AccountInput } from "../../../src/simulator/gateway/account.ts";
 import type { SandboxOptions } from "../../../src/simulator/gateway/parts.ts";
 import { startGatewaySandbox } from "../../../src/simulator/gateway/sandbox.ts";
 import { childNamed, readXml, type XmlElement } from "../../../src/simulator/gateway/soap/xml.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 
 /** A running sandbox. */
 export type GatewaySandbox = Awaited<ReturnType<typeof startGatewaySandbox>>;
@@ -19,12 +19,6 @@ export const account: AccountInput = {
   password: PASSWORD,
   websites: [{ id: 107, currency: "EUR" }],
 };
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "gateway-sandbox-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** A sandbox on a free port with a real database file; it ends with the test. */
 export async function sandboxForTest(

@@ -6,6 +6,7 @@ import { type Currency, currencyOf } from "../../../src/shared/money.ts";
 import { Probation } from "../../../src/shared/program/probation.ts";
 import type { Clock } from "../../../src/shared/time.ts";
 import { type Transaction, transactionSchema } from "../../../src/shared/transaction.ts";
+import type { ArbiterSettings } from "../../../src/tp-manager/arbiter/arbiter-parts.ts";
 import { ClosingKeeper } from "../../../src/tp-manager/arbiter/closing-keeper.ts";
 import { TerminalArbiter } from "../../../src/tp-manager/arbiter/terminal-arbiter.ts";
 import type { PaymentRequest } from "../../../src/tp-manager/attempts/payment.ts";
@@ -21,7 +22,7 @@ import { Matcher } from "../../../src/tp-manager/matching/matcher.ts";
 import { AfterSale } from "../../../src/tp-manager/orders/after-sale.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { Listings } from "../../../src/tp-manager/orders/listings.ts";
-import { Orders } from "../../../src/tp-manager/orders/orders.ts";
+import { type OrderSettings, Orders } from "../../../src/tp-manager/orders/orders.ts";
 import {
   type SettlementRequest,
   settleByOperator,
@@ -36,6 +37,20 @@ import { temporaryFolder } from "../files/temporary-folder.ts";
 import { ScriptedTerminal } from "../terminals/scripted-terminal.ts";
 import { answeringLink } from "./answering-link.ts";
 import { recordingLog } from "./recording-log.ts";
+
+/** The settings of tp-manager with the defaults of the setup file. */
+export const defaultSettings: ArbiterSettings & OrderSettings = {
+  paymentTimeoutMs: 180_000,
+  graceMs: 30_000,
+  repeatMustMatch: "amount",
+  gatewayWaitMs: 5_000,
+  prepareMs: 15_000,
+  stopPatienceMs: 10_000,
+  confirmAfterMs: 10_000,
+  resetLimitMs: 60_000,
+  telecollectionLimitMs: 60_000,
+  terminalShared: false,
+};
 
 export function currency(alpha: string): Currency {
   const found = currencyOf(alpha);
@@ -179,16 +194,10 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const tapped = hub.tap(log);
   const handOff = new HandOff(handOffs, link, clock, tapped);
   const settings = {
-    paymentTimeoutMs: 180_000,
-    graceMs: 30_000,
-    repeatMustMatch: options.repeatMustMatch ?? ("amount" as const),
-    gatewayWaitMs: 5_000,
-    prepareMs: 15_000,
-    stopPatienceMs: 10_000,
-    confirmAfterMs: options.confirmAfterMs ?? 10_000,
-    resetLimitMs: 60_000,
-    telecollectionLimitMs: 60_000,
-    terminalShared: options.isShared ?? false,
+    ...defaultSettings,
+    repeatMustMatch: options.repeatMustMatch ?? defaultSettings.repeatMustMatch,
+    confirmAfterMs: options.confirmAfterMs ?? defaultSettings.confirmAfterMs,
+    terminalShared: options.isShared ?? defaultSettings.terminalShared,
   };
   const { gaps, resync } = journal;
   const { dataDirectory } = options;

@@ -8,8 +8,9 @@ import {
   mailText,
 } from "../../../../src/simulator/gateway/notifications/mail.ts";
 import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
-import { eventually, generate, sandboxForTest, temporaryFolder } from "../sandbox-for-test.ts";
+import { eventually, generate, sandboxForTest } from "../sandbox-for-test.ts";
 
 interface MailServer {
   readonly host: string;

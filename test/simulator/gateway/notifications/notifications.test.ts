@@ -15,6 +15,7 @@ import { migrations } from "../../../../src/simulator/gateway/rows.ts";
 import { startGatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { childNamed, type XmlElement, xml } from "../../../../src/simulator/gateway/soap/xml.ts";
 import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { type Merchant, merchantForTest } from "../merchant-for-test.ts";
 import {
   account,
@@ -26,7 +27,6 @@ import {
   PASSWORD,
   rootOf,
   sandboxForTest,
-  temporaryFolder,
   vector,
 } from "../sandbox-for-test.ts";
 

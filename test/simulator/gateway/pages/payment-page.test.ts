@@ -1,15 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
 import type { GatewaySandbox } from "../sandbox-for-test.ts";
-import {
-  account,
-  eventually,
-  generate,
-  sandboxForTest,
-  temporaryFolder,
-} from "../sandbox-for-test.ts";
+import { account, eventually, generate, sandboxForTest } from "../sandbox-for-test.ts";
 
 const VISA = "4111111111111111";
 const REFUSED = "4111113333333333";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startGatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import {
   account,
   elements,
@@ -10,7 +11,6 @@ import {
   post,
   sandboxForTest,
   soapRequest,
-  temporaryFolder,
 } from "../sandbox-for-test.ts";
 
 const SOAP = "http://schemas.xmlsoap.org/soap/envelope/";

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { decodeApdu, decodeMessage } from "../../../../src/zvt/index.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { type Line, linesOr } from "../../../support/run/scope.ts";
 import {
   ABORT,
@@ -189,7 +188,7 @@ describe.each(linesOr("tcp"))("over %s", (transport) => {
 });
 
 test("terminal id and password outlive the program with a state file", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "terminal-simulator-"));
+  const folder = temporaryFolder();
   const stateFile = join(folder, "state.sqlite");
   const first = await started("tcp", { stateFile });
   await first.register.run(SET_ID);
@@ -199,7 +198,6 @@ test("terminal id and password outlive the program with a state file", async () 
   const { register } = await started("tcp", { stateFile });
   expect((await register.run(STATUS)).at(-1)).toBe("843700");
   expect((await register.run("0501 05 222222 0306")).at(-1)).toContain("1f440487654321");
-  rmSync(folder, { recursive: true });
 });
 
 type Options = Parameters<typeof started>[1];

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { openPtyLine } from "../../../tp-manager/terminal/transport/pty-line.ts";
 import { usedBy } from "../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../zvt/vectors.ts";
@@ -168,7 +167,7 @@ test.each([
   { before: "a sale", commands: [authorisation(900)] },
   { before: "an end of day", commands: [authorisation(900), END_OF_DAY] },
 ])("a power cut before the ACK reverses the sale, also after $before", async (row) => {
-  const folder = mkdtempSync(join(tmpdir(), "terminal-simulator-"));
+  const folder = temporaryFolder();
   const options = { stateFile: join(folder, "state.sqlite"), pace: { rebootMs: 0 } };
   const { register, simulator } = await started("tcp", options);
   await register.run(REGISTRATION_WITHOUT_PRINT);
@@ -182,7 +181,6 @@ test.each([
   expect((await again.run(LAST_TRANSACTION))[1]).toContain("04000000000900");
   await again.close();
   await next.close();
-  rmSync(folder, { recursive: true });
 });
 
 test("the daily restart is announced, and the terminal restarts at that time", async () => {
