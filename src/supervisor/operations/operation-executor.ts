@@ -161,7 +161,10 @@ export class OperationExecutor {
     return { known: { ...known, ...about }, mayBeLost: false };
   }
 
-  /** Stores an operator's decision whether the unknown operation of a transaction was done. */
+  /**
+   * Stores an operator's decision whether the unknown operation of a transaction was done. If none
+   * is unknown, `happened` settles how often the gateway has the order.
+   */
   settle(request: Request<"gateway-settle">): Answer<"gateway-settle"> {
     const { transactionPublicId, happened, note } = request;
     const id = transactionPublicId.toUpperCase();
