@@ -59,6 +59,9 @@ export class AskedTerminal implements Terminal {
     };
   }
 
+  /** The device does nothing by itself that could overwrite its evidence. */
+  keepEvidence(): void {}
+
   start(): void {}
 
   close(): Promise<void> {

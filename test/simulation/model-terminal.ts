@@ -70,6 +70,9 @@ export class ModelTerminal implements Terminal {
     };
   }
 
+  /** The device does nothing by itself that could overwrite its evidence. */
+  keepEvidence(): void {}
+
   start(): void {}
 
   close(): Promise<void> {

@@ -178,7 +178,7 @@ export class TerminalArbiter {
   /** Forbids the driver to change the terminal's storage while a probe still has to read it. */
   #keepEvidence(): void {
     const { terminal, probation, inquiries } = this.#parts;
-    terminal.keepEvidence?.(inquiries.isAsking || probation?.isOn === true);
+    terminal.keepEvidence(inquiries.isAsking || probation?.isOn === true);
   }
 }
 

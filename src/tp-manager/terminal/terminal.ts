@@ -73,9 +73,9 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   /**
    * Called with true while recovery still has to read the terminal's last stored transaction: until
    * false, the driver starts no command of its own that could overwrite the transaction
-   * (docs/rules/05-evidence.md). Absent in a driver that starts no commands of its own.
+   * (docs/rules/05-evidence.md).
    */
-  keepEvidence?(keep: boolean): void;
+  keepEvidence(keep: boolean): void;
   /**
    * Present in the drivers of one-way terminals, which may report a late result at any time. `take`
    * writes the result to the journal and returns true; after false the driver sends no ACK of

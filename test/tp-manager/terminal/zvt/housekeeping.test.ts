@@ -259,7 +259,7 @@ describe("after a restart with an order in doubt", () => {
         await status(at, needs);
         await introduce(at, needs);
       },
-      (terminal) => terminal.keepEvidence?.(true),
+      (terminal) => terminal.keepEvidence(true),
     );
     await status(peer, needs);
     const asking = driver.terminal.lastTransaction(never);
@@ -275,7 +275,7 @@ describe("after a restart with an order in doubt", () => {
     // Recovery may send more probes, so the driver still only asks for the status.
     await status(peer, needs);
     await status(peer, needs);
-    driver.terminal.keepEvidence?.(false);
+    driver.terminal.keepEvidence(false);
     for (let apdu = await peer.next(); !apdu.startsWith("0693"); apdu = await peer.next()) {
       expect(apdu).toBe(enquiry);
       peer.send("800000");
@@ -297,7 +297,7 @@ describe("a lock of the terminal that stops the probe about a lost payment", () 
   test("is ended by its job, and the next probe is answered", async () => {
     const locked = { registration: "10", status: statusCompletion("51") };
     const { peer, driver } = await begin(initialised, { ...quick, pollIntervalMs: 200 });
-    driver.terminal.keepEvidence?.(true);
+    driver.terminal.keepEvidence(true);
     const refused = driver.terminal.lastTransaction(never);
     refused.catch(() => undefined);
     let asked = false;

@@ -44,7 +44,7 @@ describe("Log-Off", () => {
 
   test("is not sent while something on the terminal is in doubt", async () => {
     const { peer, driver } = await connect(tcpPeer, loggingOff);
-    driver.terminal.keepEvidence?.(true);
+    driver.terminal.keepEvidence(true);
     await driver.terminal.close();
     expect(peer.log.filter((apdu) => apdu.startsWith("0602"))).toEqual([]);
   });
