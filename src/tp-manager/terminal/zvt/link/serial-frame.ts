@@ -27,7 +27,7 @@ export type FrameEvent =
   | { readonly event: "nak" }
   | { readonly event: "frame"; readonly apdu: Uint8Array }
   /** A frame with a fault, to be answered by NAK. */
-  | { readonly event: "bad-frame"; readonly why: string }
+  | { readonly event: "bad-frame" }
   | { readonly event: "noise"; readonly bytes: number };
 
 type Phase =
@@ -45,8 +45,8 @@ export class FrameReader {
   #phase: Phase = "hunting";
   #apdu: number[] = [];
   #crcLow = 0;
-  /** Why the frame being read is wrong; null while it may be good. */
-  #broken: string | null = null;
+  /** Whether the frame being read is certainly wrong. */
+  #isBroken = false;
   #noiseBytes = 0;
 
   /** Whether a frame is being read: no pause in it may be longer than T1. */
@@ -70,7 +70,7 @@ export class FrameReader {
   timeout(): FrameEvent[] {
     if (!this.inFrame) return [];
     this.#begin("hunting");
-    return [{ event: "bad-frame", why: "the line fell silent inside a frame" }];
+    return [{ event: "bad-frame" }];
   }
 
   #flushNoise(events: FrameEvent[]): void {
@@ -127,27 +127,27 @@ export class FrameReader {
       this.#begin("data");
     } else {
       // The rest of the broken frame is read, so that none of its bytes passes for an ACK.
-      this.#broken ??= "a single 10 inside the frame";
+      this.#isBroken = true;
       this.#phase = "data";
     }
   }
 
   #keep(byte: number): void {
-    if (this.#apdu.length >= FRAME_BYTES_MAX) this.#broken ??= "the frame does not end";
-    if (!this.#broken) this.#apdu.push(byte);
+    if (this.#apdu.length >= FRAME_BYTES_MAX) this.#isBroken = true;
+    if (!this.#isBroken) this.#apdu.push(byte);
   }
 
   #complete(crc: number): FrameEvent {
     const apdu = Uint8Array.from(this.#apdu);
-    const why = this.#broken ?? (crc16([ETX], crc16(apdu)) === crc ? null : "checksum");
+    const isGood = !this.#isBroken && crc16([ETX], crc16(apdu)) === crc;
     this.#begin("hunting");
-    return why === null ? { event: "frame", apdu } : { event: "bad-frame", why };
+    return isGood ? { event: "frame", apdu } : { event: "bad-frame" };
   }
 
   #begin(phase: "hunting" | "data"): void {
     this.#phase = phase;
     this.#apdu = [];
-    this.#broken = null;
+    this.#isBroken = false;
   }
 }
 

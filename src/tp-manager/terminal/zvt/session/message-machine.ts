@@ -48,8 +48,8 @@ export function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
   const arrived: SessionOutput[] = [];
   let state = before;
-  if (state.accepted !== null && provesAck.includes(name)) {
-    state = { ...state, accepted: null };
+  if (state.accepted && provesAck.includes(name)) {
+    state = { ...state, accepted: false };
     arrived.push({ output: "ack-arrived" });
   }
   if (name === "completion" || name === "status-completion") {
@@ -81,7 +81,7 @@ function newT4(state: Served, { name, parts }: Message): number {
   return minutes > 0 ? minutes * 60_000 : state.t4Ms;
 }
 
-function reply(state: Served, { message: arrived, problem, bytes }: MessageInput): Step {
+function reply(state: Served, { message: arrived, problem }: MessageInput): Step {
   if (arrived.name === "status-information" && isSettlement(arrived) && !state.command.judged) {
     // Totals of an automatic end of day (docs/zvt.md 6.5) are no sale.
     return taken(state, arrived);
@@ -91,11 +91,11 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     return isStatus ? unmatchedReport(state, arrived) : unexpected(state, arrived, unknownCommand);
   }
   if (isStatus) {
-    if (problem !== null) return unreadableReport(state, bytes);
-    if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived, bytes);
+    if (problem !== null) return unreadableReport(state);
+    if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived);
     if (state.command.judged) {
       // This report replaces an earlier one, even if this report is refused.
-      return stay({ ...state, accepted: null }, { output: "judge", message: arrived, bytes });
+      return stay({ ...state, accepted: false }, { output: "judge", message: arrived });
     }
     if (state.command.name !== "repeat-receipt" && isSale(arrived)) {
       return unmatchedReport(state, arrived);
@@ -113,24 +113,24 @@ function taken(state: Served, message: Message): Step {
  * Refuses an unreadable report if its ACK would commit a sale (docs/zvt.md 9.1); sends the
  * ACK of unreadable totals and repeated receipts. A sale that waits for its goods goes on waiting.
  */
-function unreadableReport(state: Served, bytes: string): Step {
-  if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
+function unreadableReport(state: Served): Step {
+  if (state.goods?.decision === null) return askedAgain(state, state.goods.report);
   if (!state.command.judged) return stay(state, answer(accept));
   return stay(state, answer(processingError), ...unjudged(state));
 }
 
 export function verdict(
   state: SessionState,
-  { verdict: given, message: report, bytes }: Extract<SessionInput, { input: "verdict" }>,
+  { verdict: given, message: report }: Extract<SessionInput, { input: "verdict" }>,
 ): Step {
   if (given === "refuse") return stay(state, answer(processingError));
   if (state.at !== "served") return stay(state, answer(accept));
   // A sale that awaits the decision about its goods is committed only by that decision.
   const undecided = state.goods?.decision === null && isApproval(report);
-  if (given === "hold" || undecided) return hold(state, report, bytes);
+  if (given === "hold" || undecided) return hold(state, report);
   // After a report that is no approval, the terminal no longer waits for the goods.
   const goods = state.goods?.decision === null ? null : state.goods;
-  return stay({ ...state, goods, accepted: bytes }, answer(accept));
+  return stay({ ...state, goods, accepted: true }, answer(accept));
 }
 
 /** Ends the command; the register may send commands again (docs/zvt.md 5.2). */
@@ -241,14 +241,14 @@ function isApproval({ fields, parts }: Message): boolean {
 }
 
 /** Leaves a report unanswered for a part of the window for goods (docs/zvt.md 8.2). */
-function hold(state: Served, report: Message, bytes: string): Step {
+function hold(state: Served, report: Message): Step {
   const { goods } = state.command;
   if (!goods) {
     return stay(state, note("this payment does not wait for goods"), answer(processingError));
   }
   const asked = state.goods?.asked ?? 0;
   return {
-    state: { ...state, goods: { report, bytes, open: true, asked, decision: null } },
+    state: { ...state, goods: { report, open: true, asked, decision: null } },
     outputs: [
       { output: "start-timer", timer: "goods", ms: goods.holdMs },
       // T4 begins after the window for goods, in which the terminal only waits for us.
@@ -257,10 +257,10 @@ function hold(state: Served, report: Message, bytes: string): Step {
   };
 }
 
-function askedAgain(state: Served, report: Message, bytes: string): Step {
+function askedAgain(state: Served, report: Message): Step {
   const { goods } = state;
-  if (!goods?.decision) return hold(state, report, bytes);
-  return answerDecision(state, { ...goods, report, bytes }, goods.decision);
+  if (!goods?.decision) return hold(state, report);
+  return answerDecision(state, { ...goods, report }, goods.decision);
 }
 
 /** Sends the decision about the goods, as the answer to the 04 0F that waits or comes next. */
@@ -271,7 +271,7 @@ export function decided(state: SessionState, decision: GoodsDecision): Step {
 }
 
 function answerDecision(state: Served, goods: HeldGoods, decision: GoodsDecision): Step {
-  const accepted = decision.goods === "issued" ? goods.bytes : null;
+  const accepted = decision.goods === "issued";
   return {
     state: { ...state, accepted, goods: { ...goods, open: false, decision } },
     outputs: [

@@ -153,7 +153,7 @@ function accepted(
   context: SessionContext,
 ): Step {
   const { t4Ms } = context.timers;
-  const served: Served = { at: "served", command, t4Ms, abort, accepted: null, goods: null };
+  const served: Served = { at: "served", command, t4Ms, abort, accepted: false, goods: null };
   const { state, outputs } = trySendAbort(served, context);
   const waiting = { output: "start-timer", timer: "t4", ms: t4Ms } as const;
   return stay(state, { output: "stop-timer", timer: "t3" }, waiting, ...outputs);

@@ -25,15 +25,14 @@ export interface Served {
   readonly command: Command;
   readonly t4Ms: number;
   readonly abort: Abort;
-  /** The bytes of an accepted 04 0F until its ACK has provably arrived; then null. */
-  readonly accepted: string | null;
+  /** Whether a 04 0F was accepted, and its ACK has not provably arrived. */
+  readonly accepted: boolean;
   /** The approval that waits or has waited for the decision about the goods; null: none has. */
   readonly goods: HeldGoods | null;
 }
 
 export interface HeldGoods {
   readonly report: Message;
-  readonly bytes: string;
   /** Whether the terminal waits for our answer now. */
   readonly open: boolean;
   /** How often the terminal was made to repeat its 04 0F while it waited for the goods. */
@@ -55,18 +54,11 @@ export type SessionInput =
   | {
       readonly input: "message";
       readonly message: Message;
-      /** The bytes in hexadecimal, by which a repeat is recognised. */
-      readonly bytes: string;
       /** Why only the control field could be read; null: the whole message could. */
       readonly problem: string | null;
     }
   | { readonly input: "malformed" }
-  | {
-      readonly input: "verdict";
-      readonly verdict: Verdict;
-      readonly message: Message;
-      readonly bytes: string;
-    }
+  | { readonly input: "verdict"; readonly verdict: Verdict; readonly message: Message }
   | { readonly input: "goods"; readonly decision: GoodsDecision }
   | { readonly input: "timeout"; readonly timer: SessionTimer }
   | { readonly input: "down"; readonly problem: string };
@@ -92,7 +84,7 @@ export type SessionOutput =
   /** Passes on a message of the running command that needs no verdict. */
   | { readonly output: "deliver"; readonly message: Message }
   /** Asks how to answer a 04 0F; the next input is the verdict. */
-  | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
+  | { readonly output: "judge"; readonly message: Message }
   /** A message that was or may have been a 04 0F was refused without asking how to answer. */
   | { readonly output: "unjudged" }
   | { readonly output: "ack-arrived" }

@@ -159,15 +159,14 @@ export class Session implements LinkListener {
     const charset = this.#options.charset();
     const { message, problem } = readMessage(apdu, { ...this.#answering(), charset });
     this.#logFrame("from terminal", apdu);
-    const bytes = toHex(encodeApdu(apdu));
-    if (this.#heardBefore(apdu, message, bytes)) return;
+    if (this.#heardBefore(apdu, message)) return;
     const registers = message.name === "completion" && this.#answering().answering === REGISTRATION;
-    this.#feed({ input: "message", message, bytes, problem });
+    this.#feed({ input: "message", message, problem });
     if (registers) this.#ids.registered(message);
   }
 
   /** Returns whether a message is a repeat or a late answer, by its id (docs/zvt.md 9.4). */
-  #heardBefore(apdu: Apdu, message: Message, bytes: string): boolean {
+  #heardBefore(apdu: Apdu, message: Message): boolean {
     const id = this.#ids.of(message);
     if (id === null) return false;
     if (isAnswer(apdu)) {
@@ -175,6 +174,7 @@ export class Session implements LinkListener {
       this.#listener.note(`the terminal answered message ${id} too late: ${message.name}`);
       return true;
     }
+    const bytes = toHex(encodeApdu(apdu));
     const before = this.#ids.repeated(id, bytes);
     // After 84 9C the terminal repeats its 04 0F and wants another answer (docs/zvt.md 8.3).
     const goods = this.#state.at === "served" && this.#state.goods !== null;
@@ -248,7 +248,7 @@ export class Session implements LinkListener {
         this.#exchange?.listener.message?.(output.message);
         return;
       case "judge":
-        this.#judge(output.message, output.bytes);
+        this.#judge(output.message);
         return;
       case "ack-arrived":
         this.#exchange?.listener.ackArrived?.();
@@ -297,7 +297,7 @@ export class Session implements LinkListener {
     this.#feed({ input: "sent", what, outcome });
   }
 
-  #judge(message: Message, bytes: string): void {
+  #judge(message: Message): void {
     let verdict: Verdict = "refuse";
     try {
       verdict = this.#exchange?.listener.judge?.(message) ?? "refuse";
@@ -306,7 +306,7 @@ export class Session implements LinkListener {
       this.#options.log.error({ err: error }, "a report was refused, as it could not be stored");
     }
     // The verdict is the next input, before all that arrived meanwhile.
-    this.#inputs.unshift({ input: "verdict", verdict, message, bytes });
+    this.#inputs.unshift({ input: "verdict", verdict, message });
   }
 
   #startTimer(name: SessionTimer, ms: number): void {
