@@ -30,20 +30,6 @@ export interface ByteConnection {
   close(): Promise<void>;
 }
 
-type TransportErrorCode =
-  /** The port does not exist, or no program listens at the address. */
-  | "unreachable"
-  /** Another program has the port, or this user may not open it. */
-  | "refused"
-  | "broken"
-  | "not-open";
-
 export class TransportError extends Error {
   override readonly name = "TransportError";
-  readonly code: TransportErrorCode;
-
-  constructor(code: TransportErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }

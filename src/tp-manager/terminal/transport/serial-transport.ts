@@ -64,7 +64,7 @@ async function openPort(options: SerialPortOptions): Promise<OpenSerialPort> {
       ? `may not open ${path}: ${reason} (is another program using it? ` +
         "is the user in the group dialout?)"
       : `cannot open ${path}: ${reason}`;
-    throw new TransportError(refused ? "refused" : "unreachable", message, { cause });
+    throw new TransportError(message, { cause });
   }
 }
 
@@ -80,9 +80,7 @@ function serialConnection(
     if (closing !== undefined) return;
     closing = open.close();
     const why = cause ? `: ${cause.message}` : "";
-    listener.closed(
-      new TransportError("broken", `${path} went away${why}`, cause ? { cause } : {}),
-    );
+    listener.closed(new TransportError(`${path} went away${why}`, cause ? { cause } : {}));
   };
   port.on("data", (bytes: Uint8Array) => {
     if (closing === undefined) listener.data(bytes);
@@ -93,7 +91,7 @@ function serialConnection(
     write(bytes) {
       // A closed port would keep the bytes and send them later; a payment must fail instead.
       if (closing !== undefined || !port.isOpen) {
-        throw new TransportError("not-open", `${path} is not open`);
+        throw new TransportError(`${path} is not open`);
       }
       port.write(Buffer.from(bytes), (error) => {
         if (error) broke(error);
@@ -117,12 +115,11 @@ async function locatePort(address: string, roots: DeviceRoots): Promise<string> 
   const all = await findSerialPorts(roots, serialPorts);
   const ports = all.filter(({ usb }) => usb !== null && isUsbDevice(wanted, usb));
   const [found, second] = ports;
-  if (!found) throw new TransportError("unreachable", `no serial device ${address} is plugged in`);
+  if (!found) throw new TransportError(`no serial device ${address} is plugged in`);
   if (!second) return found.path;
   // No port is guessed: a guess could send a payment to another device.
   const paths = ports.map(({ path }) => path).join(", ");
   throw new TransportError(
-    "unreachable",
     `${address} fits ${ports.length} ports (${paths}): add the serial number, ` +
       "usb:vid:pid:serial, or use the path below /dev/serial/by-id",
   );
@@ -134,6 +131,6 @@ async function serialPorts(): Promise<typeof import("serialport")> {
     return await import("serialport");
   } catch (cause) {
     const message = `serial ports cannot be used here: ${(cause as Error).message}`;
-    throw new TransportError("unreachable", message, { cause });
+    throw new TransportError(message, { cause });
   }
 }

@@ -68,7 +68,7 @@ async function connected(
 ): Promise<void> {
   const late = new AbortController();
   const timer = clock.startTimer("tcp connect", CONNECT_TIMEOUT_MS, () =>
-    late.abort(new TransportError("unreachable", `${address} did not answer`)),
+    late.abort(new TransportError(`${address} did not answer`)),
   );
   const over = AbortSignal.any([signal, late.signal]);
   try {
@@ -78,7 +78,7 @@ async function connected(
     socket.on("error", () => {});
     socket.destroy();
     const problem = `cannot connect to ${address}: ${(error as Error).message}`;
-    throw over.aborted ? over.reason : new TransportError("unreachable", problem);
+    throw over.aborted ? over.reason : new TransportError(problem);
   } finally {
     timer.clear();
   }
@@ -97,23 +97,21 @@ function tcpConnection(
     if (open) listener.data(bytes);
   });
   socket.on("end", () => {
-    problem ??= new TransportError("broken", `${address} closed the connection`);
+    problem ??= new TransportError(`${address} closed the connection`);
   });
   socket.on("error", (cause) => {
-    problem ??= new TransportError("broken", `${address}: ${cause.message}`, { cause });
+    problem ??= new TransportError(`${address}: ${cause.message}`, { cause });
   });
   socket.on("close", () => {
     const wasOpen = open;
     open = false;
     gone.resolve();
-    listener.closed(
-      wasOpen ? (problem ?? new TransportError("broken", `${address} closed`)) : null,
-    );
+    listener.closed(wasOpen ? (problem ?? new TransportError(`${address} closed`)) : null);
   });
   return {
     write(bytes) {
       if (!open || socket.destroyed || !socket.writable) {
-        throw new TransportError("not-open", `${address} is not connected`);
+        throw new TransportError(`${address} is not connected`);
       }
       socket.write(bytes);
     },

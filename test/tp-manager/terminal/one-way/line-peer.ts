@@ -28,7 +28,7 @@ export class LinePeer {
     address: "/dev/test",
     open: (listener) => {
       if (this.isAway) {
-        return Promise.reject(new TransportError("unreachable", "cannot open /dev/test: no port"));
+        return Promise.reject(new TransportError("cannot open /dev/test: no port"));
       }
       this.opened += 1;
       this.#listener = listener;
@@ -40,7 +40,7 @@ export class LinePeer {
   #connectionOf(listener: TransportListener): ByteConnection {
     return {
       write: (bytes) => {
-        if (this.#listener !== listener) throw new TransportError("not-open", "not open");
+        if (this.#listener !== listener) throw new TransportError("not open");
         const hex = Buffer.from(bytes).toString("hex");
         this.written.push(hex);
         this.clock.startTimer("peer", 1, () => this.hears(hex));
@@ -65,7 +65,7 @@ export class LinePeer {
     this.clock.startTimer("peer drops", afterMs, () => {
       const listener = this.#listener;
       this.#listener = undefined;
-      listener?.closed(new TransportError("broken", "/dev/test went away", options));
+      listener?.closed(new TransportError("/dev/test went away", options));
     });
   }
 }

@@ -69,7 +69,7 @@ test("a link below /dev/serial/by-id is followed at each connect too", async () 
   machine.plug("ttyUSB0", terminal(pty));
   await (await transport.open(listener, never)).close();
   machine.unplug("ttyUSB0", terminal(pty));
-  await expect(transport.open(listener, never)).rejects.toMatchObject({ code: "unreachable" });
+  await expect(transport.open(listener, never)).rejects.toThrow(/^cannot open .*: No such file/);
   machine.plug("ttyUSB7", terminal(pty));
   await (await transport.open(listener, never)).close();
 });
@@ -80,7 +80,7 @@ test("a device that is not plugged in is unreachable, in words", async () => {
   for (const address of ["usb:0b00:0055", "usb:0403:6001:T-4711"]) {
     const transport = createTransport(address, line, systemClock, machine.roots);
     await expect(transport.open(listener, never)).rejects.toMatchObject({
-      code: "unreachable",
+      name: "TransportError",
       message: `no serial device ${address} is plugged in`,
     });
   }
@@ -93,7 +93,7 @@ test("between two devices of a kind nothing is guessed; a serial number decides"
   machine.plug("ttyACM1", { ...terminal(await ptyLine()), serial: "T-4712" });
   const any = createTransport("usb:0b00:0055", line, systemClock, machine.roots);
   await expect(any.open(listener, never)).rejects.toMatchObject({
-    code: "unreachable",
+    name: "TransportError",
     message: expect.stringMatching(/fits 2 ports .*ttyACM0, .*ttyACM1\): add the serial number/),
   });
   const one = createTransport("usb:0b00:0055:T-4711", line, systemClock, machine.roots);

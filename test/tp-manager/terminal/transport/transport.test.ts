@@ -22,6 +22,12 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
+/** What a closed connection throws instead of writing. */
+const notOpen = {
+  name: "TransportError",
+  message: expect.stringMatching(/ is not (open|connected)$/),
+};
+
 interface Far {
   readonly address: string;
   readonly received: () => string;
@@ -142,10 +148,11 @@ describe.each([
     // Once in a few hundred times a pulled serial plug is noticed only at the next write.
     await eventually(() => recorder.closedWith !== undefined || !tryWrite(connection));
     await recorder.until(() => recorder.closedWith !== undefined);
-    expect(recorder.closedWith).toMatchObject({ name: "TransportError", code: "broken" });
-    expect(() => connection.write(fromHex("02"))).toThrow(
-      expect.objectContaining({ code: "not-open" }),
-    );
+    expect(recorder.closedWith).toMatchObject({
+      name: "TransportError",
+      message: expect.stringContaining(far.address),
+    });
+    expect(() => connection.write(fromHex("02"))).toThrow(expect.objectContaining(notOpen));
     await connection.close();
   });
 
@@ -154,9 +161,7 @@ describe.each([
     const { connection, recorder } = await openTo(far);
     await connection.close();
     await connection.close();
-    expect(() => connection.write(fromHex("03"))).toThrow(
-      expect.objectContaining({ code: "not-open" }),
-    );
+    expect(() => connection.write(fromHex("03"))).toThrow(expect.objectContaining(notOpen));
     expect(recorder.closedWith).toBeNull();
     expect(far.received()).toBe("");
   });
@@ -188,7 +193,7 @@ describe.each([
 test("a port that does not exist is unreachable, with its name in the message", async () => {
   const transport = createTransport("/dev/ttyNOPE7", line, systemClock);
   await expect(transport.open(new Recorder(), never)).rejects.toMatchObject({
-    code: "unreachable",
+    name: "TransportError",
     // The message of the serial port's library is shortened: it repeats its name and the path.
     message: "cannot open /dev/ttyNOPE7: No such file or directory",
   });
@@ -201,7 +206,8 @@ test("a TCP port on which nobody listens is unreachable", async () => {
   await new Promise((resolve) => server.close(resolve));
   const transport = createTransport(`tcp://127.0.0.1:${port}`, line, systemClock);
   await expect(transport.open(new Recorder(), never)).rejects.toMatchObject({
-    code: "unreachable",
+    name: "TransportError",
+    message: expect.stringMatching(/^cannot connect to tcp:.* ECONNREFUSED/),
   });
 });
 
@@ -210,7 +216,10 @@ test("a host that never answers is unreachable after the time limit", async () =
   // An address of TEST-NET-1: no such host exists, and no network answers for it at once.
   const transport = createTransport("tcp://192.0.2.1:20007", line, clock);
   const opening = transport.open(new Recorder(), never);
-  const settled = expect(opening).rejects.toMatchObject({ code: "unreachable" });
+  const settled = expect(opening).rejects.toMatchObject({
+    name: "TransportError",
+    message: "tcp://192.0.2.1:20007 did not answer",
+  });
   await clock.advance(5_000);
   await settled;
   expect(clock.running).toEqual([]);

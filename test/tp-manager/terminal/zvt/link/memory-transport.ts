@@ -22,7 +22,7 @@ export class MemoryTransport implements ByteTransport {
     this.#listener = listener;
     return Promise.resolve({
       write: (bytes) => {
-        if (!this.#listener) throw new TransportError("not-open", "memory is not open");
+        if (!this.#listener) throw new TransportError("memory is not open");
         this.written.push(toHex(bytes));
       },
       close: () => Promise.resolve(this.end(null)),
@@ -43,7 +43,7 @@ export class MemoryTransport implements ByteTransport {
     return this.written.splice(0);
   }
 
-  end(problem: TransportError | null = new TransportError("broken", "memory broke")): void {
+  end(problem: TransportError | null = new TransportError("memory broke")): void {
     const listener = this.#listener;
     this.#listener = undefined;
     listener?.closed(problem);
