@@ -38,22 +38,19 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
       signal.throwIfAborted();
       // Set as an option, because Windows loses a keep-alive time set on a connecting socket.
       const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
-      let receive = (_bytes: Uint8Array): void => {};
+      const line = { isOpen: true };
       // The socket reads into this one buffer, because Node otherwise allocates 64 KiB for each
       // piece.
       const onread = {
         buffer: new Uint8Array(READ_BYTES_MAX),
         callback(count: number, buffer: Uint8Array) {
-          receive(Buffer.from(buffer.subarray(0, count)));
+          if (line.isOpen) listener.data(Buffer.from(buffer.subarray(0, count)));
           return true;
         },
       };
       const socket = createConnection({ host, port, noDelay: true, ...keepAlive, onread });
       return connected(socket, address, clock, signal).then(() =>
-        // No byte is lost: the socket reads none between its connect event and this call.
-        tcpConnection(socket, address, listener, (take) => {
-          receive = take;
-        }),
+        tcpConnection(socket, address, listener, line),
       );
     },
   };
@@ -88,14 +85,10 @@ function tcpConnection(
   socket: Socket,
   address: string,
   listener: TransportListener,
-  onBytes: (take: (bytes: Uint8Array) => void) => void,
+  line: { isOpen: boolean },
 ): ByteConnection {
-  let open = true;
   let problem: TransportError | null = null;
   const gone = Promise.withResolvers<void>();
-  onBytes((bytes) => {
-    if (open) listener.data(bytes);
-  });
   socket.on("end", () => {
     problem ??= new TransportError(`${address} closed the connection`);
   });
@@ -103,20 +96,20 @@ function tcpConnection(
     problem ??= new TransportError(`${address}: ${cause.message}`, { cause });
   });
   socket.on("close", () => {
-    const wasOpen = open;
-    open = false;
+    const wasOpen = line.isOpen;
+    line.isOpen = false;
     gone.resolve();
     listener.closed(wasOpen ? (problem ?? new TransportError(`${address} closed`)) : null);
   });
   return {
     write(bytes) {
-      if (!open || socket.destroyed || !socket.writable) {
+      if (!line.isOpen || socket.destroyed || !socket.writable) {
         throw new TransportError(`${address} is not connected`);
       }
       socket.write(bytes);
     },
     close() {
-      open = false;
+      line.isOpen = false;
       socket.destroySoon();
       return gone.promise;
     },
