@@ -30,7 +30,6 @@ const ready: TerminalStatus = { cr: "0", card: "0", call: "0", periph: "0", deta
 
 /** A terminal that can be asked for its last transaction: one life's driver for the device. */
 export class AskedTerminal implements Terminal {
-  readonly protocol = "model";
   readonly capabilities = {
     paymentLimitMs: LIMIT_MS,
     lastTransaction: true,

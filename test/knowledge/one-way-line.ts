@@ -29,7 +29,6 @@ const bytesOf = (result: object): Uint8Array => Buffer.from(JSON.stringify(resul
 const resultOf = (bytes: Uint8Array): Result => JSON.parse(Buffer.from(bytes).toString("utf8"));
 
 const messages: Messages = {
-  protocol: "model",
   request: ({ reference = null }) => bytesOf({ reference }),
   read: (reply, order): Reading => {
     const { says, amountMinor, reference } = resultOf(reply);

@@ -39,7 +39,6 @@ export interface DriverWatch {
 
 /** The driver of one process's life for whatever device is plugged in. */
 export class ModelTerminal implements Terminal {
-  readonly protocol = "model";
   readonly capabilities = {
     paymentLimitMs: T4_MS,
     lastTransaction: true,

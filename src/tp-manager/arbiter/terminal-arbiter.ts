@@ -85,7 +85,7 @@ export class TerminalArbiter {
     };
     const asked = { identityCheck, oneWay, recovery, unmatched };
     this.#parts = { ...tools, ...asked, reconciler, noteStored };
-    this.terminal = viewOf(parts.terminal, "protocol", "capabilities", "state", "subscribe");
+    this.terminal = viewOf(parts.terminal, "capabilities", "state", "subscribe");
     this.lease = viewOf(lease, ...ofLease);
     this.inquiries = viewOf(inquiries, ...ofInquiries);
     this.identityCheck = viewOf(identityCheck, "accept", "replaced");

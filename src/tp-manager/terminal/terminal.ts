@@ -7,7 +7,6 @@ import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
  * for the money. Amounts are integers in minor units. Every card number in these types is masked.
  */
 export interface TerminalFacts {
-  readonly protocol: string;
   readonly capabilities: TerminalCapabilities;
   readonly state: TerminalState;
   /** Calls `listener` for every event until the returned function is called. */

@@ -83,7 +83,6 @@ const ready: TerminalStatus = { cr: "0", card: "0", call: "0", periph: "0", deta
 
 /** A terminal driver that does what each test says, and counts what it was asked. */
 export class ScriptedTerminal implements Terminal {
-  readonly protocol = "scripted";
   readonly capabilities = {
     paymentLimitMs: 180_000,
     lastTransaction: true,

@@ -12,7 +12,7 @@ function namesOf(object: object): string[] {
 
 test("what other rooms see of the terminal is no driver, whatever it is cast to", () => {
   const { arbiter } = house();
-  expect(namesOf(arbiter.terminal)).toEqual(["capabilities", "protocol", "state", "subscribe"]);
+  expect(namesOf(arbiter.terminal)).toEqual(["capabilities", "state", "subscribe"]);
   expect(Object.isFrozen(arbiter.terminal)).toBe(true);
 });
 

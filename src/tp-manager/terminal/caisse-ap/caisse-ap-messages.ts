@@ -39,7 +39,6 @@ const CUSTOMER_RECEIPT = "100";
 /** Returns the encoder and reader of payments as tagged messages (docs/concert.md 4.1 to 4.6). */
 export function caisseApMessages(options: CaisseApOptions): Messages {
   return {
-    protocol: "caisse-ap",
     ...(options.reference === null ? { namesNothing: true } : {}),
     request: (order) => requestOf(order, options),
     read: (reply, order) => readReply(reply, order, options),

@@ -37,7 +37,6 @@ const CUSTOMER_TICKET = "T012";
 /** Returns encoder and reader of payment messages of fixed fields (docs/concert.md 3.1, 3.2). */
 export function concertMessages(options: ConcertOptions): Messages {
   return {
-    protocol: "concert",
     request: (order) => requestOf(order, options),
     read: (reply, order) => readReply(reply, order, options),
   };

@@ -53,7 +53,6 @@ export interface DialogueListener {
 
 /** Encodes the requests and reads the replies of one protocol, without side effects. */
 export interface Messages {
-  readonly protocol: string;
   /** Present when, with the present settings, no result carries an order's reference. */
   readonly namesNothing?: true;
   /** Returns the request for an order. Throws when the protocol cannot express the order. */

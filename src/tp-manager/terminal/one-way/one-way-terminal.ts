@@ -81,10 +81,6 @@ export class OneWayTerminal implements Terminal {
     this.#unstored = new UnstoredResults(clock, log, (unstored) => this.#storesAgain(unstored));
   }
 
-  get protocol(): string {
-    return this.#options.messages.protocol;
-  }
-
   get capabilities(): TerminalCapabilities {
     const { quietMs, waitMs, silenceMs, dialogue, messages } = this.#options;
     return {

@@ -45,7 +45,6 @@ const PRINTS_PAYMENT_RECEIPTS = 0x02;
 
 /** Carries out the calls of the driver interface with ZVT commands. */
 export class ZvtTerminal implements Terminal {
-  readonly protocol = "zvt";
   readonly #zvt: ZvtContext;
   readonly #connection: ZvtConnection;
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
