@@ -278,7 +278,6 @@ export function orderOf(request: PaymentRequest): PaymentOrder {
     amountMinor,
     currencyNumeric: currency.numeric,
     currencyAlpha: currency.alpha,
-    exponent: currency.exponent,
     ...(windowSeconds === undefined ? {} : { goodsWindowSeconds: windowSeconds }),
   };
 }

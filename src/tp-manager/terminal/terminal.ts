@@ -215,8 +215,6 @@ export interface PaymentOrder {
   /** ISO 4217 numeric, three digits. */
   readonly currencyNumeric: string;
   readonly currencyAlpha: string;
-  /** How many digits the currency has after the decimal point. */
-  readonly exponent: number;
   /**
    * Returns whether the caller knows every transaction of the terminal: no other attempt is
    * unsettled, and {@link Terminal.prepare} read the last transaction that is known here. Otherwise

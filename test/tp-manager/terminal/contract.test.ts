@@ -161,7 +161,6 @@ const order = (amountMinor: number): PaymentOrder => ({
   amountMinor,
   currencyNumeric: "978",
   currencyAlpha: "EUR",
-  exponent: 2,
   reference: "KTESTTEST7",
 });
 

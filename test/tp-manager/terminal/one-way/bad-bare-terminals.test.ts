@@ -360,7 +360,6 @@ describe("a request", () => {
   test("of less than ten cents has two digits", () => {
     const order = {
       amountMinor: 5,
-      exponent: 2,
       currencyNumeric: "978",
       currencyAlpha: "EUR",
     };

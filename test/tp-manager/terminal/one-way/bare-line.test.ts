@@ -216,7 +216,7 @@ describe("the reading of a reply", () => {
 
   test("has no amount when the terminal reported none, whatever was asked", () => {
     const reply = Buffer.from(tagged({ CD: "0", AE: "10", CE: "978" }), "hex");
-    const order = { amountMinor: 999, exponent: 2, currencyNumeric: "978", currencyAlpha: "EUR" };
+    const order = { amountMinor: 999, currencyNumeric: "978", currencyAlpha: "EUR" };
     expect(bareMessages.read(reply, order)).toMatchObject({ report: { amountMinor: null } });
   });
 });

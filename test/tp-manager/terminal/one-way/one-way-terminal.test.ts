@@ -18,7 +18,6 @@ import { replyHex } from "./session-peer.ts";
 
 const order: PaymentOrder = {
   amountMinor: 999,
-  exponent: 2,
   currencyNumeric: "978",
   currencyAlpha: "EUR",
   reference: "K000000000",

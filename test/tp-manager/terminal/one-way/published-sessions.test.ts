@@ -90,7 +90,7 @@ type Playing = ReturnType<typeof started>;
 
 async function asked({ driver, reports }: Playing, isProbe: boolean): Promise<string> {
   const { signal } = new AbortController();
-  const order = { amountMinor: 1, exponent: 2, currencyNumeric: "978", currencyAlpha: "EUR" };
+  const order = { amountMinor: 1, currencyNumeric: "978", currencyAlpha: "EUR" };
   try {
     if (isProbe) return (await driver.check(signal)).cr;
     await driver.prepare(signal);

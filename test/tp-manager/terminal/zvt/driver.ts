@@ -17,7 +17,6 @@ export const tenEuro = {
   amountMinor: 1000,
   currencyNumeric: "978",
   currencyAlpha: "EUR",
-  exponent: 2,
 } as const;
 
 export const never = new AbortController().signal;
