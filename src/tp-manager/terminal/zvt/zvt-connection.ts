@@ -200,7 +200,7 @@ export class ZvtConnection {
     this.#restarting = undefined;
     const end = await watchRestart({
       clock: this.#zvt.clock,
-      goesDownWithinMs: this.#zvt.options.restartPauseMs,
+      goesDownWithinMs: this.#zvt.options.silenceMs,
       giveUpMs: this.#zvt.options.timers.t4Ms,
       ask: (limitMs) => this.#askRestarting(limitMs),
       pause: (ms) => this.#pause("zvt restart", ms),

@@ -93,7 +93,6 @@ function optionsOf(config: Config): Partial<ZvtOptions> {
     },
     pollIntervalMs: Math.min(zvt.POLL_INTERVAL_MS, profile?.pollIntervalMs ?? zvt.POLL_INTERVAL_MS),
     silenceMs: zvt.RECOVERY_SILENCE_MS,
-    restartPauseMs: zvt.RECOVERY_SILENCE_MS,
     reconnect: { ...reconnect, minMs: Math.min(reconnect.minMs, zvt.RECOVERY_SILENCE_MS) },
     charset: zvt.ZVT_CHARSET ?? profile?.charset ?? "cp437",
     printerWidth: config.TICKET_WIDTH,

@@ -33,7 +33,10 @@ export const defaultZvtOptions = {
   busyPollIntervalMs: 3_000,
   /** The pause before a failed maintenance is tried again; doubles from `minMs` to `maxMs`. */
   housekeepingPause: { minMs: 60_000, maxMs: 3_600_000 },
-  /** The silence on a serial line before a lost command is probed: 2 x T2 (docs/zvt.md 9.2). */
+  /**
+   * The silence on a serial line before a lost command is probed: 2 x T2 (docs/zvt.md 9.2). A
+   * restarting terminal may still answer for as long before it goes down (docs/zvt.md 10.4).
+   */
   silenceMs: 10_000,
   /** How long a terminal that refused a sale may take to show that it runs no command. */
   refusalCheckMs: 10_000,
@@ -61,8 +64,6 @@ export const defaultZvtOptions = {
    */
   logOffOnClose: false,
   language: "en" as Language,
-  /** How long a restarting terminal may still answer before it goes down. */
-  restartPauseMs: 5_000,
   /** Whether the terminal understands 84 9D, the partial issue of goods (docs/zvt.md 8.4). */
   partialIssue: true,
   /** Whether the terminal reports the totals of all cards as the first group (docs/zvt.md 7.1). */

@@ -45,7 +45,7 @@ class RestartingTerminal {
     };
     const { timers, pollIntervalMs, silenceMs, reconnect } = defaultZvtOptions;
     const transport = { ...this.#peer.transport, kind: line };
-    const options = { timers, pollIntervalMs, silenceMs, reconnect, restartPauseMs: silenceMs };
+    const options = { timers, pollIntervalMs, silenceMs, reconnect };
     this.driver = new Driver(transport, options, this.clock);
     onTestFinished(() => this.driver.terminal.close());
     this.driver.terminal.start();

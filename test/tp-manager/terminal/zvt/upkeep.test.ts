@@ -172,10 +172,8 @@ test("totals of all cards in the first group are not called girocard", async () 
 });
 
 describe("a restart", () => {
-  const quick = { restartPauseMs: 20 };
-
   test("waits until the terminal answers, is idle and registered", async () => {
-    const { peer, driver } = await connect(tcpPeer, quick);
+    const { peer, driver } = await connect(tcpPeer);
     const restarting = driver.terminal.reset?.(never);
     await peer.expect("061800");
     peer.send("800000");
@@ -190,7 +188,7 @@ describe("a restart", () => {
   });
 
   test("that the terminal refuses throws out-of-order and keeps the connection", async () => {
-    const { peer, driver } = await connect(tcpPeer, quick);
+    const { peer, driver } = await connect(tcpPeer);
     const restarting = driver.terminal.reset?.(never);
     await peer.expect("061800");
     peer.send("848300");
@@ -199,7 +197,7 @@ describe("a restart", () => {
   });
 
   test("from which the terminal is not back in time is reported as no answer", async () => {
-    const { peer, driver } = await connect(tcpPeer, quick);
+    const { peer, driver } = await connect(tcpPeer);
     const patience = new AbortController();
     const restarting = driver.terminal.reset?.(patience.signal);
     await peer.expect("061800");
