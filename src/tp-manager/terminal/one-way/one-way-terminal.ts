@@ -237,12 +237,12 @@ export class OneWayTerminal implements Terminal {
   #reply(reply: Uint8Array, isTooEarly: boolean): boolean {
     const isEarly = isTooEarly || this.#paying?.reopening !== undefined;
     if (this.#isRepeat(reply, isEarly)) return true;
-    const isStored = this.#isJudged(reply, isEarly);
-    if (isStored) this.#isOnDisk(reply);
+    const isStored = this.#judge(reply, isEarly);
+    if (isStored) this.#noteStored(reply);
     return isStored;
   }
 
-  #isOnDisk(reply: Uint8Array): void {
+  #noteStored(reply: Uint8Array): void {
     this.#stored = reply.slice();
     this.#storedAtMs = this.#options.clock.monotonicMs();
   }
@@ -265,7 +265,7 @@ export class OneWayTerminal implements Terminal {
   }
 
   /** Stores the result in a reply. Returns whether it is on disk, or no result needs storing. */
-  #isJudged(reply: Uint8Array, isEarly: boolean): boolean {
+  #judge(reply: Uint8Array, isEarly: boolean): boolean {
     const { messages, log } = this.#options;
     const reading = messages.read(reply, isEarly ? null : (this.#paying?.order ?? null));
     switch (reading.reading) {
@@ -276,11 +276,11 @@ export class OneWayTerminal implements Terminal {
         this.#malformed(reading.why);
         return false;
       case "result":
-        return this.#isResultStored(reply, reading, isEarly);
+        return this.#store(reply, reading, isEarly);
     }
   }
 
-  #isResultStored(reply: Uint8Array, reading: ResultReading, isEarly: boolean): boolean {
+  #store(reply: Uint8Array, reading: ResultReading, isEarly: boolean): boolean {
     const paying = this.#paying;
     const result = { report: reading.report, isEarly, isAgain: this.#isAgain(reply) };
     const isOwn = this.#isOwn(paying, result);
@@ -334,7 +334,7 @@ export class OneWayTerminal implements Terminal {
     // A result that is stored after the end of its payment still belongs to that attempt.
     const late = { ...result, cameFor: isOwn ? paying?.order.reference : undefined };
     if (!(running ? this.#own(running, reading) : this.#late(late, reading))) return false;
-    this.#isOnDisk(reply);
+    this.#noteStored(reply);
     return true;
   }
 

@@ -162,11 +162,11 @@ export class ZvtConnection {
   /** Ends a connection on which a command was lost; the next one begins with an enquiry. */
   #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
-    this.#isDown(problem);
+    this.#takeDown(problem);
     void after.then(() => session.close());
   }
 
-  #isDown(problem: string | null): void {
+  #takeDown(problem: string | null): void {
     this.session = undefined;
     const why = problem ?? "the connection ended";
     const isBroken = this.#link === "connected" && !this.#closing.signal.aborted;
@@ -240,7 +240,7 @@ export class ZvtConnection {
       this.#setLink("connecting", this.#problem);
       const down = (why: string | null): void => {
         problem ??= why;
-        if (this.session === session) this.#isDown(problem);
+        if (this.session === session) this.#takeDown(problem);
         gone.abort();
       };
       session = await this.#open(down, (why) => {
@@ -258,7 +258,7 @@ export class ZvtConnection {
       problem ??= error instanceof Error ? error.message : String(error);
       if (!wasUp) this.#logLink("warn", "terminal link", problem);
     }
-    if (this.#link !== "disconnected") this.#isDown(problem);
+    if (this.#link !== "disconnected") this.#takeDown(problem);
     await session?.close();
     return wasUp;
   }
