@@ -213,9 +213,8 @@ export class Enquiries {
     if (!sale) {
       return { kind: "not-told", why: "the terminal repeated its last receipt without any data" };
     }
-    const how = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
-    const also = sales.slice(0, -1).map((one) => transactionReport(one, how));
-    const report = transactionReport(sale, how);
+    const also = sales.slice(0, -1).map((one) => transactionReport(one, this.#zvt));
+    const report = transactionReport(sale, this.#zvt);
     return { kind: "transaction", report, ...(also.length > 0 ? { also } : {}) };
   }
 

@@ -67,8 +67,7 @@ export class PaymentExchange implements ExchangeListener {
 
   /** Lets the observer store the report; if it throws, the report is refused (docs/zvt.md 9.1). */
   judge(message: Message): Verdict {
-    const context = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
-    const report = transactionReport(message, context);
+    const report = transactionReport(message, this.#zvt);
     const before = this.#unjudged;
     // If the observer throws, the report stays marked as not judged.
     this.#unjudged = true;

@@ -322,8 +322,7 @@ export class ZvtConnection {
   }
 
   #unmatched(message: Message): void {
-    const { language } = this.#zvt.options;
-    const report = transactionReport(message, { language, nowMs: this.#zvt.clock.now() });
+    const report = transactionReport(message, this.#zvt);
     this.#zvt.log.warn(
       { resultCode: report.resultCode },
       "the terminal reported a result while no payment was running; the result was refused",

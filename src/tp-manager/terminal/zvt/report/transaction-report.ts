@@ -13,9 +13,9 @@ import { expiryYymmdd, fallbackTicket } from "../../report-fields.ts";
 import type { AbortReason, TransactionReport } from "../../terminal.ts";
 
 interface ReportContext {
-  readonly language: Language;
-  /** The time in ms since 1970, by which a date without a year gets its year. */
-  readonly nowMs: number;
+  readonly options: { readonly language: Language };
+  /** By its time a date without a year gets its year. */
+  readonly clock: { now(): number };
 }
 
 /** Returns the report of a result 04 0F (docs/zvt.md 7.1). */
@@ -30,7 +30,7 @@ export function transactionReport(message: Message, context: ReportContext): Tra
   const report = {
     good,
     resultCode: code === null ? null : codeText(code),
-    resultText: resultTextOf(fields.additionalText?.trim(), code, good, context.language),
+    resultText: resultTextOf(fields.additionalText?.trim(), code, good, context.options.language),
     reason: good || code === null ? null : abortReason(code, fields.additionalText),
     ...(good || code === null ? {} : { advice: declineAdvice(code, fields.resultCodeAs) }),
     amountMinor: fields.amount ?? null,
@@ -113,7 +113,7 @@ function receiptOf(message: Message, context: ReportContext, traceNumber: string
   return {
     ...emptyReceipt,
     ticketHeader: texts(message, "receiptHeader"),
-    localDate: localDateDdmmyy(fields.date, context.nowMs),
+    localDate: localDateDdmmyy(fields.date, context.clock.now()),
     localTime: fields.time ?? "",
     transactionType: fields.originalTrace === undefined ? "payment" : "reversal",
     contractNumber: fields.contractNumber?.trim() ?? "",

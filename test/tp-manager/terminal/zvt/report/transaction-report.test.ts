@@ -18,7 +18,7 @@ const nowMs = new Date(2026, 10, 21, 10, 15).getTime();
 
 function read(input: MessageInput, atMs = nowMs) {
   const message = decodeMessage(encodeMessage("status-information", input));
-  return transactionReport(message, { language: "en", nowMs: atMs });
+  return transactionReport(message, { options: { language: "en" }, clock: { now: () => atMs } });
 }
 
 const full: MessageInput = {
