@@ -212,11 +212,8 @@ export class ZvtConnection {
   /** Sends one status enquiry on a new connection, and closes that connection. */
   async #askRestarting(limitMs: number): Promise<RestartAnswer> {
     const over = new AbortController();
-    const opened = this.#open(
-      () => {},
-      () => {},
-      over.signal,
-    );
+    const ignored = (): void => {};
+    const opened = this.#open(ignored, ignored, over.signal);
     const asked = opened
       .then((session) => this.asks.isBusy((command, listener) => session.run(command, listener)))
       .then((isBusy): RestartAnswer => (isBusy ? "busy" : "idle"))
