@@ -5,6 +5,8 @@ const order = "src/tp-manager/matching/one-way.ts";
 const lies = "test/tp-manager/terminal/one-way/one-way-lies.test.ts";
 const kept = "test/tp-manager/terminal/one-way/delayed-results.test.ts";
 const late = "test/tp-manager/arbiter/late-results.test.ts";
+const unstored = "test/tp-manager/terminal/one-way/unstored.test.ts";
+const driver = "src/tp-manager/terminal/one-way/one-way-terminal.ts";
 const nameless = "test/tp-manager/arbiter/nameless-results.test.ts";
 
 const mutation = (
@@ -30,7 +32,7 @@ export const oneWayMutations: readonly Mutation[] = [
     "or when it carries none and is byte for byte the last result",
     [lies],
     [
-      "src/tp-manager/terminal/one-way/one-way-terminal.ts",
+      driver,
       "    return this.#stored && Buffer",
       "    return this.#storedAtMs === undefined ? false : this.#stored && Buffer",
     ],
@@ -200,5 +202,26 @@ export const oneWayMutations: readonly Mutation[] = [
       "  for (const id of attempts.ids()) {",
       "  for (const { transactionId: id } of attempts.unfinished()) {",
     ],
+  ),
+  mutation(
+    "the result that could not be judged and is judged again",
+    "31-result-effects",
+    "or cannot be judged because the journal cannot be read, on a line without ACK",
+    [unstored],
+    [driver, "      return undefined;", "      return false;"],
+  ),
+  mutation(
+    "the approval in memory that stops the next request",
+    "25-one-way",
+    "An approval that waits in memory because the disk failed stops the request",
+    [unstored],
+    [driver, "nothing is sent.\n    this.#unstored.storeAll();", "nothing is sent."],
+  ),
+  mutation(
+    "the early approval that could not be judged",
+    "25-one-way",
+    "so the request is not sent: the payment ends as not sent",
+    [unstored],
+    [driver, "if (!isOwn && isEarly && this", "if (isOwn === false && isEarly && this"],
   ),
 ];
