@@ -221,6 +221,18 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    removes: "the second hand-off of a sale that was withdrawn and is charged after all",
+    breaks: ["09-handoff", "the row counts again, in the same commit"],
+    tests: ["test/tp-manager/orders/charged-after-all.test.ts"],
+    edits: [
+      {
+        file: `${room}/journal/hand-off-rows.ts`,
+        from: "      withdrawn = iif(withdrawn > 0, -1, withdrawn),\n",
+        to: "",
+      },
+    ],
+  },
+  {
     removes: "the end of a payment that was cancelled while the terminal was made ready",
     breaks: ["5.5", "`/cancel` is only a request: the payment's own answer decides."],
     tests: ["test/tp-manager/orders/orders.test.ts"],

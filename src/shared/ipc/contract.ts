@@ -152,7 +152,11 @@ export const supervisorMessages = {
    * it waits as transaction-delivery does. A supervisor of an older version leaves the state out.
    */
   "store-transaction": {
-    request: handedOver.extend({ waitMs: waitMsSchema.optional() }),
+    request: handedOver.extend({
+      waitMs: waitMsSchema.optional(),
+      /** Whether the sale was withdrawn earlier and is charged after all. */
+      wasWithdrawn: z.boolean().optional(),
+    }),
     response: z.object({ stored: z.literal(true), state: deliveryStateSchema.optional() }),
   },
   /**

@@ -28,13 +28,20 @@ export class Intake {
    * Stores a transaction with its position in the outbox, on disk when this returns. A known
    * transaction changes nothing; another content of it throws {@link MessageRefused}. A transaction
    * that a lost database may have sent is looked up first (docs/rules/17-loss.md). `isFirst`: the
-   * transaction was never handed off before.
+   * transaction was never handed off before. `wasWithdrawn`: its sale was withdrawn and is charged
+   * after all, so a closed item is sent (docs/rules/09-handoff.md).
    */
-  store(given: Transaction, isFirst?: boolean): void {
+  store(given: Transaction, isFirst?: boolean, wasWithdrawn?: boolean): void {
     const { store, losses, forwarder, clock, log } = this.#parts;
     const transaction = this.#masked(given);
     const { transactionId, orderId } = transaction;
     const known = store.content(transactionId);
+    if (known !== undefined && wasWithdrawn && store.restore(transaction, clock.now())) {
+      forwarder.restored(transactionId);
+      const what = "a sale that had been withdrawn is charged after all, and is handed off again";
+      log.warn({ transactionId, orderId }, what);
+      return;
+    }
     if (known !== undefined) {
       this.#compare(transaction, JSON.parse(known) as Record<string, unknown>);
       log.debug({ transactionId, orderId }, "a stored transaction was handed off again");

@@ -20,8 +20,8 @@ interface HandlerParts extends StatusParts {
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
   const { intake, watch, admin, forwarder, operations, operationStore, clock, log } = parts;
   return {
-    "store-transaction": async ({ transaction, waitMs, isFirst }) => {
-      intake.store(transaction, isFirst);
+    "store-transaction": async ({ transaction, waitMs, isFirst, wasWithdrawn }) => {
+      intake.store(transaction, isFirst, wasWithdrawn);
       if (waitMs === undefined) return { stored: true };
       const state = await deliveryOf(parts, transaction.transactionId, waitMs);
       return { stored: true, state: state ?? undefined };

@@ -117,6 +117,11 @@ export class Forwarder {
   /** Tries an item now, although the queue may wait, because an operator requests it. */
   requeued(transactionId: string): void {
     this.resume();
+    this.restored(transactionId);
+  }
+
+  /** Tries an item whose sale is charged after all, after a lookup if an answer was lost. */
+  restored(transactionId: string): void {
     this.tryAtOnce(transactionId);
     this.#inquiry.wake();
   }

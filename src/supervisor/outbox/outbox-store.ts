@@ -11,6 +11,7 @@ import {
   insertItem,
   itemColumns,
   itemOf,
+  namedIsSent,
   reversedIsClosed,
 } from "./item-rows.ts";
 import { delayCeilingMs } from "./retry-policy.ts";
@@ -99,6 +100,18 @@ const oldestPending = `SELECT min(at) AS at FROM (
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed("send")}
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed("lookup")})`;
 
+/** The statement that makes a closed item due for sending. */
+const closedIsDue = `UPDATE outbox SET state = 'pending', next_try_at_ms = :now,
+    delayed_at_ms = :now, failures = 0, no_result_since_ms = NULL, no_result_tries = 0,
+    reason = NULL, settled_at_ms = NULL
+  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state = 'closed'`;
+
+/** Returns whether two contents of a transaction name the same order and the same amount. */
+function isSameSale(given: Transaction, known: Transaction): boolean {
+  const names = ["orderId", "amountMinor", "currency", "exponent"] as const;
+  return names.every((name) => given[name] === known[name]);
+}
+
 /** The outbox in SQLite; every change is on disk when the call returns (docs/design.md 1.3). */
 export class OutboxStore extends Tables {
   readonly #alsoWrite: () => void;
@@ -159,6 +172,32 @@ export class OutboxStore extends Tables {
       if (row?.claimedAtMs !== null) return "running";
       // An item that an operator dropped may have reached the gateway before.
       return row.state === "closed" && row.ambiguous === 0 ? "closed" : "sent";
+    });
+  }
+
+  /**
+   * Ends the withdrawal of a sale that is charged after all: a closed item is due again, and stays
+   * looked up first if an answer was lost. Returns whether it was withdrawn. An item that the
+   * gateway has or may have with another amount stays as it is.
+   */
+  restore(given: Transaction, nowMs: number): boolean {
+    const { transactionId: id } = given;
+    type Row = { state: DeliveryState; ambiguous: number; content: string };
+    const sql = `SELECT state, ambiguous, content
+      FROM outbox JOIN transactions USING (transaction_id)
+      WHERE transaction_id = ? AND reversed = 1`;
+    return this.together(() => {
+      const row = this.get<Row>(sql, id);
+      if (!row) return false;
+      const mayBeThere = row.state !== "closed" || row.ambiguous === 1;
+      if (mayBeThere && !isSameSale(given, JSON.parse(row.content))) return false;
+      const content = JSON.stringify(given);
+      this.run("UPDATE transactions SET content = ? WHERE transaction_id = ?", content, id);
+      this.run("UPDATE outbox SET reversed = 0 WHERE transaction_id = ?", id);
+      this.run(closedIsDue, { id, now: nowMs });
+      this.run(namedIsSent, { id, now: nowMs });
+      this.#alsoWrite();
+      return true;
     });
   }
 

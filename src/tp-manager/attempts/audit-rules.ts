@@ -262,6 +262,8 @@ function checkHandOff(attempt: AuditedAttempt, report: Report): void {
   if (handedMinor === null) report("hand-off-missing");
   else if (handedMinor !== (sale.report.amountMinor ?? request.amountMinor)) {
     report("hand-off-wrong", "handed off with another amount than was charged");
+  } else if (isWithdrawn && phaseTable[state.phase].charged !== "no") {
+    report("hand-off-wrong", "charged, but its hand-off was withdrawn");
   }
 }
 

@@ -43,7 +43,7 @@ const BETWEEN_BATCHES_MS = 20;
 /** For each value of `archive` in the phase table: when an attempt may be archived, as SQL. */
 const isKnownThere = {
   nothing: "hand_off.id IS NULL OR withdrawn = 2",
-  delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
+  delivery: "acknowledged = 1 AND withdrawn <= 0 AND delivery IN ('sent', 'closed')",
   withdrawal: "acknowledged = 1 AND withdrawn = 2",
   never: "FALSE",
 };
@@ -105,7 +105,7 @@ export class Archive extends rows("archive", {
   dropAttempt: "DELETE FROM attempt WHERE transaction_id = ?",
   unsent: `SELECT transaction_id FROM attempt JOIN hand_off USING (transaction_id)
     WHERE ended_at_ms < ? AND acknowledged = 1 AND delivery IN ('pending', 'parked')
-      AND delivery = 'pending' AND withdrawn = 0`,
+      AND delivery = 'pending' AND withdrawn <= 0`,
 }) {
   readonly #listed = this.statements.add("archived listed", listed);
 

@@ -14,9 +14,14 @@ export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
  * that makes an attempt charged also writes the transaction's row in this table.
  */
 export class HandOffRows extends rows("handOffs", {
-  // A known row keeps its other columns, so that a withdrawn sale is not handed off again.
+  // A withdrawn sale that is charged after all is handed off again, with `withdrawn` -1; another
+  // known row keeps its other columns.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
-    ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
+    ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body,
+      withdrawn = iif(withdrawn > 0, -1, withdrawn),
+      acknowledged = iif(withdrawn > 0, 0, acknowledged),
+      set_aside_ms = iif(withdrawn > 0, NULL, set_aside_ms),
+      refused = iif(withdrawn > 0, NULL, refused)`,
   // A hand-off that an operator dropped is not withdrawn: the supervisor never had its sale.
   withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
     WHERE transaction_id = ?`,
@@ -36,9 +41,10 @@ export class HandOffRows extends rows("handOffs", {
     ORDER BY hand_off.id LIMIT ?`,
   accept: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ?`,
+  // A sale that was charged again while its withdrawal was on the way is still to be handed off.
   acceptWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
       refused = NULL
-    WHERE transaction_id = ?`,
+    WHERE transaction_id = ? AND withdrawn = 1`,
   refused: "SELECT refused FROM hand_off WHERE transaction_id = ?",
   noteRefusal: "UPDATE hand_off SET set_aside_ms = ?, refused = ? WHERE transaction_id = ?",
   setDelivery: "UPDATE hand_off SET delivery = ?1 WHERE transaction_id = ?2 AND delivery <> ?1",
@@ -99,6 +105,7 @@ export class HandOffRows extends rows("handOffs", {
     this.statements.settle();
     return this.sql.pending.all(refusedMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? ("reversed" as const) : ("charged" as const),
+      wasWithdrawn: row["withdrawn"] === -1,
       transaction: readJson<Transaction>(row["body"]),
     }));
   }

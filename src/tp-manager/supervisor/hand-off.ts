@@ -231,13 +231,14 @@ export class HandOff {
     else this.#log.warn(details, text);
   }
 
-  async #handOffOne({ what, transaction }: PendingHandOff): Promise<Fault | undefined> {
+  async #handOffOne(row: PendingHandOff): Promise<Fault | undefined> {
+    const { what, transaction } = row;
     const { transactionId, orderId } = transaction;
     const isFirst = this.#fresh.delete(transactionId);
     let state: DeliveryState | undefined;
     try {
       if (what === "reversed") await this.#withdraw(transaction, isFirst);
-      else state = await this.#storeThere(transaction, isFirst);
+      else state = await this.#storeThere(row, isFirst);
     } catch (error) {
       return faultOf(error);
     }
@@ -263,7 +264,7 @@ export class HandOff {
    * the transaction as sent, or the supervisor is of an older version.
    */
   async #storeThere(
-    transaction: Transaction,
+    { transaction, wasWithdrawn }: PendingHandOff,
     isFirst: boolean,
   ): Promise<DeliveryState | undefined> {
     const { transactionId } = transaction;
@@ -272,7 +273,9 @@ export class HandOff {
     const deadlineMs = this.#waiting.get(transactionId)?.deadlineMs ?? ask;
     const leftMs = deadlineMs === undefined ? undefined : deadlineMs - now;
     const wait = leftMs === undefined ? {} : { waitMs: Math.max(0, Math.round(leftMs)) };
-    return (await this.#link.call("store-transaction", { transaction, isFirst, ...wait })).state;
+    const again = wasWithdrawn ? { wasWithdrawn } : {};
+    const request = { transaction, isFirst, ...wait, ...again };
+    return (await this.#link.call("store-transaction", request)).state;
   }
 
   /** Closes an unsent sale at the supervisor; a sent sale is alarmed (docs/rules/07-returns.md). */

@@ -147,6 +147,39 @@ describe("a sale reversed at the terminal (docs/rules/07-returns.md)", () => {
     expect(items[0]?.reason).toBe("reversed at the terminal");
   });
 
+  test.each(rows)("handed off again, an item $item reaches the gateway once", async (row) => {
+    const rig = await openRig();
+    const id = await row.bring(rig);
+    const before = rig.server.requests.length;
+    withdraw(rig, id);
+    rig.server.behave = () => accepted;
+    rig.forwarder.start();
+    const again = { ...stored(rig, id), origin: "operator" as const };
+    // Again is harmless: tp-manager repeats until it has heard the answer.
+    for (let i = 0; i < 2; i++) rig.intake.store(again, false, true);
+    await rig.advanceInSteps(1_000, () => rig.store.delivery(id)?.state === "sent");
+    expect(rig.server.requests.length - before).toBe(row.state === "sent" ? 0 : 1);
+    expect(stored(rig, id).origin).toBe("operator");
+    // A lost answer is looked up before anything is sent again.
+    const isUncertain = row.item.startsWith("whose answer was lost");
+    expect(rig.server.lookups.length > 0).toBe(isUncertain);
+  });
+
+  test("handed off again with another amount, only what was never sent is accepted", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => ({ status: 503 });
+    const [unsent, sent] = [await tried(rig), rig.handOver("A-2")];
+    rig.server.behave = () => accepted;
+    await rig.tries(sent, 1);
+    for (const id of [unsent, sent]) withdraw(rig, id);
+    const other = (id: string) => ({ ...stored(rig, id), amountMinor: 1 });
+    rig.intake.store(other(unsent), false, true);
+    expect(() => rig.intake.store(other(sent), false, true)).toThrow(
+      "is stored with other amountMinor",
+    );
+    expect([stored(rig, unsent).amountMinor, stored(rig, sent).amountMinor]).toEqual([1, 899]);
+  });
+
   test("a transaction unknown to the supervisor is stored and closed in one step", async () => {
     const rig = await openRig();
     const transaction = sampleTransaction();

@@ -77,6 +77,8 @@ export function request(orderId: string, change: Partial<PaymentRequest> = {}): 
 /** A supervisor of a few lines: what it was given, and whether it can be reached. */
 class Supervisor {
   stored: Transaction[] = [];
+  /** Sales that were handed off as charged after their withdrawal. */
+  restored: string[] = [];
   withdrawn: string[] = [];
   reachable = true;
   /** Throws what it answers instead of taking a transaction. */
@@ -87,8 +89,9 @@ class Supervisor {
   isOlder = false;
 
   readonly link = answeringLink({
-    "store-transaction": ({ transaction, waitMs }) => {
+    "store-transaction": ({ transaction, waitMs, wasWithdrawn }) => {
       this.#mustBeReachable();
+      if (wasWithdrawn) this.restored.push(transaction.transactionId);
       this.refuse();
       const taken = transactionSchema.parse(transaction);
       const state = this.stateOf(taken.orderId);

@@ -129,6 +129,11 @@ const breakages: readonly (readonly [what: string, rule: AuditRule, sql: string]
        WHERE order_id = 'declined' AND number = 1) WHERE ${of("sold")}`,
   ],
   [
+    "a charge whose hand-off is withdrawn",
+    "hand-off-wrong",
+    `UPDATE hand_off SET withdrawn = 2 WHERE ${of("sold")}`,
+  ],
+  [
     "a card number in a ticket",
     "card-number",
     `UPDATE attempt SET ticket = 'CARD|${card}' WHERE order_id = 'sold'`,

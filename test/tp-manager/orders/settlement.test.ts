@@ -143,7 +143,7 @@ test("a second decision corrects charged, and the hand-off is withdrawn", async 
     { outcome: "charged", note: "seen on the terminal's own receipt" },
     { outcome: "not_charged", note: "the other machine" },
   ]);
-  // A transaction that the supervisor has closed cannot be handed off once more.
+  // An operator corrects a decision once.
   await expect(async () => at.settle(word("charged"))).rejects.toMatchObject({
     code: "NOTHING_TO_SETTLE",
   });

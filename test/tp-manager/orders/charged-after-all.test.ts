@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { doubtful, phaseOf, referenceAt, unasked } from "../../support/house/one-way-house.ts";
+import type { House } from "../../support/house/payment-house.ts";
+
+const transactionIdOf = (at: House) => at.journal.attempts.latest("A-1")?.transactionId;
+
+test.each([
+  ["after the supervisor closed it", true],
+  ["while the supervisor cannot be reached", false],
+])("hands off a sale that an operator had withdrawn, %s", async (_, reachable) => {
+  const at = unasked();
+  await doubtful(at);
+  const reference = referenceAt(at);
+  const settled = { orderId: "A-1", note: "seen in the account" };
+  await at.settle({ ...settled, outcome: "charged" });
+  await at.clock.advance(0);
+  at.supervisor.state = "closed";
+  at.supervisor.reachable = reachable;
+  await at.settle({ ...settled, outcome: "not_charged" });
+  await at.clock.advance(0);
+  expect(at.supervisor.withdrawn).toHaveLength(reachable ? 1 : 0);
+  at.told({ reference });
+  at.supervisor.state = "sent";
+  at.supervisor.reachable = true;
+  await at.clock.advance(60_000);
+  expect(phaseOf(at)).toBe("charged");
+  expect(at.supervisor.withdrawn).toHaveLength(reachable ? 1 : 0);
+  expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1" }, { orderId: "A-1" }]);
+  expect(at.supervisor.restored).toEqual([transactionIdOf(at)]);
+  const { delivery, attempt } = await at.orders.lookUp("A-1");
+  expect(["pending", "sent"]).toContain(delivery);
+  expect(attempt.state.phase).toBe("charged");
+  expect(at.journal.handOffs.standingAtGateway(0, 10)).toEqual([]);
+});
+
+test("hands off a sale that is charged again while its withdrawal is on the way", async () => {
+  const at = unasked();
+  await doubtful(at);
+  const reference = referenceAt(at);
+  const settled = { orderId: "A-1", note: "seen in the account" };
+  await at.settle({ ...settled, outcome: "charged" });
+  await at.clock.advance(0);
+  const gate = Promise.withResolvers<void>();
+  const { link } = at.supervisor;
+  const call = link.call.bind(link);
+  link.call = ((name, asked) =>
+    name === "withdraw-transaction"
+      ? gate.promise.then(() => call(name, asked))
+      : call(name, asked)) as typeof call;
+  at.supervisor.state = "closed";
+  await at.settle({ ...settled, outcome: "not_charged" });
+  await at.clock.advance(0);
+  at.told({ reference });
+  gate.resolve();
+  await at.clock.advance(60_000);
+  expect([phaseOf(at), at.supervisor.withdrawn.length]).toEqual(["charged", 1]);
+  expect(at.supervisor.restored).toEqual([transactionIdOf(at)]);
+});
