@@ -3,7 +3,7 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type AttemptEvent, eventOf, fold, nothingKnown } from "./attempt-event.ts";
 import auditRules from "./audit-rules-en.json" with { type: "json" };
-import { compareReports } from "./comparison.ts";
+import { compareReports, namesTrace } from "./comparison.ts";
 import {
   type AttemptState,
   type AttemptStep,
@@ -245,8 +245,8 @@ function checkAmounts({ state, request, steps }: AuditedAttempt, report: Report)
   if (charged !== "no" || !("report" in state)) return;
   const reversal = state.report;
   const differs = <T>(a: T | null, b: T | null): boolean => a !== null && b !== null && a !== b;
-  const isAnother =
-    reversal.originalTrace !== null && differs(sale.report.traceNumber, reversal.originalTrace);
+  const traces = [reversal.originalTrace, sale.report.traceNumber] as const;
+  const isAnother = !traces.includes(null) && !namesTrace(...traces);
   if (differs(amountMinor, reversal.amountMinor) || isAnother) report("reversed-amount");
 }
 

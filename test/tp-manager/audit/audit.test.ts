@@ -5,6 +5,7 @@ import type { AuditRule } from "../../../src/tp-manager/attempts/audit-rules.ts"
 import auditRules from "../../../src/tp-manager/attempts/audit-rules-en.json" with { type: "json" };
 import { phaseTable } from "../../../src/tp-manager/attempts/phase-table.ts";
 import { audit, everyPhase } from "../../support/house/every-phase.ts";
+import { house, pay, request } from "../../support/house/payment-house.ts";
 import { report } from "../../support/terminals/reports.ts";
 
 test("the audit finds no fault in an intact journal with every phase", async () => {
@@ -157,6 +158,27 @@ const breakages: readonly (readonly [what: string, rule: AuditRule, sql: string]
      UPDATE attempt SET state = '{"phase":'`,
   ],
 ];
+
+test("finds no fault in a reversal that names the last digits of a longer trace", async () => {
+  const at = house();
+  const sale = report({ traceNumber: "01000123" });
+  at.terminal.script = (_order, observer) => {
+    observer.report(sale);
+    observer.ackArrived();
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  at.terminal.reversal = (_order, observer) => {
+    observer.report(report({ traceNumber: "01000124", originalTrace: "000123" }));
+    observer.ackArrived();
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  await pay(at, request("A-1"));
+  at.terminal.stores(sale);
+  await at.afterSale.reverse("A-1");
+  expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversed");
+  at.close();
+  expect(audit(at.path).faults).toEqual([]);
+});
 
 test.each(breakages)("finds %s: %s", async (_what, rule, sql) => {
   const path = await everyPhase();
