@@ -77,12 +77,11 @@ export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
   // The archive stores the outcome only, and no evidence for what an operator found.
   if (isNotCharged(state)) return notCharged(state.outcome);
   const sale = saleOf(state);
-  const report = endReportOf(state);
-  invariant(sale && report, `an attempt that is ${state.phase} is never archived`);
+  invariant(sale && endReportOf(state), `an attempt that is ${state.phase} is never archived`);
   return {
     phase: isCharged(state) ? "charged" : "reversed",
     by: sale.by,
-    chargedMinor: report.amountMinor,
+    chargedMinor: sale.report.amountMinor,
     returnedMinor,
   };
 }

@@ -75,7 +75,8 @@ function reportOf(
     if (amountMinor !== undefined && amountMinor !== report.amountMinor) {
       throw wrongAmount("is not that of the sale");
     }
-    return ("last" in state ? state.last?.report : undefined) ?? report;
+    const last = "last" in state ? state.last?.report : undefined;
+    return last?.good ? last : report; // the report of a refused reversal proves none
   }
   // If an operator found that nothing was charged, the terminal's reports do not count.
   if (outcome !== "charged") return bareReport(request.currency, null);

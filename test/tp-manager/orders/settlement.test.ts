@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
-import { report } from "../../support/terminals/reports.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
 import { approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** An order in doubt that no probe could prove. */
@@ -94,6 +94,30 @@ test("a reversal in doubt is settled as reversed or as charged", async () => {
     await at.clock.advance(0);
     expect(at.supervisor.withdrawn).toHaveLength(settled === "reversed" ? 1 : 0);
   }
+});
+
+test("a refused report is no proof of a reversal that an operator found done", async () => {
+  const at = house();
+  at.terminal.remembers = true;
+  const sold = await pay(at, request("A-1"));
+  at.terminal.last = { kind: "not-told", why: "bare completion" };
+  at.terminal.reversal = (_order, observer) => {
+    const refusal = { ...declined(), amountMinor: null };
+    observer.report({ ...refusal, receipt: { ...refusal.receipt, ticketHeader: "REFUSED" } });
+    return Promise.resolve(lost("line broken"));
+  };
+  await at.afterSale.reverse("A-1");
+  const { attempt, delivery } = await at.settle(word("reversed"));
+  const { body } = answerOf(attempt, delivery);
+  expect(body).toMatchObject({ status: "Reversed", chargedAmount: 9.99 });
+  expect(body.receipt).toEqual(sold.body.receipt);
+  await at.clock.advance(0);
+  expect(at.journal.archive.putAway(at.clock.now() + 1, 100).archived).toBe(1);
+  const archived = await at.orders.lookUp("A-1");
+  expect(answerOf(archived.attempt, null).body).toMatchObject({
+    status: "Reversed",
+    chargedAmount: 9.99,
+  });
 });
 
 test("a settled amount is from 1 to the approved one, and for charged only", async () => {
