@@ -33,9 +33,9 @@ async function openConsole(
     options.log.info({ port }, "the operator's console is served on its port");
     return { name, port, fault: null };
   } catch (error) {
-    if (!(error instanceof ProgramExit)) throw error;
-    options.log.error(`the operator's console cannot be served: ${error.message}`);
-    return { name, port, fault: error.message };
+    const { message } = error as Error;
+    options.log.error(`the operator's console cannot be served: ${message}`);
+    return { name, port, fault: message };
   }
 }
 
