@@ -10,6 +10,7 @@ import {
   type Attempt,
   type AttemptStep,
   isCharged,
+  isNotCharged,
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
@@ -197,7 +198,8 @@ export class Orders {
     if (lookup !== undefined) await lookup;
     const attempt = this.latest(orderId);
     if (isInDoubt(attempt.state)) await this.#ask(attempt);
-    return this.#sure(this.latest(orderId));
+    const latest = this.latest(orderId);
+    return isNotCharged(latest.state) ? this.#sure(latest) : latest;
   }
 
   /** Notes that the kiosk has read the whole answer about an order (docs/rules/11-unread.md). */
