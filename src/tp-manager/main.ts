@@ -232,7 +232,7 @@ function linkSupervisor(
   handOffs.marks = exchange;
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
-  const isWhole = (): boolean => guard.open === undefined;
+  const isWhole = (): boolean => journal.gaps.open() === undefined;
   const resync = owned("resync", new Resync(resyncRows, link, clock, log, isWhole));
   const stores = { ...journal, resync: resyncRows, matcher, link, clock, log };
   const onSupervisorLacks = (): void => resync.beginOnce();

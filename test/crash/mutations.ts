@@ -176,11 +176,9 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/supervisor/hand-off.ts`,
-        from: "      else state = await this.#storeThere(transaction, isFirst);",
-        to: `      else {
-        this.#store.noteAccepted(transactionId, "pending", this.#clock.now());
-        state = await this.#storeThere(transaction, isFirst);
-      }`,
+        from: "        : this.#storeThere(row, isFirst));",
+        to: `        : (this.#store.noteAccepted(transactionId, "pending", this.#clock.now()),
+          this.#storeThere(row, isFirst)));`,
       },
     ],
   },

@@ -240,7 +240,9 @@ export class Orders {
 
   #notFound(orderId: string): AppError {
     if (this.#runningOf(orderId)) return new AppError("PAYMENT_RUNNING");
-    return new AppError("ORDER_NOT_FOUND", undefined, { charged: this.#parts.guard.ofUnknown });
+    return new AppError("ORDER_NOT_FOUND", undefined, {
+      charged: this.#parts.guard.chargedOfUnknown(),
+    });
   }
 
   /** Answers an order or begins it. `hasAsked`: this request has already probed the terminal. */
@@ -328,7 +330,8 @@ export class Orders {
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;
     assertStillOpen(orderId, this.#parts.attempts);
-    if (this.#parts.guard.open && !generatedId) throw asUnknown(why);
+    const isUnknown = !generatedId && this.#parts.guard.chargedOfUnknown() === "unknown";
+    if (isUnknown) throw asUnknown(why);
     const late = this.#lateReportOf(orderId);
     if (late) throw late;
     return this.#failed(transactionId, request, why);

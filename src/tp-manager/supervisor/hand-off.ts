@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
@@ -165,6 +166,7 @@ export class HandOff {
         if (pauseMs !== undefined || batch.length < BATCH || this.#task.isClosed) return pauseMs;
       }
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       // The row was not changed, so a later process hands the transaction off again.
       if (this.#task.isClosed) return undefined;
       this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-off");
@@ -235,19 +237,21 @@ export class HandOff {
     const { what, transaction } = row;
     const { transactionId, orderId } = transaction;
     const isFirst = this.#fresh.delete(transactionId);
-    let state: DeliveryState | undefined;
+    let answer: DeliveryState | undefined;
     try {
-      if (what === "reversed") await this.#withdraw(transaction, isFirst);
-      else state = await this.#storeThere(row, isFirst);
+      answer = await (what === "reversed"
+        ? this.#withdrawThere(transaction, isFirst)
+        : this.#storeThere(row, isFirst));
     } catch (error) {
       return faultOf(error);
     }
     this.#task.succeeded();
     this.#failing = null;
+    const state = what === "charged" ? answer : undefined;
     if (state === "sent") this.#sentLast = transactionId;
     if (what === "charged") {
       this.#store.noteAccepted(transactionId, state ?? "pending", this.#clock.now());
-    }
+    } else this.#noteWithdrawn(transaction, answer);
     const waiting = this.#waiting.get(transactionId);
     this.#waiting.delete(transactionId);
     waiting?.resolve(state);
@@ -278,10 +282,13 @@ export class HandOff {
     return (await this.#link.call("store-transaction", request)).state;
   }
 
-  /** Closes an unsent sale at the supervisor; a sent sale is alarmed (docs/rules/07-returns.md). */
-  async #withdraw(transaction: Transaction, isFirst: boolean): Promise<void> {
-    const { transactionId, orderId } = transaction;
-    const { outcome } = await this.#link.call("withdraw-transaction", { transaction, isFirst });
+  /** Closes an unsent sale at the supervisor; resolves with "sent" if the gateway may have it. */
+  async #withdrawThere(transaction: Transaction, isFirst: boolean): Promise<DeliveryState> {
+    return (await this.#link.call("withdraw-transaction", { transaction, isFirst })).outcome;
+  }
+
+  /** Notes a reversal that the supervisor knows; alarms a sent sale (docs/rules/07-returns.md). */
+  #noteWithdrawn({ transactionId, orderId }: Transaction, outcome?: DeliveryState): void {
     this.#store.acceptWithdrawal(transactionId);
     if (outcome === "closed") {
       this.#store.setDelivery(transactionId, "closed", this.#clock.now());

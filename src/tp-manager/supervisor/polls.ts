@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { AlarmLog, Logger } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
@@ -36,11 +37,12 @@ export class Poll extends Retrying {
     this.nudgeIn(POLL_MS);
   }
 
-  /** Asks the supervisor once. Never rejects, because the poll asks again later. */
+  /** Asks the supervisor once. A failure is only logged, because the poll asks again later. */
   async ask(): Promise<void> {
     try {
       await this.#subject.round(() => this.isClosed);
     } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
       this.#log.debug({ err: error }, this.#subject.failure);
     }
   }

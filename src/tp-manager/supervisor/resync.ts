@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
@@ -75,7 +76,8 @@ export class Resync {
       }
       return undefined;
     } catch (error) {
-      const text = "the supervisor did not accept a page of the resync, which is handed off again";
+      if (error instanceof BrokenInvariant) throw error;
+      const text = "a page of the resync was not accepted or not read, and is handed off again";
       this.#log.warn({ err: error }, text);
       return RETRY_MS;
     }

@@ -1,4 +1,5 @@
 import { AppError } from "../../shared/catalog/errors.ts";
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
 import { STORE_PAGE_MAX, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import { formatMajor } from "../../shared/money.ts";
@@ -114,11 +115,22 @@ export class StoreGuard {
    * Returns undefined when the journal is whole or all orders are imported.
    */
   whole(signal: AbortSignal): Promise<void> | undefined {
-    return this.open?.isImported === false ? this.#imported(signal) : undefined;
+    return this.#mustImport() ? this.#imported(signal) : undefined;
   }
 
   async #imported(signal: AbortSignal): Promise<void> {
-    while (this.open?.isImported === false) await unlessAborted(this.#wake.promise, signal);
+    do await unlessAborted(this.#wake.promise, signal);
+    while (this.#mustImport());
+  }
+
+  /** Whether an import is needed. If the journal cannot be read, the import waits until it can. */
+  #mustImport(): boolean {
+    try {
+      return this.#parts.gaps.open()?.isImported === false;
+    } catch {
+      this.#task.nudgeIn(RETRY_MIN_MS);
+      return true;
+    }
   }
 
   /**
@@ -144,9 +156,13 @@ export class StoreGuard {
     if (!whole || gap.both) await this.#askGateway(orderId);
   }
 
-  /** Returns whether the journal, after a loss of data, may lack a later attempt of the order. */
+  /**
+   * Returns whether the journal, after a loss of data, may lack a later attempt of the order.
+   * Throws STORAGE_FAILED.
+   */
   mayLackNewer(transactionId: string): boolean {
-    return this.open !== undefined && this.#parts.gaps.concerns(transactionId);
+    const { gaps } = this.#parts;
+    return storage(() => gaps.open() !== undefined && gaps.concerns(transactionId), "unknown");
   }
 
   /**
@@ -173,9 +189,12 @@ export class StoreGuard {
     return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
   }
 
-  /** The answer's `charged` for an order that the journal lacks; "unknown" during a journal gap. */
-  get ofUnknown(): "no" | "unknown" {
-    return this.open ? "unknown" : "no";
+  /**
+   * Returns the answer's `charged` for an order that the journal lacks: "unknown" during a journal
+   * gap. Throws STORAGE_FAILED.
+   */
+  chargedOfUnknown(): "no" | "unknown" {
+    return storage(() => this.#parts.gaps.open(), "unknown") ? "unknown" : "no";
   }
 
   /**
@@ -235,7 +254,7 @@ export class StoreGuard {
   accept(): boolean {
     const { gaps, clock, log, onSupervisorLacks } = this.#parts;
     // Before the import it is not known whether the supervisor lacks data too, so a resync begins.
-    if (this.open?.isImported === false) onSupervisorLacks();
+    if (gaps.open()?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
     if (ended) log.warn("an operator declared the gap in the journal closed");
@@ -250,9 +269,9 @@ export class StoreGuard {
 
   async #importOrders(): Promise<number | undefined> {
     const { gaps, link, onSupervisorLacks, clock, log } = this.#parts;
-    for (let gap = this.open; gap?.isImported === false; gap = this.open) {
-      if (this.#task.isClosed) return undefined;
-      try {
+    try {
+      for (let gap = gaps.open(); gap?.isImported === false; gap = gaps.open()) {
+        if (this.#task.isClosed) return undefined;
         const after = gaps.importedTo();
         const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
@@ -260,16 +279,17 @@ export class StoreGuard {
         if (!whole && !more) onSupervisorLacks();
         // If the answer has reported a further loss, the page is requested again: then the
         // supervisor learns that this loss is known here.
-        const isSame = this.open?.because === gap.because;
+        const isSame = gaps.open()?.because === gap.because;
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders were imported from the supervisor");
         this.#task.succeeded();
         this.#isAnswered = true;
-      } catch (error) {
-        this.#isAnswered = false;
-        log.warn({ err: error }, "orders could not be imported from the supervisor yet");
-        return this.#task.failed();
       }
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      this.#isAnswered = false;
+      log.warn({ err: error }, "orders could not be imported from the supervisor yet");
+      return this.#task.failed();
     }
     // If a further loss is found, the next import begins with the shortest pause again.
     this.#task.succeeded();

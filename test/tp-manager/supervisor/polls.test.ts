@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { BrokenInvariant } from "../../../src/shared/invariant.ts";
 import { Poll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
 import { recordingLog } from "../../support/house/recording-log.ts";
@@ -48,6 +49,11 @@ test("closing waits for the running round, and no round follows it", async () =>
   await closing;
   await clock.advance(5_000);
   expect(begun).toBe(1);
+});
+
+test("a broken invariant is not taken for a supervisor that does not answer", async () => {
+  const { poll } = polling(() => Promise.reject(new BrokenInvariant("no such attempt")));
+  await expect(poll.ask()).rejects.toThrow("no such attempt");
 });
 
 test("a round that fails is followed by the next one", async () => {

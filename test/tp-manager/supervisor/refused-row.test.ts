@@ -137,6 +137,25 @@ test("a journal that fails during a hand-off ends nothing: the row is tried agai
   expect(stored).toEqual(["A"]);
 });
 
+test("a journal that fails during a withdrawal is not blamed on the supervisor", async () => {
+  const at = house();
+  at.terminal.remembers = true;
+  await pay(at, request("A"));
+  const { handOffs } = at.journal;
+  const { acceptWithdrawal } = handOffs;
+  handOffs.acceptWithdrawal = () => {
+    throw new Error("database or disk is full");
+  };
+  await at.afterSale.reverse("A");
+  await at.clock.advance(0);
+  expect(alarms(at.lines)).toContain("journal");
+  expect(at.lines.join()).not.toContain("did not accept a transaction");
+  expect(toldBy(at)).toMatchObject({ handOver: null });
+  handOffs.acceptWithdrawal = acceptWithdrawal;
+  await at.clock.advance(60_000);
+  expect(handOffs.countPendingHandOffs()).toBe(0);
+});
+
 test("a row that was refused and is taken at last keeps the state that was answered", async () => {
   const { at } = houseWith(() => undefined);
   await pay(at, request("A"));

@@ -150,6 +150,32 @@ test("without journal and supervisor no card is charged, no order answered as un
   });
 });
 
+test("an import goes on after the journal could not be read for a moment", async () => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  at.manager.close();
+  removeStore(at.folder, "journal");
+  const { rig } = at.seat;
+  at.seat.rig = undefined;
+  const { journal, orders } = restart(at);
+  const open = journal.gaps.open.bind(journal.gaps);
+  let isReadable = false;
+  journal.gaps.open = () => {
+    if (isReadable) return open();
+    throw new Error("disk I/O error");
+  };
+  expect(orders.chargedOf("B")).toBe("unknown");
+  const unread = { code: "STORAGE_FAILED", charged: "unknown" };
+  await expect(orders.lookUp("B")).rejects.toMatchObject(unread);
+  expect(() => orders.latest("B")).toThrow(expect.objectContaining(unread));
+  await at.clock.advance(60_000);
+  at.seat.rig = rig;
+  isReadable = true;
+  await at.clock.advance(60_000);
+  await expect.poll(() => open()?.isImported).toBe(true);
+  await expectReplayed(at, "A");
+});
+
 test("a lost journal looks orders up at the gateway when supervisor.db is lost too", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
