@@ -88,9 +88,7 @@ export class GatewayOperations {
     const { returns, log } = this.#parts;
     for (const attempt of returns.openReturns()) {
       if (isClosed()) return;
-      const { transactionId, openReturn } = attempt;
-      // An operation that is still on its way is skipped: the supervisor would forbid it if asked.
-      if (openReturn && this.#sending.has(openReturn.operationId)) continue;
+      const { transactionId } = attempt;
       await this.reconcile(attempt).catch((err: unknown) =>
         log.debug({ transactionId, err }, "the outcome of a cancel or refund is still unknown"),
       );
@@ -256,7 +254,8 @@ export class GatewayOperations {
   /** Asks for the outcome of the attempt's open return, if any, and returns the new attempt. */
   async reconcile(attempt: Attempt): Promise<Attempt> {
     const { openReturn: open, transactionId } = attempt;
-    if (!open) return attempt;
+    // An operation that is still on its way is skipped: the supervisor would forbid it if asked.
+    if (!open || this.#sending.has(open.operationId)) return attempt;
     const { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs } = open;
     const { alpha: currency, exponent } = attempt.request.currency;
     const asked = { kind, amountMinor, transactionPublicId, currency, exponent, askedAtMs };

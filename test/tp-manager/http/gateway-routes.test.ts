@@ -309,6 +309,26 @@ describe("a refund whose answer does not come", () => {
     expect([open?.request.orderId, open?.openReturn?.amountMinor]).toEqual(["A-1", 999]);
   });
 
+  test("that is on its way is not forbidden by a lookup that overtakes it", async () => {
+    const at = await chargedAtGateway();
+    await at.call("GET", `/gateway/transaction/${at.publicId()}`);
+    const gate = Promise.withResolvers<void>();
+    const { supervisor } = at;
+    const call = supervisor.call.bind(supervisor);
+    supervisor.call = ((name, asked) =>
+      name === "gateway-operation"
+        ? gate.promise.then(() => call(name, asked))
+        : call(name, asked)) as typeof call;
+    const refund = at.call("POST", "/gateway/refund", { orderId: "A-1" });
+    const { returns } = at.at.journal;
+    await expect.poll(() => returns.openReturns()).toHaveLength(1);
+    const looked = await at.call("GET", "/payment/A-1");
+    expect(looked.one.warnings).toEqual([expect.stringContaining("refund of 9.99")]);
+    gate.resolve();
+    expect((await refund).one.status).toBe("Success");
+    expect(stateOf(at)).toEqual([["refunded", "9.99"]]);
+  });
+
   test("that never reached the supervisor is never carried out late", async () => {
     const at = await chargedAtGateway();
     const [attempt] = at.at.journal.attempts.ofOrder("A-1");
