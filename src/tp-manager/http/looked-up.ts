@@ -12,9 +12,12 @@ import type { Answer, CallContext } from "./call.ts";
  * status of the order's own answer; `warnings`: the warnings whose texts are in the body.
  */
 export async function lookedUp(at: CallContext, orderId: string) {
-  // An API error is ignored: the answer below shows that the return is not finished.
-  await at.gateway.reconcile(at.orders.latest(orderId)).catch(apiErrorOf);
-  const found = await at.orders.lookUp(orderId);
+  let found = await at.orders.lookUp(orderId);
+  if (found.attempt.openReturn) {
+    // An API error is ignored: the answer below shows that the return is not finished.
+    await at.gateway.reconcile(found.attempt).catch(apiErrorOf);
+    found = await at.orders.lookUp(orderId);
+  }
   const { http, body } = answerOf(found.attempt, found.delivery);
   const gateway = await gatewayStanding(at, orderId, found.attempt.request.currency);
   const warnings = [...warningsOf(found.attempt), ...gatewayWarnings(gateway)];

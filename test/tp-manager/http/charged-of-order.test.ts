@@ -177,6 +177,26 @@ test("a decline is not repeated for goods while the order is paid again", async 
   expect((await paid).one.status).toBe("Success");
 });
 
+test.each(["/payment/A", "/story/A"])(
+  "%s searches an order outside a lost journal",
+  async (url) => {
+    const rig = await api();
+    rig.at.guard.begin("it is lost", true);
+    rig.at.supervisor.reachable = false;
+    const away = await rig.call("GET", url);
+    expect([away.http, away.one.error]).toMatchObject([
+      503,
+      { code: "STORES_DISAGREE", charged: "unknown" },
+    ]);
+    rig.at.supervisor.reachable = true;
+    const asked = await rig.call("GET", url);
+    expect([asked.http, asked.one.error]).toMatchObject([
+      404,
+      { code: "ORDER_NOT_FOUND", charged: "unknown" },
+    ]);
+  },
+);
+
 test("an error has the order's own charged for a wrong pair too, not without a pair", async () => {
   const rig = await everyKindOfOrder();
   const refund = { orderId: "A-yes" };
