@@ -1,4 +1,8 @@
-import { FLEET_REQUEST, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
+import {
+  type DeliveryState,
+  FLEET_REQUEST,
+  type SupervisorAnswer,
+} from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { EventData } from "../attempts/event-table.ts";
 import type { AcknowledgedKind, SettledUnmatched } from "../attempts/findings.ts";
@@ -7,7 +11,7 @@ import type { TelecollectionEnd } from "../terminal/terminal.ts";
 import { isUnread, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import { type Row, rows } from "./database/statements.ts";
-import type { EventRows } from "./event-rows.ts";
+import type { Emit, EventRows } from "./event-rows.ts";
 import { reconciliationOf } from "./reconciliation-rows.ts";
 import { mayHaveClosed, type TelecollectionAsker, unmatchedOf } from "./terminal-rows.ts";
 
@@ -217,8 +221,9 @@ export class RefusedRows extends rows("refused", {
       acknowledged = 1, withdrawn = iif(withdrawn = 1, 2, withdrawn), set_aside_ms = NULL
     WHERE transaction_id = ? AND ${isRefused}
     RETURNING delivery, withdrawn, refused IS NOT NULL AS closed`,
+  reopen: `UPDATE hand_off SET delivery = 'pending' WHERE transaction_id = ?
+      AND refused IS NOT NULL AND acknowledged = 1 AND withdrawn <> 1 AND delivery <> 'pending'`,
   requeue: `UPDATE hand_off SET
-      delivery = iif(acknowledged = 1 AND withdrawn <> 1, 'pending', delivery),
       acknowledged = iif(withdrawn = 1, acknowledged, 0),
       withdrawn = iif(withdrawn = 2, 1, withdrawn), set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ? AND refused IS NOT NULL`,
@@ -244,20 +249,26 @@ export class RefusedRows extends rows("refused", {
       if (!row) return undefined;
       attempts.addEvent(transactionId, { atMs, kind: "hand-over-dropped", detail: { note } });
       if (row["closed"] !== 1) return "reversal";
-      const orderId = attempts.read(transactionId)?.request.orderId ?? "";
-      const news = { delivery: "closed", notificationGatewaySent: false } as const;
-      emit("delivery", { orderId, transactionId, ...news }, atMs);
+      this.#emit(emit, transactionId, "closed", atMs);
       return "closed";
     });
   }
 
   /** Makes a refused or dropped transaction due at once. Returns false for an unknown id. */
   requeue(transactionId: string, atMs: number): boolean {
-    return this.parts.events.commit(() => {
+    return this.parts.events.commit((emit) => {
+      const { changes } = this.sql.reopen.run(transactionId);
+      if (changes > 0) this.#emit(emit, transactionId, "pending", atMs);
       if (this.sql.requeue.run(transactionId).changes === 0) return false;
       this.parts.attempts.addEvent(transactionId, { atMs, kind: "hand-over-requeued", detail: {} });
       return true;
     });
+  }
+
+  #emit(emit: Emit, transactionId: string, delivery: DeliveryState, atMs: number): void {
+    const orderId = this.parts.attempts.read(transactionId)?.request.orderId ?? "";
+    const data = { orderId, transactionId, delivery, notificationGatewaySent: false };
+    emit("delivery", data, atMs);
   }
 }
 

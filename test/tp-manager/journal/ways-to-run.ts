@@ -183,6 +183,7 @@ const archive: Record<string, Ways> = {
 const handOffs: Record<string, Ways> = {
   "refused list": one(0, 50),
   "refused drop": ofAttempt,
+  "refused reopen": ofAttempt,
   "refused requeue": ofAttempt,
   "handOffs add": one(firstFailed, "{}"),
   "handOffs withdraw": ofAttempt,

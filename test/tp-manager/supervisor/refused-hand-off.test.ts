@@ -89,6 +89,13 @@ test("a requeue hands off at once, also what was dropped", async () => {
   expect([troubles(at), at.journal.handOffs.countPendingHandOffs()]).toEqual([[], 0]);
   expect(at.refused.requeue(id)).toBe(false);
   expect((await at.orders.lookUp("A")).delivery).toBe("sent");
+  const { events } = at.journal;
+  const deliveries = events
+    .after(0, 100)
+    .flatMap(({ data }) =>
+      "delivery" in data && data.transactionId === id ? [data.delivery] : [],
+    );
+  expect(deliveries).toEqual(["closed", "pending", "sent"]);
 });
 
 test("a sale that was dropped and then reversed is no news, unless it is requeued", async () => {
