@@ -108,7 +108,7 @@ function someOrders(path: string): string[] {
   const journal = new Journal(path);
   const [whole] = journal.attempts.list({ sinceMs: 0, status: null, limit: 1, before: null });
   const page = { sinceMs: 0, status: null, limit: 1, before: null };
-  const [archived] = journal.attempts.listArchived(page);
+  const [archived] = journal.archive.list(page);
   journal.close();
   return [whole, archived].flatMap((one) => one?.attempt.request.orderId ?? []);
 }

@@ -30,7 +30,6 @@ import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
 import { Listings } from "./orders/listings.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
-import { settleByOperator } from "./orders/settlement.ts";
 import { openPages } from "./served-pages.ts";
 import { GatewayOperations } from "./supervisor/gateway-operations.ts";
 import { HandOff, RefusedHandOffs } from "./supervisor/hand-off.ts";
@@ -127,7 +126,6 @@ async function start(context: ProgramContext): Promise<void> {
     auditEntries: journal.auditEntries,
     acknowledged: journal.acknowledged,
     maintenance: new Maintenance({ installation, fields }),
-    settle: (decision) => settleByOperator({ orders, arbiter }, decision),
   };
   owned("local API", await listenOnLoopback(await createApi(options), config.LOCAL_PORT, log));
   const pages = await openPages(context, options);

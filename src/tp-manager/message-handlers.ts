@@ -5,29 +5,21 @@ import type {
   tpManagerMessages,
 } from "../shared/ipc/contract.ts";
 import { versionNumber } from "../shared/program/installation.ts";
-import type { Clock } from "../shared/time.ts";
-import type { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
-import { ownConditions } from "./http/status/facts.ts";
-import type { Journal } from "./journal/journal.ts";
-import type { HandOff } from "./supervisor/hand-off.ts";
-import { type StoreGuard, textOfSale } from "./supervisor/store-guard.ts";
+import { ownConditions, type Watched } from "./http/status/facts.ts";
+import { textOfSale } from "./supervisor/store-guard.ts";
 import type { TerminalState } from "./terminal/terminal.ts";
 
 type Status = ResponseOf<typeof tpManagerMessages, "status">;
 
-interface HandlerParts {
-  readonly journal: Journal;
-  readonly handOff: HandOff;
-  readonly clock: Clock;
+interface HandlerParts
+  extends Pick<Watched, "journal" | "handOff" | "clock" | "arbiter" | "guard"> {
   readonly port: number;
   readonly pages: readonly ServedPage[];
   readonly watch: Pick<TerminalWatch, "now">;
-  readonly arbiter: TerminalArbiter;
   readonly matcher: {
     takenForGranted(terminal: TerminalState): Pick<Status["terminal"], "assumptions" | "shown">;
   };
-  readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly requestStop: (why: string) => void;
 }
 

@@ -7,8 +7,7 @@ import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import type { AcknowledgedRows, AuditEntryRows, DayRows } from "../journal/operator-rows.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Listings } from "../orders/listings.ts";
-import type { Orders, PaymentResult } from "../orders/orders.ts";
-import type { SettlementRequest } from "../orders/settlement.ts";
+import type { Orders } from "../orders/orders.ts";
 import type { GatewayOperations } from "../supervisor/gateway-operations.ts";
 import type { RefusedHandOffs } from "../supervisor/hand-off.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
@@ -93,7 +92,6 @@ export interface CallContext {
   readonly listings: Listings;
   readonly arbiter: TerminalArbiter;
   readonly afterSale: AfterSale;
-  readonly settle: (request: SettlementRequest) => Promise<PaymentResult>;
   readonly monitor: Monitor;
   readonly supervisor: SupervisorLink;
   readonly refused: RefusedHandOffs;

@@ -298,11 +298,6 @@ export class AttemptRows extends rows("attempts", {
     }
   }
 
-  /** Returns a page of archived attempts, newest first; a position is a row of the archive. */
-  listArchived(page: ListPage): ListedAttempt[] {
-    return this.parts.archive.list(page);
-  }
-
   /** Returns the attempts that have not ended, oldest first. */
   unfinished(): Attempt[] {
     return this.sql.unfinished.all().map(readAttempt);

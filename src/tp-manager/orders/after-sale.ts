@@ -97,15 +97,13 @@ export class AfterSale {
     const { orders } = this.#parts;
     const attempt = await orders.latestAsked(orderId);
     const { state } = attempt;
-    const agrees =
-      (isCharged(state) && decision.goods !== "not-issued") ||
-      (isNotCharged(state) && decision.goods === "not-issued");
-    const sameSum =
-      !isCharged(state) ||
-      decision.goods !== "partly-issued" ||
-      state.report.amountMinor === decision.amountMinor ||
-      state.goodsMinor === decision.amountMinor;
-    if (agrees && sameSum) return await orders.result(attempt, true);
+    const amounts = isCharged(state) ? [state.report.amountMinor, state.goodsMinor] : [];
+    const isAgain = {
+      issued: isCharged(state),
+      "not-issued": isNotCharged(state),
+      "partly-issued": "amountMinor" in decision && amounts.includes(decision.amountMinor),
+    };
+    if (isAgain[decision.goods]) return await orders.result(attempt, true);
     throw decided(attempt);
   }
 

@@ -18,7 +18,7 @@ export interface ComparedDay extends Reconciliation {
   readonly now: ReadonlyMap<string, Attempt>;
 }
 
-type Rows = "attempts" | "terminalLog" | "reconciliations";
+type Rows = "attempts" | "archive" | "terminalLog" | "reconciliations";
 type ListingParts = Pick<Journal, Rows> & { readonly arbiter: TerminalArbiter };
 
 /**
@@ -38,7 +38,7 @@ export class Listings {
   }
 
   listArchived(page: ListPage): ListedAttempt[] {
-    return storage(() => this.#parts.attempts.listArchived(page), "unknown");
+    return storage(() => this.#parts.archive.list(page), "unknown");
   }
 
   unmatchedTransactions(limit: number): SettledUnmatched[] {

@@ -67,14 +67,15 @@ export class Resync {
 
   async #run(): Promise<number | undefined> {
     try {
-      for (let page = this.#next(); page && !this.#task.isClosed; page = this.#next()) {
+      for (;;) {
+        const page = this.#store.page(STORE_PAGE_MAX);
+        if (!page || this.#task.isClosed) return undefined;
         // A journal with a gap does not know whether everything was handed off, so the last page of
         // the resync waits until the journal is whole, even across restarts.
         const last = page.last && this.#isWhole();
         if (page.items.length > 0 || last) await this.#hand({ ...page, last });
         if (page.last && !last) return WHOLE_CHECK_MS;
       }
-      return undefined;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       const text = "a page of the resync was not accepted or not read, and is handed off again";
@@ -91,9 +92,5 @@ export class Resync {
     if (begun === this.#begun) this.#store.taken(page);
     const text = "the supervisor accepted a page of the resync";
     this.#log.info({ items: items.length, added, last }, text);
-  }
-
-  #next(): ResyncPage | undefined {
-    return this.#store.page(STORE_PAGE_MAX);
   }
 }

@@ -218,7 +218,8 @@ export function openHouse<T extends Terminal, C extends Clock>(
     isShared: options.isShared ?? false,
     onSupervisorLacks: options.onSupervisorLacks ?? (() => undefined),
   });
-  const known = { attempts, answers, handOffs, terminalLog, reconciliations, records };
+  const { archive } = journal;
+  const known = { attempts, archive, answers, handOffs, terminalLog, reconciliations, records };
   const stores = { ...known, matcher, guard };
   const shared = { ...stores, clock, log: tapped, settings };
   const settled = (): void => handOff.nudge();

@@ -56,13 +56,12 @@ export function monitorOf(
 export const authorization = `Basic ${btoa("kiosk:secret")}`;
 
 export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
-  const { orders, listings, arbiter, afterSale, settle, refused } = at;
+  const { orders, listings, arbiter, afterSale, refused } = at;
   return {
     orders,
     listings,
     arbiter,
     afterSale,
-    settle,
     refused,
     ...withoutSupervisor(at),
     days: at.journal.days,

@@ -5,7 +5,7 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
 import { chargedOf } from "../../attempts/phase-table.ts";
 import type { PaymentResult } from "../../orders/orders.ts";
-import { settlements } from "../../orders/settlement.ts";
+import { settleByOperator, settlements } from "../../orders/settlement.ts";
 import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../body/input.ts";
 import { paymentRequest, readPaymentRequest } from "../body/payment-request.ts";
 import { type AnyCall, type CallContext, call } from "../call.ts";
@@ -191,7 +191,8 @@ export const paymentCalls: readonly AnyCall[] = [
       request.about = { orderId, echo: {} };
       const { currency } = at.orders.latest(orderId).request;
       const amountMinor = readAmount(request.body, currency);
-      return sendResult(reply, await at.settle({ orderId, outcome, note, attempt, amountMinor }));
+      const decision = { orderId, outcome, note, attempt, amountMinor };
+      return sendResult(reply, await settleByOperator(at, decision));
     },
   }),
 ];
