@@ -175,11 +175,11 @@ function kioskWarning(isGiven: (name: string) => boolean, port: string | undefin
 
 /** Returns a warning about an operator's login without a password, with which some kiosks run. */
 function operatorWarning(byName: ReadonlyMap<string, Entry>): string[] {
-  const [login, password] = ["OPERATOR_LOGIN", "OPERATOR_PWD"].map((name) => byName.get(name));
-  if (!login || !password || (login.value === "") === (password.value === "")) return [];
-  const [empty, other] = login.value === "" ? [login, password] : [password, login];
-  const why = `is empty, so ${other.name} has no effect`;
-  return [`line ${empty.line}: ${empty.name} ${why}: the kiosk's login may make maintenance calls`];
+  const both = ["OPERATOR_LOGIN", "OPERATOR_PWD"].map((name) => byName.get(name));
+  const empty = both.find((entry) => entry?.value === "");
+  if (!empty || both.every((entry) => !entry?.value)) return [];
+  const why = "is empty: the kiosk's login may make the maintenance calls of an operator";
+  return [`line ${empty.line}: ${empty.name} ${why}`];
 }
 
 function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {

@@ -44,12 +44,12 @@ test("an operator's login without its password is a warning, for kiosks run with
   const { config, warnings } = read("OPERATOR_PWD=");
   expect(config).toMatchObject({ OPERATOR_LOGIN: "boss", OPERATOR_PWD: undefined });
   expect(warnings).toEqual([
-    expect.stringMatching(/^line \d+: OPERATOR_PWD is empty, so OPERATOR_LOGIN has no effect: the/),
+    expect.stringMatching(/^line \d+: OPERATOR_PWD is empty: the kiosk's login may make the/),
   ]);
   expect(read("OPERATOR_PWD=secret").warnings).toEqual([]);
   expect(read("").faults).toMatchObject([{ message: expect.stringContaining("go together") }]);
   const swapped = parse(`${setupText({ OPERATOR_PWD: "secret" })}\nOPERATOR_LOGIN=`).warnings;
-  expect(swapped).toEqual([expect.stringMatching(/OPERATOR_LOGIN is empty, so OPERATOR_PWD/)]);
+  expect(swapped).toEqual([expect.stringMatching(/OPERATOR_LOGIN is empty: the kiosk/)]);
   expect(parse(`${setupText()}\nOPERATOR_LOGIN=\nOPERATOR_PWD=`).warnings).toEqual([]);
 });
 
