@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { stores } from "../../src/launcher/commands/stores.ts";
 import { createOutput } from "../../src/launcher/output.ts";
-import { steadyWithin } from "../../src/launcher/update/versions.ts";
+import { untilSteady } from "../../src/launcher/update/versions.ts";
 import type { Program } from "../../src/shared/ipc/contract.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { installationAt } from "../../src/shared/program/installation.ts";
@@ -22,7 +22,8 @@ async function serve(data: string, program: Program, answer: RequestListener): P
   onTestFinished(() => void server.close());
 }
 
-const WITHIN_MS = 3_000;
+/** How long the programs have to become steady, as in versions.ts. */
+const WITHIN_MS = 60_000;
 
 /** The end of a probation whose checks (from 0) find these links; undefined: a silent program. */
 async function probation(linkAt: (check: number) => string | undefined) {
@@ -45,7 +46,7 @@ async function probation(linkAt: (check: number) => string | undefined) {
     response.end(JSON.stringify(answer));
   });
   const context = { ...site, clock: { ...systemClock, monotonicMs } };
-  return await steadyWithin(WITHIN_MS, context, { to: "2.0.0", linkWasUp: true });
+  return await untilSteady(context, { to: "2.0.0", linkWasUp: true });
 }
 
 test("a version is healthy when its terminal stays connected", async () => {

@@ -173,12 +173,11 @@ async function prove(context: CommandContext, record: SwitchRecord): Promise<Swi
     // A full disk or a port in use is no fault of a version.
     return { event: "failed", why, bars: result === "silent" || isOwnFault(exitCode) };
   }
-  return await steadyWithin(PROBATION_WITHIN_MS, context, record);
+  return await untilSteady(context, record);
 }
 
 /** Waits until the started programs answer and have their terminal for a while without a break. */
-export async function steadyWithin(
-  withinMs: number,
+export async function untilSteady(
   context: CommandContext,
   { to, linkWasUp }: Pick<SwitchRecord, "to" | "linkWasUp">,
 ): Promise<SwitchEvent> {
@@ -186,7 +185,7 @@ export async function steadyWithin(
   /** Whether the last break was a program's silence; otherwise it was the terminal's. */
   let wasSilent = true;
   let wellSinceMs: number | undefined;
-  const isSteady = await poll(clock, "probation", ASK_EVERY_MS, withinMs, async () => {
+  const isSteady = await poll(clock, "probation", ASK_EVERY_MS, PROBATION_WITHIN_MS, async () => {
     const link = await linkOf(context, to);
     const nowMs = clock.monotonicMs();
     const isWell = link === "connected" || (link !== undefined && !linkWasUp);
