@@ -62,11 +62,7 @@ function freeBytes(folder: string): number {
 }
 
 /** Returns a text when the disk of the folder has less than `bytes` free, else undefined. */
-export function lackOfRoom(
-  folder: string,
-  bytes: number,
-  free = freeBytes(folder),
-): string | undefined {
+export function lackOfRoom(folder: string, bytes: number, free = freeBytes(folder)) {
   if (free >= bytes) return undefined;
   const [has, wants] = [free, bytes].map((one) => Math.ceil(one / MEGABYTE));
   return `${wants} MB are needed to take a version, ${has} MB are free`;

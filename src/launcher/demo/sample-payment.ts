@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { relative } from "node:path";
 import { z } from "zod";
+import { basicAuthorization } from "../../shared/config/server-trust.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Clock } from "../../shared/time.ts";
 import { type CommandContext, shellArgument } from "../output.ts";
-import { basicAuthorization, httpCall } from "../processes/network.ts";
+import { httpCall } from "../processes/network.ts";
 import texts from "../texts-en.json" with { type: "json" };
 import { API_LOGIN, apiPassword, type DemoPorts, demoFiles } from "./settings.ts";
 

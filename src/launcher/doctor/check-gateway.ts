@@ -1,11 +1,16 @@
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
-import { certificatesIn, proxyFor, trustedWith } from "../../shared/config/server-trust.ts";
+import {
+  certificatesIn,
+  lookupCredentials,
+  proxyFor,
+  trustedWith,
+} from "../../shared/config/server-trust.ts";
 import { parseJson } from "../../shared/json.ts";
 import { ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Clock } from "../../shared/time.ts";
-import { basicAuthorization, httpCall, NO_ANSWER } from "../processes/network.ts";
+import { httpCall, NO_ANSWER } from "../processes/network.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
 /** The gateway's code for an unknown login (docs/gateway.md 4.5). */
@@ -29,16 +34,12 @@ export async function checkGateway(
   settings: Settings,
   clock: Clock,
 ): Promise<{ readonly finding: Finding; readonly nowMs: number | undefined }> {
-  const { GATEWAY_URL: url, GATEWAY_CA_FILE: caFile, GATEWAY_API_KEY: key } = settings;
-  const credentials =
-    key === undefined
-      ? { authorization: basicAuthorization(settings.GATEWAY_LOGIN, settings.GATEWAY_PWD) }
-      : { "x-api-key": key };
+  const { GATEWAY_URL: url, GATEWAY_CA_FILE: caFile } = settings;
   try {
     const ca = trustedWith(certificatesIn("GATEWAY_CA_FILE", caFile));
     const answer = await httpCall(`${url.replace(/\/+$/, "")}/v3/transaction/${NO_TRANSACTION}`, {
       tls: { ca, proxyEnv: proxyFor(url, process.env) },
-      headers: { accept: "application/json", ...credentials },
+      headers: { accept: "application/json", ...lookupCredentials(settings) },
       limit: { clock, withinMs: ANSWER_WITHIN_MS },
     });
     const dateMs = Date.parse(answer.headers.date ?? "");
@@ -51,11 +52,8 @@ export async function checkGateway(
   }
 }
 
-function judged(
-  { GATEWAY_URL: url, GATEWAY_API_KEY: key }: Settings,
-  status: number,
-  code: number | undefined,
-): Finding {
+function judged(settings: Settings, status: number, code: number | undefined): Finding {
+  const { GATEWAY_URL: url, GATEWAY_API_KEY: key } = settings;
   if (status === 401 || code === WRONG_CREDENTIALS) {
     const refused = key === undefined ? "gateway-login-refused" : "gateway-key-refused";
     return finding(refused, { url, http: status });

@@ -17,18 +17,12 @@ interface HttpCall {
 /** The name of the error with which a call rejects when the time limit is over. */
 export const NO_ANSWER = "NoAnswerError";
 
-export function basicAuthorization(login: string, password: string): string {
-  return `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
-}
-
 /**
  * Makes one HTTP call on a connection of its own, because a connection that stays open would keep
  * the launcher running. `fetch` is not used: it loads more code, and Wine refuses its connections.
  */
-export function httpCall(
-  url: string,
-  { method = "GET", headers, body, tls, limit }: HttpCall = {},
-) {
+export function httpCall(url: string, call: HttpCall = {}) {
+  const { method = "GET", headers, body, tls, limit } = call;
   const isSecure = url.startsWith("https:");
   const send = isSecure ? httpsRequest : httpRequest;
   const agent = tls && isSecure ? new Agent(tls) : false;

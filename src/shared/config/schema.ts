@@ -257,9 +257,7 @@ export function consolePortOf({
   LOCAL_PORT: local,
   NOTIFICATION_PORT: notifications,
   KIOSK_PORT: kiosk,
-}: Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">):
-  | number
-  | undefined {
+}: Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">) {
   if (given !== undefined) return given === 0 ? undefined : given;
   // The first port after the API's that the setup file gives to nothing else.
   let port = local + 1;

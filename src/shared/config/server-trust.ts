@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
 import { exitCodes, ProgramExit } from "../process/exit-codes.ts";
 import { isLoopback } from "./config-field.ts";
+import type { Config } from "./schema.ts";
 
 /**
  * Returns the certificates of a file that the setting `name` names. A file without certificates
@@ -51,4 +52,17 @@ export function proxyFor(
   if (isLoopback(new URL(url).hostname)) return undefined;
   const names = [...proxies, "NO_PROXY", "no_proxy"];
   return Object.fromEntries(names.flatMap((name) => (from[name] ? [[name, from[name]]] : [])));
+}
+
+type Lookup = Pick<Config, "GATEWAY_API_KEY" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
+
+/** Returns the header with a lookup's credentials: an API key or Basic (docs/gateway.md 4.4). */
+export function lookupCredentials(settings: Lookup): Record<string, string> {
+  const { GATEWAY_API_KEY: apiKey, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;
+  if (apiKey !== undefined) return { "x-api-key": apiKey };
+  return { authorization: basicAuthorization(login, password) };
+}
+
+export function basicAuthorization(login: string, password: string): string {
+  return `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
 }

@@ -1,3 +1,4 @@
+import { lookupCredentials } from "../../shared/config/server-trust.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
@@ -120,7 +121,7 @@ type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) =
  * then `/v3/order`, because the gateway documents each in another place (docs/gateway.md 4.3).
  */
 function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
-  const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
+  const headers = { ...ownHeaders, accept: "application/json", ...lookupCredentials(settings) };
   const base = settings.GATEWAY_URL.replace(/\/+$/, "");
   return async (what, id, signal) => {
     if (/^\.{1,2}$/.test(id)) return noAddress;
@@ -148,13 +149,6 @@ function lookupText(
       ? "GATEWAY_LOGIN and GATEWAY_PWD are refused there; the lookup may need GATEWAY_API_KEY"
       : "GATEWAY_API_KEY is refused there; check it, or leave it out to use the login";
   return `${text}: the gateway refuses the credentials of the lookup; ${advice}`;
-}
-
-/** Returns the header with the credentials: an API key or Basic (docs/gateway.md 4.4). */
-function authentication(settings: GatewaySettings): Record<string, string> {
-  const { GATEWAY_API_KEY: apiKey, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;
-  if (apiKey !== undefined) return { "x-api-key": apiKey };
-  return { authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}` };
 }
 
 const ownHeaders = {
