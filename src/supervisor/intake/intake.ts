@@ -47,6 +47,13 @@ export class Intake {
       log.debug({ transactionId, orderId }, "a stored transaction was handed off again");
       return;
     }
+    const others = store.othersOfOrder(transaction);
+    if (others.length > 0) {
+      // Raised before the transaction is stored, because later hand-offs only compare it.
+      const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
+      const what = "another transaction has the same order id";
+      log.error({ alarm: "order-charged-twice", ...details }, what);
+    }
     const mayBeSent = losses.mayHaveHad(transaction, isFirst);
     const how = { mayBeSent, isClaimed: forwarder.takesAtOnce };
     const claimed = store.add(transaction, clock.now(), how);
@@ -54,12 +61,6 @@ export class Intake {
     forwarder.tryAtOnce(transactionId, claimed);
     // "debug" for a claimed item, because the end of its first try is logged soon as well.
     log[claimed ? "debug" : "info"]({ transactionId, orderId }, "a transaction is stored");
-    const others = store.othersOfOrder(transaction);
-    if (others.length > 0) {
-      const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
-      const what = "another transaction has the same order id";
-      log.error({ alarm: "order-charged-twice", ...details }, what);
-    }
   }
 
   /**

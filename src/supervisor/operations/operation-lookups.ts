@@ -23,7 +23,9 @@ export function operationLookups(clock: Clock, lookUp: (publicId: string) => Pro
     const timer = clock.startTimer("operation lookup", pauseMs, () => {
       timers.delete(id);
       last = last.then(async () => {
-        if (!isStopped && (await lookUp(id))) begin(id, before + 1);
+        const isOpen = !isStopped && (await lookUp(id));
+        // A timer that was set meanwhile is that of the transaction's next operation.
+        if (isOpen && !timers.has(id)) begin(id, before + 1);
       });
     });
     timers.set(id, timer);

@@ -1,3 +1,4 @@
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { readStored } from "../../shared/transaction.ts";
@@ -126,7 +127,6 @@ export class OrderInquiry {
     const decision = decideLookup(finding, item.uncertain, { nowMs, retryAfterMs, random });
     this.#learn(decision);
     this.#learnRefusal(finding, nowMs);
-    this.#report(item, finding, decision);
     const { next, delayMs, uncertain } = decision;
     const update = {
       state: next === "sent" || next === "parked" ? next : ("pending" as const),
@@ -134,7 +134,7 @@ export class OrderInquiry {
       uncertain,
       reason: reasonOf(finding),
     };
-    store.endLookup(item, update, nowMs);
+    store.endLookup(item, update, nowMs, (state) => this.#report(item, finding, decision, state));
     watch.notify(item.transactionId);
     if (next === "send") this.#queue.wake();
   }
@@ -161,13 +161,21 @@ export class OrderInquiry {
     } else if (finding.verdict.httpStatus !== null) this.#refused = null;
   }
 
-  /** Logs the result of a lookup before it is on disk, because an alarm must not be lost. */
-  #report(item: ClaimedItem, finding: OrderFinding, decision: LookupDecision): void {
+  /**
+   * Logs the result of a lookup; an alarm is written in the same commit, so that it is not lost.
+   * `state`: the item's new state, which a notification or a reversal during the lookup decides.
+   */
+  #report(
+    item: ClaimedItem,
+    finding: OrderFinding,
+    decision: LookupDecision,
+    state: DeliveryState | undefined,
+  ): void {
     const { log } = this.#parts;
     const { transactionId, orderId, uncertain } = item;
     const { next, blind, delayMs: waitMs } = decision;
     const about = { transactionId, orderId, found: finding.kind, next };
-    if (finding.kind === "other") {
+    if (finding.kind === "other" && state === "parked") {
       const what = `parked for an operator: ${finding.why}`;
       log.error({ alarm: "transaction-parked", ...about }, what);
       return;
@@ -183,7 +191,7 @@ export class OrderInquiry {
       const what = `the gateway refuses the lookup of orders: ${description}`;
       log.error({ alarm: "gateway-lookup-refused", ...refused }, what);
     }
-    if (!blind) {
+    if (!blind || state !== "pending") {
       log.warn({ ...details, waitMs }, "the gateway did not answer the lookup of an order");
       return;
     }

@@ -241,13 +241,18 @@ export class OutboxStore extends Tables {
     return this.#moment(nextDue(step)) ?? undefined;
   }
 
+  /** Records a finished lookup; `report` gets the item's new state inside the same commit. */
   endLookup(
     item: ClaimedItem,
     update: Pick<ItemUpdate, "state" | "nextTryAtMs" | "uncertain" | "reason">,
     endedAtMs: number,
+    report: (state: DeliveryState | undefined) => void = () => undefined,
   ): void {
     const kept = { history: item.history, redirectUrl: null };
-    this.together(() => endClaim(this.database, item, { ...update, ...kept }, endedAtMs, false));
+    this.together(() => {
+      endClaim(this.database, item, { ...update, ...kept }, endedAtMs, false);
+      report(this.delivery(item.transactionId)?.state);
+    });
   }
 
   /**

@@ -139,3 +139,15 @@ test("a transaction that cannot be stored is neither accepted nor sent", async (
   expect(rig.store.content(transaction.transactionId)).toBeUndefined();
   expect(rig.server.requests).toEqual([]);
 });
+
+test("a second sale of an order is alarmed even if the program ends once it is stored", async () => {
+  const rig = await openRig();
+  rig.handOver("same");
+  const add = rig.store.add.bind(rig.store);
+  rig.store.add = (...given) => {
+    add(...given);
+    throw new Error("killed");
+  };
+  expect(() => rig.handOver("same")).toThrow("killed");
+  expect(rig.alarms()).toEqual(["order-charged-twice"]);
+});

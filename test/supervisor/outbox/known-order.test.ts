@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { accepted } from "../recording-gateway.ts";
+import { accepted, type Behaviour, refusedOrder } from "../recording-gateway.ts";
 import { openRig } from "../supervisor-rig.ts";
 
 const ID = "5CF62325CB217655";
@@ -44,6 +44,7 @@ test("an order that was named before the program died is not sent again", async 
   learn(first, transactionId);
   await first.stop();
   const rig = await openRig({ path: first.path });
+  rig.forwarder.endInterrupted();
   rig.forwarder.start();
   await rig.clock.advance(3_600_000);
   expect(rig.store.delivery(transactionId)?.state).toBe("sent");
@@ -59,4 +60,16 @@ test("an order that was reversed at the terminal stays closed", async () => {
   expect(rig.intake.withdraw(content)).toBe("sent");
   learn(rig, id);
   expect(rig.store.delivery(id)?.state).toBe("closed");
+});
+
+test("an order that is named while the gateway refuses it is not alarmed as parked", async () => {
+  const rig = await openRig();
+  const { promise, resolve } = Promise.withResolvers<Behaviour>();
+  rig.server.behave = () => promise;
+  const id = rig.handOver("A-1");
+  await expect.poll(() => rig.server.requests).toHaveLength(1);
+  learn(rig, id);
+  resolve(refusedOrder);
+  await rig.tries(id, 1);
+  expect([rig.store.delivery(id)?.state, rig.alarms()]).toEqual(["sent", []]);
 });

@@ -144,6 +144,7 @@ test("a lookup that hangs delays no other order, and a stop of the program ends 
   const after = await openRig({ path: rig.path, server: rig.server });
   expect(after.store.attempts(id)).toHaveLength(1);
   rig.server.lookUp = () => order("a b/1", id);
+  after.forwarder.endInterrupted();
   after.forwarder.start();
   await lookedUp(after, 2);
   await expect.poll(() => after.store.delivery(id)?.state).toBe("sent");
@@ -218,5 +219,31 @@ describe("a lookup that refuses the credentials", () => {
       .toMatchObject([
         { alarm: "gateway-lookup-refused", message: expect.stringContaining("GATEWAY_API_KEY") },
       ]);
+  });
+});
+
+describe("an order that is named or reversed while it is looked up", () => {
+  test("is not alarmed as parked, because it is not", async () => {
+    const { rig, id } = await lostAnswer();
+    rig.server.lookUp = () => {
+      rig.operationStore.learnId("5CF62325CB217655", id, "notification", rig.clock.now());
+      return order("a b/1", id, { amount: "1.00" });
+    };
+    await lookedUp(rig, 1);
+    await expect.poll(() => rig.store.delivery(id)?.state).toBe("sent");
+    expect(rig.alarms()).toEqual([]);
+  });
+
+  test("is not alarmed as sent again, because it is not", async () => {
+    const { rig, id } = await lostAnswer();
+    const given = JSON.parse(rig.store.content(id) ?? "");
+    rig.server.lookUp = () => {
+      if (rig.server.lookups.length > 1) expect(() => rig.intake.withdraw(given)).toThrow(/again/);
+      return { status: 401 };
+    };
+    await rig.advanceInSteps(MINUTE, () => rig.store.delivery(id)?.state !== "pending");
+    expect(rig.store.delivery(id)?.state).toBe("closed");
+    expect(rig.alarms()).not.toContain("gateway-order-ambiguous");
+    expect(rig.server.requests).toHaveLength(1);
   });
 });
