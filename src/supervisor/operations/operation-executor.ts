@@ -306,6 +306,9 @@ export class OperationExecutor {
       const { transactionId, orderId } = owner;
       const about = { transactionId, orderId, transactionPublicId: publicId };
       log.info(about, "a lookup at the gateway returned the gateway's id of an order");
+      const ids = this.#store.publicIdsOf(orderId);
+      const what = "the gateway has more than one transaction of an order";
+      if (ids.length > 1) this.#alarm("gateway-order-twice", publicId, { ids }, what);
     }
   }
 

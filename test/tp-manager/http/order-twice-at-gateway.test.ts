@@ -34,7 +34,10 @@ describe("an order that the gateway has twice", () => {
     const warnings = async () => (await at.call("GET", "/payment/A-1")).one.warnings;
     expect(await warnings()).toEqual([expect.stringContaining("may have this order 2 times")]);
     expect(at.rig.admin.uncertain()).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
-    for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
+    await at.call("GET", `/gateway/transaction/${at.ids[0]}`);
+    expect(at.rig.alarms()).not.toContain("gateway-order-twice");
+    await at.call("GET", `/gateway/transaction/${at.ids[1]}`);
+    expect(at.rig.alarms()).toContain("gateway-order-twice");
     expect(await warnings()).toEqual([]);
     expect(at.rig.admin.uncertain().possibleCopies).toBe(0);
   });
