@@ -90,6 +90,15 @@ test("transaction-delivery waits for the first try and answers that it was sent"
   expect(answer).toEqual({ known: true, state: "sent", sent: true });
 });
 
+test("a stored transaction is known also while the supervisor stops", async () => {
+  const { call, handOver, watch, tries } = await openMessages();
+  const transactionId = handOver("a");
+  await tries(transactionId, 1);
+  watch.close();
+  const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
+  expect(answer).toEqual({ known: true, state: "sent", sent: true });
+});
+
 test("transaction-delivery ends with a first try that failed", async () => {
   const { call, handOver, server } = await openMessages();
   server.behave = () => ({ status: 503 });
