@@ -149,16 +149,17 @@ export class NotificationHandler {
   }
 
   #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): Reception {
-    const { operations, log } = this.#parts;
+    const { operations, losses, log } = this.#parts;
     // The gateway's own sample of a fraud event names no order; such an event raises the alarm too.
     const isKnown = orderId !== null && operations.transactionsOf(orderId).length > 0;
     const amountMinor = minorOf(amount, currency ?? "");
     const owner = operations.agreeing({ orderId, amountMinor, currency });
     const agrees = !isKnown || owner !== undefined;
+    const mayBeLost = orderId !== null && !isKnown && !losses.isWhole;
     const isNew = this.#keep({
       fingerprint,
       kind: "fraud",
-      verdict: agrees ? "accepted" : "mismatch",
+      verdict: agrees && !mayBeLost ? "accepted" : "mismatch",
       transactionId: owner?.transactionId ?? null,
       transactionPublicId: null,
       operation: "fraud",
@@ -171,7 +172,7 @@ export class NotificationHandler {
     if (!agrees) return this.#mismatch(details, isNew);
     if (isNew)
       log.error({ alarm: "chargeback-or-fraud", ...details }, "the acquirer reported fraud");
-    return "taken";
+    return mayBeLost ? this.#putOff() : "taken"; // it comes again, and its order may be back then
   }
 
   #keep(document: Parameters<OperationStore["notifications"]["add"]>[0]): boolean {

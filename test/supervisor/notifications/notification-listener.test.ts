@@ -417,4 +417,16 @@ describe("the fraud event", () => {
     expect(await fraud(JSON.parse(readFileSync(file, "utf8")))).toBe(200);
     expect(rig.alarms()).toEqual(["chargeback-or-fraud"]);
   });
+
+  test("of an order that was lost is alarmed, put off, and counts when it comes again", async () => {
+    const { rig, fraud } = await listening();
+    rig.losses.note("put back");
+    const lost = { ...event, data: { ...data, merchant_order_id: "A-2" } };
+    expect([await fraud(lost), await fraud(lost)]).toEqual([503, 503]);
+    expect(rig.alarms()).toEqual(["outbox-lost", "chargeback-or-fraud"]);
+    rig.handOver("A-2");
+    expect(await fraud(lost)).toBe(200);
+    expect(gatewayHistoryOf("A-2", rig.operationStore).fraudReported).toBe(true);
+    expect(await fraud({ ...event, data: { ...data, merchant_order_id: undefined } })).toBe(200);
+  });
 });
