@@ -14,7 +14,7 @@ export class DeliveryWatch {
   async wait(transactionId: string, waitMs: number, isSettled: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (): void => {
-      if (isSettled() || this.#closed) resolve(); // isSettled() also reads the state, so it is first
+      if (isSettled() || this.#closed) resolve(); // isSettled() is first: it reads the state
     };
     const checks = this.#waiting.get(transactionId) ?? new Set();
     this.#waiting.set(transactionId, checks.add(check));

@@ -68,7 +68,7 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
   return {
     name: "retention of the outbox",
     async run() {
-      // With secure_delete SQLite overwrites erased bytes; newer daily copies replace the older ones.
+      // With secure_delete SQLite overwrites erased bytes; newer daily copies replace older ones.
       database.exec("PRAGMA secure_delete = ON");
       for (const erase of erasers) {
         while (transaction(database, erase) > 0) {
