@@ -140,7 +140,7 @@ test("a transaction that cannot be stored is neither accepted nor sent", async (
   expect(rig.server.requests).toEqual([]);
 });
 
-test("a second sale of an order is alarmed even if the program ends once it is stored", async () => {
+test("a second sale of an order is alarmed even if the program ends right then", async () => {
   const rig = await openRig();
   rig.handOver("same");
   const add = rig.store.add.bind(rig.store);

@@ -418,7 +418,7 @@ describe("the fraud event", () => {
     expect(rig.alarms()).toEqual(["chargeback-or-fraud"]);
   });
 
-  test("of an order that was lost is alarmed, put off, and counts when it comes again", async () => {
+  test("of a lost order is alarmed, put off, and counts when it comes again", async () => {
     const { rig, fraud } = await listening();
     rig.losses.note("put back");
     const lost = { ...event, data: { ...data, merchant_order_id: "A-2" } };
