@@ -52,7 +52,7 @@ export const clockMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the hours that a journal gap lasts at least",
-    ["17-loss", "A clock that is set shortens nothing"],
+    ["34-journal-gap", "A clock that is set shortens nothing"],
     ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
     [
       "src/tp-manager/journal/gap-rows.ts",

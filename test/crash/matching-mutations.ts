@@ -82,7 +82,7 @@ export const matchingMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the order that was lost with the journal",
-    ["17-loss", "no order in doubt is charged by it"],
+    ["34-journal-gap", "no order in doubt is charged by it"],
     answers,
     [
       match,
@@ -322,7 +322,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the rule that an attempt from before a loss explains no record",
-    ["17-loss", "An attempt that was begun before the loss explains nothing"],
+    ["34-journal-gap", "An attempt that was begun before the loss explains nothing"],
     sees,
     [
       matcher,

@@ -334,7 +334,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the reservation of a return whose answer was lost",
-    breaks: ["07-returns", "it is never sent again: a verified notification"],
+    breaks: ["35-gateway-returns", "it is never sent again: a verified notification"],
     tests: ["test/tp-manager/http/gateway-routes.test.ts"],
     edits: [
       {

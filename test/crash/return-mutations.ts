@@ -11,34 +11,34 @@ const oneSum = "what the journal knew when the return was reserved, plus this re
 
 /** Money that goes back once, also where a database was lost. */
 export const returnMutations: readonly Mutation[] = [
-  oneEdit("the check for a lost journal before a reversal", ["17-loss", noReturn], lost, [
+  oneEdit("the check for a lost journal before a reversal", ["34-journal-gap", noReturn], lost, [
     "src/tp-manager/orders/after-sale.ts",
     'this.#parts.guard.assertNotReturned(attempt, "gateway");',
     "",
   ]),
-  oneEdit("the check for a lost journal before a refund", ["17-loss", noReturn], lost, [
+  oneEdit("the check for a lost journal before a refund", ["34-journal-gap", noReturn], lost, [
     "src/tp-manager/supervisor/gateway-operations.ts",
     "this.#parts.guard.assertNotReturned(attempt, returnedBy);",
     "void returnedBy;",
   ]),
   oneEdit(
     "the loss of supervisor.db before a reversal",
-    ["17-loss", "from a supervisor.db that lacks nothing"],
+    ["34-journal-gap", "from a supervisor.db that lacks nothing"],
     lost,
     [guard, "&& !gap.both && !resync.isUnderWay;", "&& !gap.both;"],
   ),
-  oneEdit("the import before a reversal", ["17-loss", "everything is imported"], lost, [
+  oneEdit("the import before a reversal", ["34-journal-gap", "everything is imported"], lost, [
     guard,
     "const isKnown = gap.isImported && ",
     "const isKnown = ",
   ]),
   oneEdit(
     "the rule that a reversal may have been reported to nobody",
-    ["17-loss", "because a reversal may have been reported to nobody"],
+    ["34-journal-gap", "because a reversal may have been reported to nobody"],
     lost,
     [guard, 'return returnedBy === "anybody" || !isKnown;', "return !isKnown;"],
   ),
-  oneEdit("the order that was imported, before its refund", ["17-loss", noReturn], lost, [
+  oneEdit("the order that was imported, before its refund", ["34-journal-gap", noReturn], lost, [
     guard,
     "return request.warnings.includes(IMPORTED) || ",
     "return ",
@@ -55,19 +55,19 @@ export const returnMutations: readonly Mutation[] = [
     listener,
     [documents, 'if (document.verdict === "accepted") {', 'if (document.operation === "") {'],
   ),
-  oneEdit("the returns that supervisor.db has lost", ["07-returns", oneSum], keys, [
+  oneEdit("the returns that supervisor.db has lost", ["35-gateway-returns", oneSum], keys, [
     "src/tp-manager/journal/return-rows.ts",
     "returned_minor = max(returned_minor + ?, ?),",
     "returned_minor = max(returned_minor, ?, ?),",
   ]),
-  oneEdit("the lost returns of an order in the archive", ["07-returns", oneSum], keys, [
+  oneEdit("the lost returns of an order in the archive", ["35-gateway-returns", oneSum], keys, [
     "src/tp-manager/supervisor/gateway-operations.ts",
     "addedMinor > 0 ? known.returnedMinor + addedMinor : 0;",
     "addedMinor > 0 ? addedMinor : 0;",
   ]),
   oneEdit(
     "the other copy of an order whose one copy went back",
-    ["07-returns", "is of an order that the gateway has, or may have, more than once"],
+    ["35-gateway-returns", "is of an order that the gateway has, or may have, more than once"],
     ["test/tp-manager/http/order-twice-at-gateway.test.ts"],
     [
       "src/supervisor/operations/gateway-history.ts",
@@ -77,7 +77,7 @@ export const returnMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the one sum of a return that was notified before its end",
-    ["07-returns", oneSum],
+    ["35-gateway-returns", oneSum],
     ["test/tp-manager/journal/return-reservation.test.ts"],
     [
       "src/tp-manager/journal/gap-rows.ts",

@@ -5,8 +5,8 @@ import type { Answer, TestInstallation } from "../support/programs/installation.
 import { captured, notifiedInstallation } from "./captured-order.ts";
 
 /**
- * A kiosk that lost the answer of a refund asks again (docs/rules/07-returns.md): with its key it
- * gets the same answer, whatever died meanwhile, and without one a part is not refunded twice
+ * A kiosk that lost the answer of a refund asks again (docs/rules/26-return-keys.md): with its key
+ * it gets the same answer, whatever died meanwhile, and without one a part is not refunded twice
  * unawares. All tests have one installation, each an order of its own.
  */
 

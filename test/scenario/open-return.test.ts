@@ -5,9 +5,9 @@ import type { TestInstallation } from "../support/programs/installation.ts";
 import { captured, type Looked, notifiedInstallation } from "./captured-order.ts";
 
 /**
- * A refund whose programs die between the reservation and the answer (docs/rules/07-returns.md):
- * nothing is sent again, nothing is forgotten, and the reservation ends only with the truth. All
- * tests have one installation, each an order of its own.
+ * A refund whose programs die between the reservation and the answer
+ * (docs/rules/35-gateway-returns.md): nothing is sent again, nothing is forgotten, and the
+ * reservation ends only with the truth. All tests have one installation, each an order of its own.
  */
 
 let at: TestInstallation;

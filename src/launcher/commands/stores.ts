@@ -8,7 +8,7 @@ import type { CommandContext } from "../output.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 
-/** Shows the journal gap (payments that may be missing, docs/rules/17-loss.md), or closes it. */
+/** Shows the journal gap (payments may be missing, docs/rules/34-journal-gap.md), or closes it. */
 export async function stores(
   { dataDirectory, clock, output }: CommandContext,
   { subject }: LauncherArguments,

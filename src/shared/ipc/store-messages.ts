@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-messages.ts";
 
-/** A charged order that the supervisor knows and a lost journal imports (docs/rules/17-loss.md). */
+/** A charged order of the supervisor that a lost journal imports (docs/rules/34-journal-gap.md). */
 const knownOrderSchema = z.object({
   transaction: transactionSchema,
   state: deliveryStateSchema,

@@ -89,7 +89,7 @@ export function createGatewayClient(
       const description = lookupText(finding.verdict, settings);
       return { ...finding, verdict: { ...finding.verdict, description } };
     },
-    /** Sends a confirm, cancel or refund, once (docs/rules/07-returns.md). */
+    /** Sends a confirm, cancel or refund, once (docs/rules/35-gateway-returns.md). */
     async operate(request: OperationRequest, signal: AbortSignal): Promise<Verdict> {
       const { service, operation } = operationAddresses[request.kind];
       let message: SoapMessage;

@@ -58,7 +58,7 @@ export function operationParameters(
 
 /**
  * The state of an operation. "sending": the operation is on disk and its answer is awaited.
- * "unknown": the answer was lost, and the request is never sent again (docs/rules/07-returns.md).
+ * "unknown": the answer was lost; nothing is sent again (docs/rules/35-gateway-returns.md).
  */
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 

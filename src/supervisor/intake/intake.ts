@@ -27,9 +27,9 @@ export class Intake {
   /**
    * Stores a transaction with its position in the outbox, on disk when this returns. A known
    * transaction changes nothing; another content of it throws {@link MessageRefused}. A transaction
-   * that a lost database may have sent is looked up first (docs/rules/17-loss.md). `isFirst`: the
-   * transaction was never handed off before. `wasWithdrawn`: its sale was withdrawn and is charged
-   * after all, so a closed item is sent (docs/rules/09-handoff.md).
+   * that a lost database may have sent is looked up first (docs/rules/29-supervisor-loss.md).
+   * `isFirst`: the transaction was never handed off before. `wasWithdrawn`: its sale was withdrawn
+   * and is charged after all, so a closed item is sent (docs/rules/09-handoff.md).
    */
   store(given: Transaction, isFirst?: boolean, wasWithdrawn?: boolean): void {
     const { store, losses, forwarder, clock, log } = this.#parts;
@@ -65,8 +65,8 @@ export class Intake {
 
   /**
    * Closes the item of a sale that was reversed at the terminal, so that it is not sent
-   * (docs/rules/07-returns.md). If the gateway has or may have the order, an alarm asks an operator
-   * to correct it there.
+   * (docs/rules/27-both-sides.md). If the gateway has or may have the order, an alarm asks an
+   * operator to correct it there.
    */
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;

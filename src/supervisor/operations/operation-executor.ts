@@ -34,9 +34,9 @@ interface OperationExecutorParts {
 }
 
 /**
- * Carries out confirm, cancel and refund (docs/rules/07-returns.md). Each operation is on disk
- * before it is sent, and is sent once. An operation whose answer was lost stays unknown until a
- * notification, a lookup or an operator settles it. A transaction of the gateway has at most one
+ * Carries out confirm, cancel and refund (docs/rules/35-gateway-returns.md). Each operation is on
+ * disk before it is sent, and is sent once. An operation whose answer was lost stays unknown until
+ * a notification, a lookup or an operator settles it. A transaction of the gateway has at most one
  * open operation.
  */
 export class OperationExecutor {

@@ -221,7 +221,7 @@ export class OperationStore extends Tables {
     return this.get(sql) ?? { unknown: 0, unknownSinceMs: null };
   }
 
-  /** Returns what an operator has to find out at the gateway (docs/rules/07-returns.md). */
+  /** Returns what an operator has to find out at the gateway (docs/rules/35-gateway-returns.md). */
   open(limit: number): OpenAtGateway {
     const unknown = `
       SELECT ${columns}, order_id AS orderId, currency, exponent

@@ -52,7 +52,7 @@ export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
 
 /**
  * What the arbiter needs to know about a journal gap: a journal that was lost or restored from a
- * copy may lack sales (docs/rules/17-loss.md). StoreGuard describes the members.
+ * copy may lack sales (docs/rules/34-journal-gap.md). StoreGuard describes the members.
  */
 interface ArbiterGuard {
   whole(signal: AbortSignal): Promise<void> | undefined;

@@ -83,8 +83,8 @@ export class Upkeep {
 
   /**
    * When the journal has a gap, stores the terminal's last sale before an end of day deletes it in
-   * the terminal (docs/rules/17-loss.md). Throws {@link TerminalUnavailable} or {@link AppError}
-   * STORAGE_FAILED; no end of day has begun then.
+   * the terminal (docs/rules/34-journal-gap.md). Throws {@link TerminalUnavailable} or {@link
+   * AppError} STORAGE_FAILED; no end of day has begun then.
    */
   async #keepLast(baseline: Baseline | undefined): Promise<void> {
     const { guard, terminal } = this.#parts;

@@ -36,7 +36,7 @@ const noteKinds = [
 ] as const;
 export type NoteKind = (typeof noteKinds)[number];
 
-/** The import of a sale that the supervisor has and the journal lacked (docs/rules/17-loss.md). */
+/** The import of a sale from the supervisor into a lost journal (docs/rules/34-journal-gap.md). */
 interface Imported {
   readonly input: "imported";
   /** The imported transaction; null in an event of an older version whose hand-off was deleted. */

@@ -28,7 +28,7 @@ export interface UnmatchedRow {
   readonly identity: TerminalIdentity;
   /**
    * Whether the terminal had stored the transaction without a report, and no order here can have
-   * made it: its order may have been in a journal that was lost (docs/rules/17-loss.md).
+   * made it: its order may have been in a journal that was lost (docs/rules/34-journal-gap.md).
    */
   readonly isOfNoOrder: boolean;
 }

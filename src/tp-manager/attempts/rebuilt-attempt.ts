@@ -21,7 +21,7 @@ import { phaseTable } from "./phase-table.ts";
 
 /**
  * Rebuilds attempts from what the archive stores of them, or from what the supervisor knows when
- * the journal was lost (docs/rules/17-loss.md). Members that were not stored are empty.
+ * the journal was lost (docs/rules/34-journal-gap.md). Members that were not stored are empty.
  */
 
 /** The warning on an archived order, whose details are gone. */

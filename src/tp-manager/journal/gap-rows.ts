@@ -27,9 +27,9 @@ const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
 /**
- * Stores the journal gap, and the orders imported from the supervisor (docs/rules/17-loss.md). The
- * gap is closed by an operator, or when the supervisor's orders are imported, an end of day began
- * after the last loss, and the program has run for {@link GAP_MIN_MS} since the loss.
+ * Stores the journal gap, and the orders imported from the supervisor
+ * (docs/rules/34-journal-gap.md). An operator closes the gap, or it is closed when the orders are
+ * imported, an end of day began after the loss, and the program ran {@link GAP_MIN_MS} since it.
  */
 export class GapRows extends rows("gaps", {
   open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",

@@ -120,7 +120,7 @@ export class AfterSale {
   /**
    * Throws if the order has a cancel or refund, because terminal and gateway share one reservation
    * for each order (docs/rules/07-returns.md); while a journal gap may hide a refund
-   * (docs/rules/17-loss.md); and for a sale that the terminal has already reversed
+   * (docs/rules/34-journal-gap.md); and for a sale that the terminal has already reversed
    * (docs/rules/16-fresh.md).
    */
   #assertReversible(attempt: Attempt): void {

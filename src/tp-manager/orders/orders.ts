@@ -141,7 +141,7 @@ export class Orders {
   /**
    * Returns whether an order is charged; undefined for an unknown order. "unknown" while the order
    * is being paid, and while the journal cannot be read or may lack the order
-   * (docs/rules/17-loss.md).
+   * (docs/rules/34-journal-gap.md).
    */
   chargedOf(orderId: string): Charged | undefined {
     try {
@@ -158,7 +158,7 @@ export class Orders {
    * Returns why an order recorded as not charged may be charged all the same: the terminal is being
    * prepared for another attempt of the order (docs/rules/10-charged.md), a journal restored since
    * then may lack its charge, or the terminal is being asked about a sale that can be the order's
-   * (docs/rules/17-loss.md, docs/rules/19-late.md).
+   * (docs/rules/34-journal-gap.md, docs/rules/19-late.md).
    */
   #unsureOf(attempt: Attempt): AppError | undefined {
     const { transactionId, request } = attempt;
@@ -325,7 +325,7 @@ export class Orders {
    * Records that no financial command was sent. Throws instead: the error for {@link
    * attemptThatDecided} if another attempt has decided the order; TERMINAL_IN_DOUBT for a sale
    * found just now (docs/rules/19-late.md); `why` or STORES_DISAGREE if a lost journal may have had
-   * a charge (docs/rules/17-loss.md).
+   * a charge (docs/rules/34-journal-gap.md).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;

@@ -287,7 +287,7 @@ export class HandOff {
     return (await this.#link.call("withdraw-transaction", { transaction, isFirst })).outcome;
   }
 
-  /** Notes a reversal that the supervisor knows; alarms a sent sale (docs/rules/07-returns.md). */
+  /** Notes a reversal the supervisor knows; alarms a sent sale (docs/rules/27-both-sides.md). */
   #noteWithdrawn({ transactionId, orderId }: Transaction, outcome?: DeliveryState): void {
     this.#store.acceptWithdrawal(transactionId);
     if (outcome === "closed") {
@@ -318,7 +318,7 @@ function faultOf(error: unknown): Fault {
   return { by: isRow ? "row" : "supervisor", why };
 }
 
-/** Carries out an operator's decisions about parked transactions (docs/rules/17-loss.md). */
+/** Carries out operators' decisions about refused hand-offs (docs/rules/29-supervisor-loss.md). */
 export class RefusedHandOffs {
   readonly #refused: RefusedRows;
   readonly #handOff: Pick<HandOff, "nudge">;

@@ -46,9 +46,9 @@ interface GuardParts {
 
 /**
  * Prevents a journal that was lost or restored from charging an order again
- * (docs/rules/17-loss.md). The supervisor's orders are imported. Until a day and an end of day have
- * passed, a new order id is looked up first, and a request that equals an unmatched sale of the
- * terminal is refused until a person has decided.
+ * (docs/rules/34-journal-gap.md). The supervisor's orders are imported. Until a day and an end of
+ * day have passed, a new order id is looked up first, and a request that equals an unmatched sale
+ * of the terminal is refused until a person has decided.
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
@@ -74,7 +74,7 @@ export class StoreGuard {
     this.#count();
   }
 
-  /** Measures for how long this program runs while a gap is open (docs/rules/17-loss.md). */
+  /** Measures for how long this program runs while a gap is open (docs/rules/34-journal-gap.md). */
   #count(): void {
     const { clock, gaps, log } = this.#parts;
     this.#timer?.clear();

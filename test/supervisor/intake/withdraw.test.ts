@@ -94,7 +94,7 @@ async function tried(rig: Rig): Promise<string> {
   return id;
 }
 
-describe("a sale reversed at the terminal (docs/rules/07-returns.md)", () => {
+describe("a sale reversed at the terminal (docs/rules/27-both-sides.md)", () => {
   test.each(rows)("an item $item: $outcome", async ({ bring, outcome, state }) => {
     const rig = await openRig();
     const id = await bring(rig);

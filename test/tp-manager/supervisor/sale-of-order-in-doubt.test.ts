@@ -17,7 +17,7 @@ import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 /**
  * An unmatched sale of the terminal may belong to an order in doubt. It may as well belong to an
- * order that was lost with the journal (docs/rules/17-loss.md).
+ * order that was lost with the journal (docs/rules/34-journal-gap.md).
  */
 
 /** A kiosk whose gateway knows no order, as when all was lost before it was sent. */

@@ -12,7 +12,7 @@ import type { EventHub } from "../events/event-hub.ts";
 
 /** The most orders that one condition counts and names. */
 const STANDING_MAX = 100;
-/** How long a reversed order is listed that is still at the gateway (docs/rules/07-returns.md). */
+/** How long a reversed order is listed that the gateway still has (docs/rules/27-both-sides.md). */
 const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = SupervisorAnswer<"status">;
