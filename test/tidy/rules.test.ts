@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import { pathsIn } from "./citations.ts";
 import { root } from "./sources.ts";
 
+/** A page fits a screen. A row of a table is read as lines of this width. */
 const PAGE_LINES_MAX = 84;
+const ROW_COLUMNS = 100;
 const parts = ["Why", "Cases", "Example", "Where"];
 
 const pages = readdirSync(`${root}/docs/rules`)
@@ -20,7 +22,7 @@ describe.each(pages)("docs/rules/%s", (_, page) => {
   test("has why, cases, an example and where, in this order, on a page", () => {
     const heads = [...page.matchAll(/^## (\w+)/gm)].map(([, head = ""]) => head);
     expect(heads.filter((head, index) => heads[index - 1] !== head)).toEqual(parts);
-    expect(page.split("\n").length).toBeLessThanOrEqual(PAGE_LINES_MAX);
+    expect(linesRead(page)).toBeLessThanOrEqual(PAGE_LINES_MAX);
   });
 
   test("decides by tables and shows one example in the order of time", () => {
@@ -36,3 +38,14 @@ describe.each(pages)("docs/rules/%s", (_, page) => {
     expect(pathsIn(proved).filter((path) => /^test\/.*[.]ts$/.test(path))).not.toEqual([]);
   });
 });
+
+test("a row of a table counts as the lines that its reader sees", () => {
+  const rows = [`| ${"b".repeat(96)} |`, `| ${"c".repeat(97)} |`];
+  expect([["a".repeat(300)], rows].map((lines) => linesRead(lines.join("\n")))).toEqual([1, 3]);
+});
+
+function linesRead(page: string): number {
+  const lines = page.split("\n");
+  const inRow = (line: string): number => Math.ceil(line.length / ROW_COLUMNS);
+  return lines.reduce((sum, line) => sum + (line.startsWith("|") ? inRow(line) : 1), 0);
+}
