@@ -71,7 +71,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await easyForAll(page, "ask", "more of a view");
     await agree(page);
     await expect.poll(() => page.locator("main").innerText()).not.toMatch(/What did you find out/);
-    expect(at.orders.latest(hostile("order")).state.phase).toBe("charged");
+    expect(at.orders.decisive(hostile("order")).state.phase).toBe("charged");
     expect(at.journal.auditEntries.list(99, 9)).toMatchObject([
       { login: "operator", name: "Anna", reason: "seen in the journal", http: 200 },
     ]);

@@ -30,9 +30,9 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: attempts,
-        from: "  latest(orderId: string)",
+        from: "  decisive(orderId: string)",
         to: `  held: Omit<Attempt, "number" | "ticket"> | undefined;
-  latest(orderId: string)`,
+  decisive(orderId: string)`,
       },
       {
         file: attempts,

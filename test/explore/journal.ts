@@ -16,7 +16,7 @@ import { latest, type StoredAttempt, type World } from "./world.ts";
 
 type Attempts = Pick<
   AttemptRows,
-  "events" | "read" | "orderOf" | "unfinished" | "latest" | "ofOrder"
+  "events" | "read" | "orderOf" | "unfinished" | "decisive" | "ofOrder"
 >;
 type Records = Omit<RecordRows, "sharingTrace">;
 type Unmatched = Pick<
@@ -45,7 +45,7 @@ export class DiskJournal implements Attempts, Records, Unmatched {
     return [...(this.#stored(transactionId)?.events ?? [])];
   }
 
-  latest(orderId: string): Attempt | undefined {
+  decisive(orderId: string): Attempt | undefined {
     const index = latest(this.#disk, orderId);
     return index === null ? undefined : this.read(String(index));
   }

@@ -133,7 +133,7 @@ export class World {
     const last = new Map<string, PaymentStatus>();
     for (const order of this.#asked) {
       this.#lookUp(order, true);
-      const latest = attempts.latest(order);
+      const latest = attempts.decisive(order);
       if (latest) last.set(order, answerOf(latest, null).body.status);
     }
     this.#life.die();
@@ -356,7 +356,7 @@ export class World {
           return;
         }
         // The word of every error on the wire is that about its order.
-        const charged = this.#house.orders.chargedOf(order) ?? error.charged;
+        const charged = this.#house.orders.chargedOfOrder(order) ?? error.charged;
         this.#says(order, charged, error.code, false);
         recorder.known(`<- ${order}: ${error.code}, charged: ${charged}`);
         answer = { status: error.code, isRefused: true };
@@ -375,8 +375,8 @@ export class World {
         .events(id)
         .map(({ detail }) => (detail as { because?: string }).because)
         .findLast((because) => because !== undefined) ?? "";
-    const latest = attempts.latest(order);
-    const charged = this.#house.orders.chargedOf(order) ?? "no";
+    const latest = attempts.decisive(order);
+    const charged = this.#house.orders.chargedOfOrder(order) ?? "no";
     const because = latest ? reasonOf(latest.transactionId) : "";
     this.#says(order, charged, because, atRest);
   }

@@ -152,7 +152,7 @@ describe("what a payment would be answered is what every face shows", () => {
     expect(says).toContain(checked.detail);
     const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.error.code).toBe(code);
-    expect(at.journal.attempts.latest("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
+    expect(at.journal.attempts.decisive("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
   });
 
   test("a read-only disk is shown without a payment, as long as it lasts", async () => {
@@ -169,7 +169,7 @@ describe("what a payment would be answered is what every face shows", () => {
     expect((await faces.faces()).measured).toEqual(["journal-unwritable"]);
     const refused = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect([refused.http, refused.one.error.charged]).toEqual([503, "no"]);
-    expect(at.journal.attempts.latest("NEW")).toBeUndefined();
+    expect(at.journal.attempts.decisive("NEW")).toBeUndefined();
     at.journal.database.exec("PRAGMA query_only = 0");
     const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success"); // whatever the faces had last seen

@@ -199,7 +199,7 @@ function needlesslyUnknown(end: End): string[] {
   return orders
     .filter((order) => found.get(order)?.status === "Unknown")
     .filter((order) => {
-      const { baseline, state, transactionId = "" } = attempts?.latest(order) ?? {};
+      const { baseline, state, transactionId = "" } = attempts?.decisive(order) ?? {};
       if (world.device instanceof UnaskedDevice) {
         const isTold = world.device.hasTold(order, referenceOf(transactionId));
         // Turned away, and then approved by a result that names no order

@@ -33,7 +33,7 @@ interface Asked {
 }
 
 type Asking = Pick<TpManager, "life"> & {
-  readonly orders: Pick<TpManager["orders"], "chargedOf">;
+  readonly orders: Pick<TpManager["orders"], "chargedOfOrder">;
 };
 
 /** The kiosk software: asks, and remembers every answer that it got. */
@@ -69,7 +69,7 @@ export class Kiosk {
     asAnswer(work).then(hear, (error: unknown) => {
       const { code, charged: ofRow } = error instanceof AppError ? error : internal;
       // As http/error-answers.ts has it.
-      const charged = (order === "" ? undefined : orders.chargedOf(order)) ?? ofRow;
+      const charged = (order === "" ? undefined : orders.chargedOfOrder(order)) ?? ofRow;
       hear({ http: 0, status: "Failed", code, charged });
       // http/app.ts answers 500; only the disk may be the reason.
       if (code === "INTERNAL" && !(error instanceof DiskFailure)) throw error;

@@ -14,7 +14,7 @@ function returned({ world, plan, orders }: End): readonly string[] {
 export function untoldReturns(end: End): string[] {
   const { world, found } = end;
   return returned(end).flatMap((order) => {
-    const attempt = world.tpManager?.journal.attempts.latest(order);
+    const attempt = world.tpManager?.journal.attempts.decisive(order);
     if (attempt?.openReturn) return [];
     if (!attempt?.returnedSome) return [`${order}: money went back, and nothing is noted`];
     const status = found.get(order)?.status ?? "";
@@ -84,7 +84,7 @@ export function untoldTwice(end: End): string[] {
   const { world } = end;
   return returned(end)
     .filter((order) => {
-      const attempt = world.tpManager?.journal.attempts.latest(order);
+      const attempt = world.tpManager?.journal.attempts.decisive(order);
       return attempt && isReversed(attempt.state) && terminalReturns(world, order).length > 0;
     })
     .filter((order) => {

@@ -47,7 +47,7 @@ function endOf(world: World, plan: Plan): End {
   const found = new Map<string, KioskAnswer>();
   const atMs = world.clock.monotonicMs();
   for (const order of orders) {
-    const attempt = world.tpManager?.journal.attempts.latest(order);
+    const attempt = world.tpManager?.journal.attempts.decisive(order);
     if (!attempt) continue;
     const { http, body } = answerOf(attempt, null);
     const { status, error } = body;

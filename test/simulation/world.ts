@@ -419,7 +419,7 @@ export class World {
     this.#watch.leaves(what, order);
     if (what !== "payment") return;
     this.#looked();
-    const asked = this.tpManager?.journal.attempts.latest(order)?.request.amountMinor;
+    const asked = this.tpManager?.journal.attempts.decisive(order)?.request.amountMinor;
     if (this.lost.isBeyond(order, asked)) this.unknowable.add(order);
   }
 

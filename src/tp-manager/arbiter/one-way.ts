@@ -210,7 +210,7 @@ export class OneWay {
     const { terminal, attempts } = this.#parts;
     terminal.endWritten?.();
     if (!isNotCharged(end.state)) return end;
-    return storage(() => attempts.latest(end.request.orderId) ?? end, "unknown", true);
+    return storage(() => attempts.decisive(end.request.orderId) ?? end, "unknown", true);
   }
 
   /** Writes what follows from a late result. Returns false if the attempt awaits no such result. */

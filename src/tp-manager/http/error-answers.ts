@@ -107,8 +107,8 @@ function isAboutOrders({ path, body, idOf, gatewayId, ordersOf }: AnyCall): bool
 function chargedOfAll(orderIds: readonly string[], orders: Orders): Charged | undefined {
   const [first, ...others] = orderIds;
   if (first === undefined) return undefined;
-  const charged = orders.chargedOf(first);
-  return others.every((one) => orders.chargedOf(one) === charged) ? charged : "unknown";
+  const charged = orders.chargedOfOrder(first);
+  return others.every((one) => orders.chargedOfOrder(one) === charged) ? charged : "unknown";
 }
 
 function namedOrder(request: FastifyRequest, orders: Orders): string | undefined {
@@ -130,5 +130,5 @@ function member(of: unknown, name: string): string | undefined {
 function detailsOf({ details }: AppError, orders: Orders): AppError["details"] {
   const { orderId } = details ?? {};
   if (typeof orderId !== "string") return details;
-  return { ...details, charged: orders.chargedOf(orderId) ?? "unknown" };
+  return { ...details, charged: orders.chargedOfOrder(orderId) ?? "unknown" };
 }

@@ -149,7 +149,7 @@ export class AttemptRows extends rows("attempts", {
    * later turned out to be charged or in doubt, if the newer attempts charged nothing
    * (docs/rules/19-late.md). Returns undefined for an unknown order.
    */
-  latest(orderId: string): Attempt | undefined {
+  decisive(orderId: string): Attempt | undefined {
     const recent = this.sql.latest.kept(orderId);
     if (!recent) return speaksFor(this.parts.archive.ofOrder(orderId));
     const newest = readAttempt(recent);

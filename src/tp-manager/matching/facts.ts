@@ -223,9 +223,9 @@ export function factsOf(
 
 /**
  * Compares the storage with that before the command. A storage empty both times counts as unchanged
- * while the command can still run, because the table then only waits; later only if close probes or
- * the next receipt number show that no sale was stored and closed meanwhile; never after an
- * accepted good result without an outcome.
+ * while the command can still run, because the decision table then only waits; later only if close
+ * probes or the next receipt number show that no sale was stored and closed meanwhile; never after
+ * an accepted good result without an outcome.
  */
 function asBefore(
   inquiry: Inquiry,

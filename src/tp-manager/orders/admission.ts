@@ -30,7 +30,7 @@ export function admissionOf(
 ): Known | { readonly way: "begin" } {
   // The order is read before any refusal, because a refusal such as TERMINAL_BUSY also reports that
   // the order is not charged (docs/rules/10-charged.md).
-  const earlier = storage(() => attempts.latest(request.orderId), "unknown");
+  const earlier = storage(() => attempts.decisive(request.orderId), "unknown");
   const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
   if (known) return known;
   arbiter.lease.assertFree();
@@ -183,7 +183,7 @@ class DecidedMeanwhile extends Error {
  * sent then.
  */
 export function assertStillOpen(orderId: string, attempts: Journal["attempts"]): void {
-  const latest = storage(() => attempts.latest(orderId), "unknown");
+  const latest = storage(() => attempts.decisive(orderId), "unknown");
   if (latest && rowOf(latest).repeat !== "begin") throw new DecidedMeanwhile(latest);
 }
 

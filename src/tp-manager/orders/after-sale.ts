@@ -41,8 +41,8 @@ export class AfterSale {
   async reverse(orderId: string): Promise<PaymentResult> {
     const { orders, arbiter } = this.#parts;
     const lack = arbiter.lease.lackOf("reverse");
-    if (lack && !isReversed(orders.latest(orderId).state)) throw lack;
-    const attempt = await orders.latestAsked(orderId);
+    if (lack && !isReversed(orders.decisive(orderId).state)) throw lack;
+    const attempt = await orders.decisiveAfterProbe(orderId);
     if (rowOf(attempt).reversal === "answer") return orders.result(attempt, true);
     this.#assertReversible(attempt);
     const end = await arbiter.commands.reverse(orderId, (now) => this.#reversible(orderId, now));
@@ -50,7 +50,7 @@ export class AfterSale {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
     // If another attempt of the order is charged, its answer is returned (docs/rules/19-late.md).
-    const spoken = orders.latest(orderId, true);
+    const spoken = orders.decisive(orderId, true);
     return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
   }
 
@@ -64,7 +64,7 @@ export class AfterSale {
     amountMinor: number | undefined,
   ): Promise<PaymentResult> {
     const { orders, arbiter } = this.#parts;
-    const attempt = orders.latest(orderId);
+    const attempt = orders.decisive(orderId);
     if (!attempt.request.delivery) {
       const lack = arbiter.lease.lackOf("decideGoods");
       if (lack) throw lack;
@@ -85,8 +85,8 @@ export class AfterSale {
     if (isEarly) throw decided(attempt);
     // The outcome shows whether another decision, or the terminal's time limit, came first.
     await arbiter.lease.whenFree();
-    if (taken === "other") throw decided(await orders.latestAsked(orderId));
-    const end = orders.latest(orderId, true);
+    if (taken === "other") throw decided(await orders.decisiveAfterProbe(orderId));
+    const end = orders.decisive(orderId, true);
     const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);
     if (inVain) throw decided(end);
     return orders.result(end, false);
@@ -95,7 +95,7 @@ export class AfterSale {
   /** Repeats the stored answer if it has the same decision; otherwise throws DELIVERY_DECIDED. */
   async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
     const { orders } = this.#parts;
-    const attempt = await orders.latestAsked(orderId);
+    const attempt = await orders.decisiveAfterProbe(orderId);
     const { state } = attempt;
     const amounts = isCharged(state) ? [state.report.amountMinor, state.goodsMinor] : [];
     const isAgain = {
@@ -112,7 +112,7 @@ export class AfterSale {
    * may have reversed the sale meanwhile.
    */
   #reversible(orderId: string, now: Stored): SaleToReverse {
-    const attempt = this.#parts.orders.latest(orderId);
+    const attempt = this.#parts.orders.decisive(orderId);
     this.#assertReversible(attempt);
     return reversibleSale(attempt, now, this.#parts);
   }

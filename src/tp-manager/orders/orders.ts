@@ -109,7 +109,7 @@ export class Orders {
         events: store.events(attempt.transactionId),
       })),
     );
-    const spoken = reading(() => store.latest(orderId));
+    const spoken = reading(() => store.decisive(orderId));
     const latest = attempts.find((one) => one.transactionId === spoken?.transactionId);
     if (!latest) throw this.#notFound(orderId);
     return { ...(await this.result(this.#sure(latest), true, 0)), attempts };
@@ -119,8 +119,8 @@ export class Orders {
    * Returns the attempt that decides an order's status. Throws ORDER_NOT_FOUND, or PAYMENT_RUNNING
    * while the terminal is prepared for the order's first attempt.
    */
-  latest(orderId: string, mayBeDone = false): Attempt {
-    const attempt = reading(() => this.#parts.attempts.latest(orderId), mayBeDone);
+  decisive(orderId: string, mayBeDone = false): Attempt {
+    const attempt = reading(() => this.#parts.attempts.decisive(orderId), mayBeDone);
     if (!attempt) throw this.#notFound(orderId);
     return attempt;
   }
@@ -130,7 +130,7 @@ export class Orders {
    * the attempt that decides the order's status. Throws NOTHING_TO_SETTLE for an unknown number.
    */
   toSettle(orderId: string, number?: number): Attempt {
-    const latest = this.latest(orderId);
+    const latest = this.decisive(orderId);
     const all = reading(() => this.#parts.attempts.ofOrder(orderId));
     if (number === undefined) return all.findLast(({ state }) => isInDoubt(state)) ?? latest;
     const named = all.find((attempt) => attempt.number === number);
@@ -143,9 +143,9 @@ export class Orders {
    * is being paid, and while the journal cannot be read or may lack the order
    * (docs/rules/34-journal-gap.md).
    */
-  chargedOf(orderId: string): Charged | undefined {
+  chargedOfOrder(orderId: string): Charged | undefined {
     try {
-      const attempt = this.#parts.attempts.latest(orderId);
+      const attempt = this.#parts.attempts.decisive(orderId);
       if (attempt) return this.#unsureOf(attempt) ? "unknown" : chargedOf(attempt);
       const { charged } = this.#notFound(orderId);
       return charged === "no" ? undefined : charged;
@@ -193,12 +193,12 @@ export class Orders {
   }
 
   /** Returns the attempt that decides the order's status, after a probe if it is in doubt. */
-  async latestAsked(orderId: string): Promise<Attempt> {
+  async decisiveAfterProbe(orderId: string): Promise<Attempt> {
     const lookup = this.#find(orderId);
     if (lookup !== undefined) await lookup;
-    const attempt = this.latest(orderId);
+    const attempt = this.decisive(orderId);
     if (isInDoubt(attempt.state)) await this.#ask(attempt);
-    const latest = this.latest(orderId);
+    const latest = this.decisive(orderId);
     return isNotCharged(latest.state) ? this.#sure(latest) : latest;
   }
 
@@ -299,7 +299,7 @@ export class Orders {
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
       () => {}, // the arbiter has logged the error
     );
-    return this.result(this.#sure(this.latest(running.request.orderId, true)), false);
+    return this.result(this.#sure(this.decisive(running.request.orderId, true)), false);
   }
 
   #chargeUntold(orderId: string): void {

@@ -54,7 +54,7 @@ export function settleByOperator(
   const report = reportOf(attempt, outcome, amountMinor);
   const amount = amountMinor === undefined ? {} : { amountMinor };
   arbiter.settle(attempt, { outcome: found, report, note, ...amount });
-  return orders.result(orders.latest(orderId, true), false, 0);
+  return orders.result(orders.decisive(orderId, true), false, 0);
 }
 
 function possibleText(settle: readonly Settled[]): string | undefined {

@@ -209,7 +209,7 @@ export class GatewayOperations {
 
   /** Returns the order's id at the gateway; undefined: no such order. Throws GATEWAY_ID_UNKNOWN. */
   async publicIdOf(orderId: string): Promise<string | undefined> {
-    const known = storage(() => this.#parts.attempts.latest(orderId), "unknown");
+    const known = storage(() => this.#parts.attempts.decisive(orderId), "unknown");
     return known && (await this.#resolve({ orderId })).transactionPublicId;
   }
 
@@ -267,7 +267,7 @@ export class GatewayOperations {
   async #resolve(target: GatewayTarget): Promise<Resolved> {
     const { attempts, link } = this.#parts;
     if ("orderId" in target) {
-      const known = storage(() => attempts.latest(target.orderId), "unknown");
+      const known = storage(() => attempts.decisive(target.orderId), "unknown");
       if (!known) throw new AppError("ORDER_NOT_FOUND");
     }
     const where = await link.ask("gateway-resolve", target);

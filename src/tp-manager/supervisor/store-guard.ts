@@ -30,7 +30,7 @@ const RAN_MS = 600_000;
 
 interface GuardParts {
   readonly gaps: GapRows;
-  readonly attempts: Pick<AttemptRows, "latest">;
+  readonly attempts: Pick<AttemptRows, "decisive">;
   readonly records: Pick<RecordRows, "sent">;
   /** The resync, which is under way as long as the supervisor's database is known to lack data. */
   readonly resync: Pick<ResyncRows, "isUnderWay">;
@@ -142,7 +142,7 @@ export class StoreGuard {
     const { attempts, gaps } = this.#parts;
     const gap = storage(() => gaps.open(), "unknown");
     if (!gap) return undefined;
-    const known = storage(() => attempts.latest(orderId), "unknown");
+    const known = storage(() => attempts.decisive(orderId), "unknown");
     return known && chargedOf(known) !== "no" ? undefined : this.#find(orderId, gap);
   }
 

@@ -177,7 +177,7 @@ export class UnaskedConnector {
       ids: () => all().map(({ transactionId }) => transactionId),
       read: (id: string) => this.#attemptOf(world, Number(id)),
       ofOrder: (order: string) => all().filter(({ request: { orderId } }) => orderId === order),
-      latest: (order: string) => all().findLast(({ request: { orderId } }) => orderId === order),
+      decisive: (order: string) => all().findLast(({ request: { orderId } }) => orderId === order),
       update: (id: string, { state }: { state: Attempt["state"] }) => {
         const index = Number(id);
         world.attempts[index] = { order: world.attempts[index]?.order ?? "", state };

@@ -10,9 +10,9 @@ export const nameless = { ...unsaid, localTime: null };
 export const alarms = (at: House): string[] =>
   at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 export const phaseOf = (at: House, orderId = "A-1") =>
-  at.journal.attempts.latest(orderId)?.state.phase;
+  at.journal.attempts.decisive(orderId)?.state.phase;
 export const referenceAt = (at: House, orderId = "A-1"): string =>
-  referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
+  referenceOf(at.journal.attempts.decisive(orderId)?.transactionId ?? "");
 
 /** In time, by a driver that remembers none before. */
 export const toldNow = (said: TransactionReport): OneWayResult => ({

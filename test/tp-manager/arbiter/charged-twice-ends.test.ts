@@ -75,7 +75,7 @@ describe("an approval without a reference that can be of an order's first attemp
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     const end = outcome(await pay(at, request("A-1")));
-    expect([end, at.orders.chargedOf("A-1")]).toEqual(["Unknown", "unknown"]);
+    expect([end, at.orders.chargedOfOrder("A-1")]).toEqual(["Unknown", "unknown"]);
   });
 
   test("leaves the order unknown when the second, in doubt, is refused by name later", async () => {
@@ -88,7 +88,7 @@ describe("an approval without a reference that can be of an order's first attemp
     const reference = referenceAt(at);
     at.told({});
     at.told({ ...declined(), ...nameless, reference });
-    expect(at.orders.chargedOf("A-1")).toBe("unknown");
+    expect(at.orders.chargedOfOrder("A-1")).toBe("unknown");
   });
 });
 
@@ -99,7 +99,7 @@ test("an order refunded in full is unknown while probes check a late sale of it"
   at.terminal.tell({ type: "unmatched-report", report: third });
   await at.clock.advance(0);
   expect(at.arbiter.unmatched.lateReport("A-1")).toBeDefined();
-  expect(at.orders.chargedOf("A-1")).toBe("unknown");
+  expect(at.orders.chargedOfOrder("A-1")).toBe("unknown");
 });
 
 test("an order refunded in full is unknown while its journal may lack a sale", async () => {
@@ -108,7 +108,7 @@ test("an order refunded in full is unknown while its journal may lack a sale", a
   at.guard.begin("it is an older one");
   await at.clock.advance(0);
   refund(at, 2);
-  const charged = at.orders.chargedOf("A-1");
+  const charged = at.orders.chargedOfOrder("A-1");
   const found = await at.orders.lookUp("A-1").catch((error: unknown) => error);
   await at.guard.close();
   expect(charged).toBe("unknown");
@@ -157,7 +157,7 @@ describe("an operator's later decision", () => {
     refund(at, 2);
     const word = { orderId: "A-1", note, outcome: "charged", amountMinor: 999 } as const;
     await at.settle({ ...word, attempt: 1 });
-    expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([["charged", "charged"], "yes"]);
+    expect([phases(at), at.orders.chargedOfOrder("A-1")]).toEqual([["charged", "charged"], "yes"]);
   });
 });
 
@@ -212,7 +212,7 @@ describe("an order with two attempts", () => {
     const again = house(at.path, at.terminal, { clock: at.clock });
     again.start();
     await again.clock.advance(400_000);
-    expect([phases(again), again.orders.chargedOf("A-1")]).toEqual([
+    expect([phases(again), again.orders.chargedOfOrder("A-1")]).toEqual([
       ["in-doubt", "charged"],
       "unknown",
     ]);
@@ -250,12 +250,12 @@ describe("an order with two attempts", () => {
     const end = at.afterSale.reverse("A-1");
     await at.clock.advance(60_000);
     await end;
-    expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([
+    expect([phases(at), at.orders.chargedOfOrder("A-1")]).toEqual([
       ["charged", "reversal-in-doubt"],
       "unknown",
     ]);
     await at.settle({ orderId: "A-1", note, outcome: "reversed" });
-    expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([["charged", "reversed"], "yes"]);
+    expect([phases(at), at.orders.chargedOfOrder("A-1")]).toEqual([["charged", "reversed"], "yes"]);
   });
 
   test("is unknown when a former version kept an approval of its first attempt", async () => {
@@ -274,13 +274,13 @@ describe("an order with two attempts", () => {
     at.close();
     const next = unasked(at.path);
     refund(next, 2);
-    expect([next.orders.chargedOf("A-1"), alarms(next)[0]]).toEqual([
+    expect([next.orders.chargedOfOrder("A-1"), alarms(next)[0]]).toEqual([
       "unknown",
       "order-charged-twice",
     ]);
     await next.settle({ orderId: "A-1", note, outcome: "charged", amountMinor: 999 });
     next.close();
-    expect(unasked(at.path).orders.chargedOf("A-1")).toBe("yes");
+    expect(unasked(at.path).orders.chargedOfOrder("A-1")).toBe("yes");
   });
 
   test("can be refunded sale by sale after both attempts are in the archive", async () => {
@@ -292,8 +292,8 @@ describe("an order with two attempts", () => {
     at.orders.chargeAnswered("A-1", true);
     expect(at.journal.archive.putAway(at.clock.now() + 1_000, 20).archived).toBe(1);
     refund(at, 2);
-    expect(at.orders.chargedOf("A-1")).toBe("yes");
+    expect(at.orders.chargedOfOrder("A-1")).toBe("yes");
     refund(at, 1);
-    expect(at.orders.chargedOf("A-1")).toBe("no");
+    expect(at.orders.chargedOfOrder("A-1")).toBe("no");
   });
 });

@@ -77,7 +77,7 @@ function refund(at: House, number: number): void {
 
 async function answersOf(at: House): Promise<unknown[]> {
   const { attempt } = await at.orders.lookUp("A-1");
-  return [at.orders.chargedOf("A-1"), attempt.number];
+  return [at.orders.chargedOfOrder("A-1"), attempt.number];
 }
 
 const handed = (at: House): number => at.supervisor.stored.length;
@@ -130,7 +130,7 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
     await at.clock.advance(0);
     expect([attempt.number, handed(at)]).toEqual([2, sales]);
     refund(at, 2);
-    expect(at.orders.chargedOf("A-1")).toBe(left);
+    expect(at.orders.chargedOfOrder("A-1")).toBe(left);
   });
 
   test("reported while the second attempt runs counts when both attempts are charged", async () => {
@@ -152,6 +152,6 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
     const at = await toldBefore();
     at.terminal.stores(second);
     expect((await at.afterSale.reverse("A-1")).attempt).toMatchObject({ number: 1 });
-    expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([["charged", "reversed"], "yes"]);
+    expect([phases(at), at.orders.chargedOfOrder("A-1")]).toEqual([["charged", "reversed"], "yes"]);
   });
 });

@@ -139,10 +139,10 @@ describe("an end of day that the terminal demands", () => {
     await pay(at, request("A-1"));
     const { begun } = demanding(at);
     await at.clock.advance(2 * MINUTE_MS);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     expect(begun).toEqual([]);
     await at.clock.advance(2 * MINUTE_MS);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
     await at.clock.advance(5 * MINUTE_MS);
     expect(begun).toHaveLength(1);
   });

@@ -37,7 +37,7 @@ describe("an empty storage before the payment (docs/rules/28-unchanged-storage.m
   test("stays empty: the order is not charged after the terminal's own time limit", async () => {
     const at = await firstPayment();
     await at.clock.advance(181_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
   });
 
   test("may be filled and emptied while the terminal is away: the order is unknown", async () => {
@@ -47,7 +47,7 @@ describe("an empty storage before the payment (docs/rules/28-unchanged-storage.m
     await at.clock.advance(15_000);
     at.terminal.unavailable = undefined;
     await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
@@ -64,7 +64,7 @@ describe("an empty storage before the payment (docs/rules/28-unchanged-storage.m
     await at.clock.advance(15_000);
     at.start();
     await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
   });
 
   test("is filled after the line broke, and emptied again: the order is charged", async () => {
@@ -74,14 +74,14 @@ describe("an empty storage before the payment (docs/rules/28-unchanged-storage.m
     await at.clock.advance(20_000);
     at.terminal.last = none;
     await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   });
 
   test("holds the sale afterwards: the order is charged after two probes", async () => {
     const at = await firstPayment();
     at.terminal.last = stored(report({ receiptNumber: "0001", traceNumber: "000001" }));
     await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   });
 });
 
@@ -126,10 +126,10 @@ describe("an aborted payment and an empty storage (docs/rules/22-heard-end.md)",
     void pay(at, request("A-1"));
     await at.clock.advance(confirmAfterMs - 1_000);
     expect(at.terminal.probes).toBeGreaterThan(2);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     at.terminal.last = stored(report());
     await at.clock.advance(2 * confirmAfterMs);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   });
 
   test("leave the order unknown when the storage was not watched for a while", async () => {
@@ -142,7 +142,7 @@ describe("an aborted payment and an empty storage (docs/rules/22-heard-end.md)",
     await at.clock.advance(15_000);
     at.terminal.lastTransaction = lastTransaction;
     await at.clock.advance(60_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 });

@@ -50,7 +50,7 @@ const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
 
 /** Reverses the newest sale, which is what the terminal has stored last. */
 function reverse(at: House): Promise<unknown> {
-  const isCharged = at.journal.attempts.latest("A-1")?.state.phase === "charged";
+  const isCharged = at.journal.attempts.decisive("A-1")?.state.phase === "charged";
   const newest = saleReport(isCharged ? at.terminal.soldBefore : 0);
   if (at.arbiter.inquiries.blockedBy === undefined && !at.arbiter.inquiries.unmatchedAsked)
     at.terminal.stores(newest);
@@ -95,7 +95,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     expect(at.arbiter.lease.current).toBeUndefined();
     await expect(refused).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect([left, prepared]).toEqual([[], false]);
-    expect(at.journal.attempts.latest("B-1")).toBeUndefined();
+    expect(at.journal.attempts.decisive("B-1")).toBeUndefined();
     expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
     await at.clock.advance(400_000);
     if (what === "payment") expect(outcome(await pay(at, request("B-1")))).toBe("Success");
@@ -114,12 +114,12 @@ describe.each(doubts)("%s", (_doubt, arises) => {
       expect(await refused).toMatchObject({
         body: { status: "Failed", error: { code: "TERMINAL_IN_DOUBT", charged: "no" } },
       });
-      expect(at.journal.attempts.latest("B-1")?.state.phase).toBe("not-charged");
+      expect(at.journal.attempts.decisive("B-1")?.state.phase).toBe("not-charged");
     } else {
       await expect(refused).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     }
     expect(left).toEqual([]);
-    expect(at.journal.attempts.latest("A-0")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-0")?.state.phase).toBe("charged");
     expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
   });
 

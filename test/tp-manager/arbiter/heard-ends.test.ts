@@ -98,7 +98,7 @@ describe("a terminal's own end of a payment (docs/rules/22-heard-end.md)", () =>
     expect(outcome(await answer)).toBe("Unknown");
     at.terminal.unavailable = undefined;
     await at.clock.advance(30_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
   });
 });
 
@@ -165,7 +165,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     at.terminal.last = stored(second);
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
     await at.clock.advance(300_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
   });
 
   test("of the same sale is accepted, and is no second sale", async () => {
@@ -251,8 +251,8 @@ describe("recovery at a terminal that cannot answer yet (docs/rules/15-not-yet.m
     };
     at.terminal.prepare = () => Promise.reject(locked);
     await at.clock.advance(90_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
-    const id = at.journal.attempts.latest("A-1")?.transactionId ?? "";
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
+    const id = at.journal.attempts.decisive("A-1")?.transactionId ?? "";
     const kinds = at.journal.attempts.events(id).map(({ kind }) => kind);
     expect(kinds).toContain("closed-while-in-doubt");
     at.closing.close();
@@ -277,12 +277,12 @@ describe("recovery at a terminal that cannot answer yet (docs/rules/15-not-yet.m
     at.closing.close();
     await locksOut(at);
     await at.clock.advance(3_600_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     await expect(pay(at, request("B-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     at.terminal.unavailable = undefined;
     at.terminal.become({ status: null, demands: [] });
     await at.clock.advance(10_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   });
 
   test("while another terminal is connected, no probe is sent and no sale is held up", async () => {
@@ -298,7 +298,7 @@ describe("recovery at a terminal that cannot answer yet (docs/rules/15-not-yet.m
     expect([at.terminal.probes, at.arbiter.inquiries.blockedBy]).toEqual([0, undefined]);
     at.terminal.become({ identity });
     await at.clock.advance(10_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
     at.closing.close();
   });
 
@@ -326,7 +326,7 @@ describe("recovery at a terminal that cannot answer yet (docs/rules/15-not-yet.m
     await at.clock.advance(0);
     expect(at.terminal.probes).toBe(1);
     await at.clock.advance(181_000);
-    const phases = ["A-1", "B-1"].map((id) => at.journal.attempts.latest(id)?.state.phase);
+    const phases = ["A-1", "B-1"].map((id) => at.journal.attempts.decisive(id)?.state.phase);
     expect(phases).toEqual(["not-charged", "not-charged"]);
   });
 });

@@ -15,7 +15,7 @@ import {
   lost,
 } from "../../support/terminals/scripted-terminal.ts";
 
-const phase = (at: House, orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase;
+const phase = (at: House, orderId = "A-1") => at.journal.attempts.decisive(orderId)?.state.phase;
 
 /** Order A-1 was turned away by the terminal, and its second attempt was never sent. */
 async function repeatedInVain(): Promise<House> {
@@ -115,7 +115,7 @@ test.each([
   const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
   at.terminal.last = { kind: "transaction", report: report(back) };
   await at.clock.advance(20_000);
-  await at.arbiter.recovery.recover(at.orders.latest("A-1").transactionId);
+  await at.arbiter.recovery.recover(at.orders.decisive("A-1").transactionId);
   expect(phase(at)).toBe(expected);
 });
 
@@ -134,12 +134,12 @@ test("a late sale of an order whose later charge was refunded makes it unknown",
   await pay(at, request("A-1"));
   at.terminal.script = approves;
   expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-  const { transactionId, request: asked } = at.orders.latest("A-1");
+  const { transactionId, request: asked } = at.orders.decisive("A-1");
   const given = { transactionId, returnedMinor: asked.amountMinor };
   at.journal.returns.noteReturns([given], at.clock.now());
-  expect(at.orders.chargedOf("A-1")).toBe("no");
+  expect(at.orders.chargedOfOrder("A-1")).toBe("no");
   await soldLate(at, report({ receiptNumber: "0004", traceNumber: "000014" }));
-  expect([at.orders.chargedOf("A-1"), alarms(at)]).toEqual([
+  expect([at.orders.chargedOfOrder("A-1"), alarms(at)]).toEqual([
     "unknown",
     expect.arrayContaining(["payment-unknown"]),
   ]);

@@ -15,7 +15,7 @@ const late = report();
 const findings = (at: House): string[] =>
   at.journal.terminalLog.unmatched(9).map(({ finding }) => finding);
 const phases = (at: House, ...orders: string[]): unknown[] =>
-  orders.map((orderId) => at.journal.attempts.latest(orderId)?.state.phase);
+  orders.map((orderId) => at.journal.attempts.decisive(orderId)?.state.phase);
 const charges = (at: House): string[] => at.supervisor.stored.map(({ orderId }) => orderId);
 
 function shows(at: House, stored: TransactionReport): void {
@@ -172,7 +172,7 @@ describe("a sale reported or found after the end of a payment (docs/rules/19-lat
     reportedLate(at, late, report(back));
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["reversed"]);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
     at.terminal.script = (order, observer) => approves(order, observer, 9);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
@@ -240,9 +240,9 @@ describe("a sale reported or found after the end of a payment (docs/rules/19-lat
     const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
     shows(at, report(back));
     for (const orderId of ["A-1", "B-1"])
-      await at.arbiter.recovery.recover(at.orders.latest(orderId).transactionId);
+      await at.arbiter.recovery.recover(at.orders.decisive(orderId).transactionId);
     expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "not-charged"]);
-    expect(at.orders.latest("A-1").state).toMatchObject({ outcome: { status: "cancelled" } });
+    expect(at.orders.decisive("A-1").state).toMatchObject({ outcome: { status: "cancelled" } });
   });
 
   test("of an order that was charged since raises order-charged-twice", async () => {
@@ -284,7 +284,7 @@ describe("a sale reported or found after the end of a payment (docs/rules/19-lat
     const after = house(before.path);
     after.start();
     await after.clock.advance(20_000);
-    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(after.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   });
 });
 
@@ -364,7 +364,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
       error: { code: "TERMINAL_IN_DOUBT", charged: "no" },
     });
     await at.clock.advance(20_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
     const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130100" });
     at.terminal.script = (_order, observer) => {
       observer.report(next);
@@ -407,7 +407,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     shows(at, late);
     await pay(at, request("B-1"));
     await at.clock.advance(20_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
     expect(findings(at)).toEqual(["known"]);
   });
 

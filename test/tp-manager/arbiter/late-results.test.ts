@@ -50,7 +50,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     await doubtful(at);
     at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
     expect(outcome(await pay(at, request("C-1")))).toBeDefined();
-    expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({
+    expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({
       phase: "not-charged",
       outcome: { status: "declined" },
     });
@@ -236,11 +236,11 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     at.told({ ...declined(), ...nameless, reference });
     at.terminal.script = approves;
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-    const { transactionId, request: asked } = at.orders.latest("A-1");
+    const { transactionId, request: asked } = at.orders.decisive("A-1");
     const given = { transactionId, returnedMinor: asked.amountMinor };
     at.journal.returns.noteReturns([given], at.clock.now());
     at.told({ reference });
-    expect(at.orders.chargedOf("A-1")).toBe("yes");
+    expect(at.orders.chargedOfOrder("A-1")).toBe("yes");
   });
 
   test("of another amount raises an alarm while a later attempt runs or is in doubt", async () => {
@@ -393,7 +393,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    const attempt = at.journal.attempts.latest("A-1");
+    const attempt = at.journal.attempts.decisive("A-1");
     if (!attempt) throw new Error("no attempt");
     const note = "customer said so";
     at.arbiter.settle(attempt, { outcome: "not-charged", report: report(), note });

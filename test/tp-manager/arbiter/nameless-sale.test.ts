@@ -48,7 +48,7 @@ test("a stored sale with date and time only charges its order and stops one sale
     await at.clock.advance(400_000);
   }
   expect(answers.slice(1)).toEqual(["Success", "Success"]);
-  expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   const alarms = at.hub.source.alarms(20).map(({ data }) => JSON.stringify(data));
   expect(alarms.join()).not.toContain('"finding":"unclear"');
 });

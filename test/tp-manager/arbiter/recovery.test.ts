@@ -49,7 +49,7 @@ describe("a payment in doubt", () => {
     await at.clock.advance(5_000);
     at.terminal.last = none;
     await at.clock.advance(400_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
@@ -64,14 +64,14 @@ describe("a payment in doubt", () => {
     at.terminal.last = none;
     await pay(at, request("A-1"));
     await at.clock.advance(400_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
   });
 
   test("is not charged after the terminal's own time limit, and can be paid then", async () => {
     const at = house();
     await doubtful(at);
     await at.clock.advance(180_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(at.terminal.paid).toHaveLength(2);
   });
@@ -115,7 +115,7 @@ describe("a payment in doubt", () => {
     at.journal.attempts.events = events;
     await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await at.clock.advance(180_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
   });
 
   test("holds up sales as a reversal too, although its sale was in doubt before", async () => {
@@ -130,7 +130,7 @@ describe("a payment in doubt", () => {
     at.terminal.reversal = () => new Promise(() => {});
     void at.afterSale.reverse("A-1");
     await at.clock.advance(0);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversing");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("reversing");
     at.close();
 
     const after = house(at.path);
@@ -196,8 +196,8 @@ describe("a payment in doubt", () => {
     after.terminal.last = { kind: "transaction", report: report() };
     after.start();
     await after.clock.advance(60_000);
-    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
-    expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
+    expect(after.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.attempts.decisive("A-2")?.state.phase).toBe("charged");
   });
 
   test("is not charged by the sale that an earlier order in doubt had reported", async () => {
@@ -214,7 +214,7 @@ describe("a payment in doubt", () => {
     // The terminal shows the sale only now, although it got its ACK.
     at.terminal.last = { kind: "transaction", report: report() };
     await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-2")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-2")?.state.phase).toBe("in-doubt");
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-2");
   });
 
@@ -228,10 +228,10 @@ describe("a payment in doubt", () => {
     };
     await pay(at, request("A-1"));
     await at.clock.advance(3_600_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     at.terminal.unavailable = undefined;
     await at.clock.advance(30_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   });
 
   test("is charged 15 seconds after the first probe, with the times of a ZVT kiosk", async () => {
@@ -242,9 +242,9 @@ describe("a payment in doubt", () => {
     at.terminal.last = { kind: "transaction", report: report() };
     await doubtful(at);
     await at.clock.advance(14_999);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     await at.clock.advance(1);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   });
 
   test("stays unknown, and sales go on, when another terminal is accepted", async () => {
@@ -254,7 +254,7 @@ describe("a payment in doubt", () => {
     at.terminal.baseline = { ...baseline, identity: other };
     at.terminal.become({ identity: other });
     await at.clock.advance(3_600_000);
-    const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+    const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
     const unsettled = () =>
       at.journal.attempts
         .events(transactionId)
@@ -264,7 +264,7 @@ describe("a payment in doubt", () => {
     at.arbiter.identityCheck.accept();
     await at.clock.advance(0);
     expect(unsettled()).toEqual(["another terminal was accepted since"]);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 
@@ -300,7 +300,7 @@ describe("a payment in doubt", () => {
     await at.clock.advance(1_000);
     at.terminal.last = baseline.last;
     await at.clock.advance(200_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
   });
 
   test("that is a reversal whose outcome could not be written is proved as well", async () => {
@@ -321,7 +321,7 @@ describe("a payment in doubt", () => {
     const [order] = at.terminal.reversed;
     if (order) at.terminal.stores(reversalReport(order));
     await at.clock.advance(20_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversed");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("reversed");
   });
 
   test("waits as long when the wall clock jumps ahead", async () => {
@@ -329,7 +329,7 @@ describe("a payment in doubt", () => {
     await doubtful(at);
     at.clock.jumpWallClock(24 * 3_600_000);
     await at.clock.advance(60_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
   });
 });
 
@@ -347,7 +347,7 @@ describe("after a restart", () => {
     const after = house(before.path);
     after.terminal.last = { kind: "transaction", report: report() };
     after.start();
-    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await after.clock.advance(10_000);
     const found = await after.orders.lookUp("A-1");
@@ -374,8 +374,8 @@ describe("after a restart", () => {
     after.terminal.last = { kind: "transaction", report: report() };
     after.start();
     await after.clock.advance(60_000);
-    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
-    expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
+    expect(after.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.attempts.decisive("A-2")?.state.phase).toBe("charged");
     expect(after.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
   });
 

@@ -43,7 +43,7 @@ async function phaseAfter(path: string, ...how: [identity?: typeof nobody, refus
   const next = unasked(path, ...how);
   next.start();
   await next.clock.advance(60_000);
-  return next.journal.attempts.latest("A-1")?.state.phase;
+  return next.journal.attempts.decisive("A-1")?.state.phase;
 }
 
 describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
@@ -72,7 +72,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
     await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
     at.journal.attempts.update = update;
     await at.clock.advance(60_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-1"]);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
@@ -103,7 +103,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
     const next = unasked(at.path);
     takesOnly(next, "in-doubt");
     expect(() => next.start()).toThrow("disk full");
-    expect(next.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(next.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     next.close();
     expect(await phaseAfter(at.path)).toBe("charged");
   });
@@ -119,10 +119,10 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
     };
     await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
     await at.clock.advance(5_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     at.journal.attempts.update = update;
     await at.clock.advance(60_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
   });
 
   test("is no end at a terminal that takes back what gets no ACK", async () => {

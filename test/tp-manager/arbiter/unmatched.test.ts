@@ -224,7 +224,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     await pay(at, request("A-1"));
     at.terminal.tell({ type: "unmatched-report", report: report() });
     await at.clock.advance(60_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
     expect(findings(at)).toEqual(["known"]);
     expect(alarms(at)).not.toContain("unmatched-transaction held");
   });
@@ -294,7 +294,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     await pay(at, request("A-1"));
     await at.clock.advance(400_000);
-    const phase = () => at.journal.attempts.latest("A-1")?.state.phase;
+    const phase = () => at.journal.attempts.decisive("A-1")?.state.phase;
     expect(phase()).toBe("not-charged");
     at.terminal.tell({ type: "unmatched-report", report: report() });
     await at.clock.advance(20_000);
@@ -312,7 +312,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.terminal.last = { kind: "not-told", why: "a test" };
     await pay(at, request("A-1", { amountMinor: 1250 }));
     await at.clock.advance(20_000);
-    const older = at.journal.attempts.latest("A-1");
+    const older = at.journal.attempts.decisive("A-1");
     expect(older?.state.phase).toBe(phase);
     at.terminal.script = approves;
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");

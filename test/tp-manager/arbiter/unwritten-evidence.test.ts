@@ -20,10 +20,10 @@ import {
 /** Longer than any time limit; the terminal shows the previous transaction all the time. */
 const AGES_MS = 24 * 60 * 60_000;
 
-const phaseOf = (at: House) => at.journal.attempts.latest("A-1")?.state.phase;
+const phaseOf = (at: House) => at.journal.attempts.decisive("A-1")?.state.phase;
 
 const kindsOf = (at: House): string[] => {
-  const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+  const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
   return at.journal.attempts.events(transactionId).map(({ kind }) => kind);
 };
 
@@ -222,7 +222,7 @@ test("a fault of the program in a payment ends the process and blames no disk", 
   const answered = expect(at.orders.pay(request("A-1"))).rejects.toBe(fault);
   await expect(at.clock.advance(0)).rejects.toBe(fault);
   await answered;
-  expect([phaseOf(at), at.orders.chargedOf("A-1")]).toEqual(["in-doubt", "unknown"]);
+  expect([phaseOf(at), at.orders.chargedOfOrder("A-1")]).toEqual(["in-doubt", "unknown"]);
   expect(at.arbiter.inquiries.blockedBy).toBe("A-1");
   expect(at.lines.join()).not.toContain('"alarm":"journal"');
 });

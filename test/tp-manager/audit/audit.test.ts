@@ -175,7 +175,7 @@ test("finds no fault in a reversal that names the last digits of a longer trace"
   await pay(at, request("A-1"));
   at.terminal.stores(sale);
   await at.afterSale.reverse("A-1");
-  expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversed");
+  expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("reversed");
   at.close();
   expect(audit(at.path).faults).toEqual([]);
 });

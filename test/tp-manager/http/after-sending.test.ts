@@ -35,7 +35,7 @@ test("a sale and a reversal that cannot be read again are Unknown", async () => 
   ];
   const { attempts } = at.journal;
   /** The next reading of an attempt fails once, as soon as `has` is true. */
-  const failAfter = (method: "read" | "latest", has: () => boolean) => {
+  const failAfter = (method: "read" | "decisive", has: () => boolean) => {
     const real = AttemptRows.prototype[method].bind(attempts);
     attempts[method] = (id) => {
       if (!has()) return real(id);
@@ -53,7 +53,7 @@ test("a sale and a reversal that cannot be read again are Unknown", async () => 
   expect(outcome(repeated)).toEqual(["STORAGE_FAILED", "Failed", "yes"]);
 
   const reverse = vi.spyOn(at.arbiter.commands, "reverse");
-  failAfter("latest", () => reverse.mock.settledResults[0]?.type === "fulfilled");
+  failAfter("decisive", () => reverse.mock.settledResults[0]?.type === "fulfilled");
   const reversed = await call("POST", "/reversal", { orderId: "A-1" });
   expect(outcome(reversed)).toEqual(["STORAGE_FAILED", "Unknown", "no"]);
 });

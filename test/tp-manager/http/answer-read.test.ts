@@ -9,7 +9,7 @@ test("a sale without an order id whose answer was not written is not made again"
   await hangUpDuring(payment, site);
   const [attempt] = at.journal.attempts.unfinished();
   const orderId = attempt?.request.orderId ?? "";
-  const phase = (): string | undefined => at.journal.attempts.latest(orderId)?.state.phase;
+  const phase = (): string | undefined => at.journal.attempts.decisive(orderId)?.state.phase;
   await expect.poll(phase).toBe("charged");
   const again = await get("/payment", {
     method: "POST",

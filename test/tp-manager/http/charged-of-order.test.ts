@@ -94,7 +94,7 @@ test.each(Object.entries(named))(
   async (path, { method = "POST", url = () => path, body }) => {
     const rig = await everyKindOfOrder();
     const told = async (order: Order, extra: object): Promise<unknown> => {
-      const { transactionId = "" } = rig.at.journal.attempts.latest(order) ?? {};
+      const { transactionId = "" } = rig.at.journal.attempts.decisive(order) ?? {};
       const payload = url("A-yes", "") === path ? { orderId: order, ...body } : body;
       const given = payload && { ...payload, ...extra };
       const asked = rig.call(method, url(order, transactionId), given, asOperator);
@@ -257,7 +257,7 @@ test("an error has a charged of its own for the other order in its details", asy
 
 test("an error about an archived order has the order's own charged", async () => {
   const rig = await everyKindOfOrder();
-  const { transactionId } = rig.at.journal.attempts.latest("A-yes") ?? {};
+  const { transactionId } = rig.at.journal.attempts.decisive("A-yes") ?? {};
   rig.at.supervisor.reachable = true;
   rig.at.handOff.nudge();
   await rig.at.clock.advance(30_000);

@@ -54,7 +54,7 @@ test("/check, fresh or repeated, proves nothing about an order in doubt", async 
     expect(error).toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "no" });
   }
   expect(at.terminal.checks).toBe(2);
-  const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+  const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
   const kinds = () => at.journal.attempts.events(transactionId).map(({ kind }) => kind);
   expect(kinds().filter((kind) => kind.startsWith("recovery"))).toEqual([]);
   at.terminal.lastTransaction = lastTransaction;

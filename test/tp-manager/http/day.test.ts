@@ -37,7 +37,7 @@ test("GET /day shows what was returned next to what was charged, also archived",
   const { at, call } = await api();
   at.terminal.script = approves;
   await call("POST", "/payment", { amount: 5, orderId: "A-1" });
-  const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+  const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
   at.journal.returns.noteReturns([{ transactionId, returnedMinor: 200 }], at.clock.now());
   const sums = [{ currency: "EUR", sales: 1, charged: 5, returned: 2 }];
   expect((await call("GET", "/day?date=2026-01-15")).one.sums).toEqual(sums);

@@ -192,7 +192,7 @@ test("a transaction that the supervisor refuses is listed and dropped here as we
   const { at, call, stopSupervisor } = await apiWithSupervisor();
   await pay(at, request("A-1"));
   await at.clock.advance(6_000);
-  const id = at.journal.attempts.latest("A-1")?.transactionId ?? "";
+  const id = at.journal.attempts.decisive("A-1")?.transactionId ?? "";
   at.journal.database.exec("UPDATE hand_off SET acknowledged = 0");
   at.journal.handOffs.noteRefusal(id, "no", at.clock.now());
   await stopSupervisor();

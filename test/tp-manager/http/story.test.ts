@@ -39,7 +39,7 @@ test("payments are found by order, amount, card, status and time, page by page",
   expect(await ids("amount=2.00")).toEqual(["A-2"]);
   expect(await ids("status=Failed")).toEqual(["B-4"]);
   expect(await ids("order=%25")).toEqual([]);
-  const card = at.journal.attempts.latest("A-1")?.state as { report: { maskedPan: string } };
+  const card = at.journal.attempts.decisive("A-1")?.state as { report: { maskedPan: string } };
   const ending = card.report.maskedPan.slice(-4);
   expect(await ids(`card=${ending}`)).toEqual(["b-3", "A-2", "A-1"]);
   expect(await ids("card=0000")).toEqual([]);
@@ -107,7 +107,7 @@ test("a timeline has what is left to refund, and each warning with its values", 
   const { at, call } = await sold(["A-1", "A-2"]);
   const story = async () => (await call("GET", "/story/A-1")).one;
   expect(await story()).toMatchObject({ refundable: 1, notes: [], warnings: [] });
-  const { transactionId, startedAtMs: atMs } = at.orders.latest("A-1");
+  const { transactionId, startedAtMs: atMs } = at.orders.decisive("A-1");
   at.journal.returns.noteReturns([{ transactionId, returnedMinor: 40 }], atMs);
   const open = { operationId: "1", kind: "refund", amountMinor: 20, transactionPublicId: "0A1B" };
   const answer = { told: "charged", chargedElsewhere: false } as const;

@@ -19,7 +19,7 @@ async function found(at: House, orderId: string): Promise<void> {
   expect((await pay(at, request(orderId))).http).toBe(504);
   expect(unread(at)).toEqual([]);
   await at.clock.advance(10_000);
-  expect(at.journal.attempts.latest(orderId)?.state.phase).toBe("charged");
+  expect(at.journal.attempts.decisive(orderId)?.state.phase).toBe("charged");
 }
 
 test("a charge found after the answer is a condition until its order is looked up", async () => {
@@ -61,7 +61,7 @@ test("what an operator has acknowledged waits no longer, and no money changes", 
     const names = troubles.map(({ trouble }: { trouble: string }) => trouble);
     return [names, alarms.map(({ alarm }: { alarm: string }) => alarm), warnings.length];
   };
-  const money = async () => [(await call("GET", "/payments")).text, at.orders.latest("A-1")];
+  const money = async () => [(await call("GET", "/payments")).text, at.orders.decisive("A-1")];
   const before = await money();
   const ids = async (path: string) =>
     JSON.parse((await call("GET", path)).text).map(({ id }: { id: number }) => id);

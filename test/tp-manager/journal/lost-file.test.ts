@@ -29,7 +29,7 @@ test("no payment reaches the terminal, and a paid order is still answered", asyn
   });
   expect((await pay(at, request("A-1"))).replayed).toBe(true);
   expect(at.terminal.paid).toHaveLength(1);
-  expect(savedOf(at).attempts.latest("A-1")?.state.phase).toBe("charged");
+  expect(savedOf(at).attempts.decisive("A-1")?.state.phase).toBe("charged");
 });
 
 test("a file lost while the terminal is made ready keeps its command from leaving", async () => {
@@ -56,13 +56,13 @@ test("a payment that runs is paid, answered, handed over and saved", async () =>
   expect((await pay(at, request("A-1"))).body.status).toBe("Success");
   expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
   expect(at.arbiter.notReadyReasons).toMatchObject([{ code: "STORAGE_FAILED", charged: "no" }]);
-  expect(savedOf(at).attempts.latest("A-1")?.state.phase).toBe("charged");
+  expect(savedOf(at).attempts.decisive("A-1")?.state.phase).toBe("charged");
 });
 
 test("no return begins, neither at the terminal nor at the gateway", async () => {
   const at = house();
   await pay(at, request("A-1"));
-  const sale = at.journal.attempts.latest("A-1");
+  const sale = at.journal.attempts.decisive("A-1");
   if (sale?.state.phase !== "charged") throw new Error("the sale was not charged");
   at.terminal.baseline = { ...baseline, last: { kind: "transaction", report: sale.state.report } };
   lose(at);

@@ -56,7 +56,7 @@ describe.each(versions)("a journal of schema %i", (version) => {
     at.terminal.last = { kind: "transaction", report: report() };
     at.start();
     await at.clock.advance(60_000);
-    const phase = (orderId: string) => at.journal.attempts.latest(orderId)?.state.phase;
+    const phase = (orderId: string) => at.journal.attempts.decisive(orderId)?.state.phase;
     expect(["charged", "in-doubt", "running"].map(phase)).toEqual([
       "charged",
       "charged",

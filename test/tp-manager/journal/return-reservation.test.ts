@@ -14,7 +14,7 @@ const open: OpenReturn = {
 async function charged() {
   const at = house();
   await pay(at, request("A-1"));
-  const sale = at.journal.attempts.latest("A-1");
+  const sale = at.journal.attempts.decisive("A-1");
   if (sale?.state.phase !== "charged") throw new Error("the sale was not charged");
   at.terminal.baseline = { ...baseline, last: { kind: "transaction", report: sale.state.report } };
   return { at, sale, transactionId: sale.transactionId, state: sale.state };

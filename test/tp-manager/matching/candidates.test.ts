@@ -8,7 +8,7 @@ const LIMIT_MS = 180_000;
 
 async function statusOf(at: House, orderId: string): Promise<string> {
   await at.clock.advance(LIMIT_MS + 60_000);
-  return at.journal.attempts.latest(orderId)?.state.phase ?? "never begun";
+  return at.journal.attempts.decisive(orderId)?.state.phase ?? "never begun";
 }
 
 const refuses = { kind: "not-told", why: "it refuses" } as const;

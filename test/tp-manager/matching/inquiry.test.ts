@@ -11,7 +11,7 @@ async function limitOf(delivery: { withinSeconds: number } | null) {
   const at = house();
   at.terminal.script = () => Promise.resolve(lost("the line broke"));
   await pay(at, request("A-1", { delivery }));
-  const attempt = at.journal.attempts.latest("A-1");
+  const attempt = at.journal.attempts.decisive("A-1");
   if (attempt?.state.phase !== "in-doubt") throw new Error("the payment was not lost");
   const { limitMs, asked } = inquiryOfAttempt(attempt, attempt.state, times);
   return [limitMs, asked?.limitMs];
@@ -27,7 +27,7 @@ test("an unchanged storage proves nothing while the window for goods can be open
   const at = house();
   at.terminal.script = () => Promise.resolve(lost("the line broke"));
   await pay(at, request("A-1", { delivery: { withinSeconds: 60 } }));
-  const phase = (): string | undefined => at.journal.attempts.latest("A-1")?.state.phase;
+  const phase = (): string | undefined => at.journal.attempts.decisive("A-1")?.state.phase;
   await at.clock.advance(T4_MS + 30_000);
   expect(phase()).toBe("in-doubt");
   await at.clock.advance(60_000);
@@ -43,7 +43,7 @@ test("a good result with its ACK still counts after a contrary one", async () =>
     return Promise.resolve(lost("the line broke"));
   };
   await pay(at, request("A-1"));
-  const attempt = at.journal.attempts.latest("A-1");
+  const attempt = at.journal.attempts.decisive("A-1");
   if (attempt?.state.phase !== "in-doubt") throw new Error("the payment was not lost");
   const { heard } = inquiryOfAttempt(attempt, attempt.state, times);
   expect(heard).toMatchObject({ good: { traceNumber: "000012" }, ackArrived: true });

@@ -6,7 +6,7 @@ import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
 import { ends, fresh, inWords, stored } from "./reported-payments.ts";
 
 const without = (...off: Assumption[]): House => house(undefined, undefined, { off });
-const phaseOf = (at: House) => at.journal.attempts.latest("A")?.state.phase;
+const phaseOf = (at: House) => at.journal.attempts.decisive("A")?.state.phase;
 const declinedEnd = { ...aborted, reason: "declined" } as const;
 
 describe("what is not taken for granted proves nothing", () => {

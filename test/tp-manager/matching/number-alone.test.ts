@@ -76,7 +76,7 @@ test("a declined order B is not charged by the stored sale of order A", async ()
   };
   const paid = await pay(at, request("D", { amountMinor: 500 })).then(outcome, (e) => String(e));
   await at.clock.advance(60_000);
-  const latest = at.journal.attempts.latest("B");
+  const latest = at.journal.attempts.decisive("B");
   expect([paid, latest?.state.phase, alarms(at).slice(before)]).toEqual([
     "Success",
     "not-charged",
@@ -116,11 +116,11 @@ test("the reversal of order A after a sale of order B stays known as A's", async
     observer.report(bareOf("0007"));
     return Promise.resolve({ end: "completed", ticket: "" });
   };
-  const attempt = at.journal.attempts.latest("A");
+  const attempt = at.journal.attempts.decisive("A");
   if (!attempt) throw new Error("A is not in the journal");
   await at.arbiter.commands.reverse("A", () => ({ attempt, reversedBefore: null }));
   await at.clock.advance(60_000);
-  expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
+  expect(at.journal.attempts.decisive("A")?.state.phase).toBe("reversed");
   expect(whose(at, bareOf("0007"))).toBe("known A");
 });
 

@@ -40,7 +40,7 @@ async function reverse(at: House, orderId = "A-1") {
 }
 
 const phaseOf = (at: House, orderId = "A-1"): string | undefined =>
-  at.journal.attempts.latest(orderId)?.state.phase;
+  at.journal.attempts.decisive(orderId)?.state.phase;
 
 describe("a reversal (docs/rules/07-returns.md)", () => {
   test("names the receipt and the amount, and makes the order Reversed for ever", async () => {
@@ -132,7 +132,7 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
     at.terminal.unavailable = disconnected();
     await expect(reverse(at)).rejects.toMatchObject({ code: "TERMINAL_DISCONNECTED" });
     expect(phaseOf(at)).toBe("charged");
-    expect(at.orders.chargedOf("A-1")).toBe("yes");
+    expect(at.orders.chargedOfOrder("A-1")).toBe("yes");
   });
 
   test("whose outcome is lost makes the order unknown until the terminal is probed", async () => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { doubtful, phaseOf, referenceAt, unasked } from "../../support/house/one-way-house.ts";
 import type { House } from "../../support/house/payment-house.ts";
 
-const transactionIdOf = (at: House) => at.journal.attempts.latest("A-1")?.transactionId;
+const transactionIdOf = (at: House) => at.journal.attempts.decisive("A-1")?.transactionId;
 
 test.each([
   ["after the supervisor closed it", true],

@@ -84,7 +84,7 @@ test("a report of a slow terminal is on disk within a second", async () => {
   };
   const paid = pay(at, request("A-1"));
   await at.clock.advance(IDLE_MS);
-  const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+  const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
   const kinds = at.journal.attempts.events(transactionId).map(({ kind }) => kind);
   expect(kinds).toEqual(["report", "acknowledged"]);
   resolve();
@@ -188,7 +188,7 @@ test.each([
   at.terminal.script = approves;
   at.start();
   await at.clock.advance(AGES_MS);
-  expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+  expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
   const again = pay(at, request("A-1"));
   await at.clock.advance(AGES_MS);
   expect(outcome(await again)).toBe("Unknown");

@@ -52,8 +52,8 @@ describe("a payment", () => {
   test("has its write-ahead record on disk before the terminal is asked", async () => {
     const at = house();
     at.terminal.script = (order, observer) => {
-      expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("sent");
-      expect(at.journal.attempts.latest("A-1")?.baseline).toEqual(baseline);
+      expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("sent");
+      expect(at.journal.attempts.decisive("A-1")?.baseline).toEqual(baseline);
       return approves(order, observer);
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -63,7 +63,7 @@ describe("a payment", () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       expect(observer.report(report())).toBe("accept");
-      expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({
+      expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({
         last: { judgement: "agrees", report: { receiptNumber: "0002" } },
       });
       return Promise.resolve({ end: "completed", ticket: "" } as const);
@@ -357,7 +357,7 @@ describe("cancel and stop", () => {
       "Cancelled",
       { code: "PAYMENT_CANCELLED", charged: "no" },
     ]);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
   });
 
   test("a cancel at the moment the terminal is ready is not lost", async () => {
@@ -395,7 +395,7 @@ describe("cancel and stop", () => {
     void pay(at, request("A-1"));
     await at.clock.advance(0);
     await expect(at.arbiter.running.cancel()).rejects.toMatchObject({ code: "CANCEL_REFUSED" });
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("sent");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("sent");
   });
 
   test("a stop refuses new payments and cancels a running one at its deadline", async () => {

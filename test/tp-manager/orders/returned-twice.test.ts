@@ -129,7 +129,7 @@ test("a return while the reversal is in doubt raises an alarm once that is prove
   await notified(at, id, 500);
   expect(told(at)).toEqual([]);
   await at.clock.advance(20_000);
-  expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
+  expect(at.journal.attempts.decisive("A")?.state.phase).toBe("reversed");
   expect(told(at)).toEqual(both("5[.]00"));
 });
 
@@ -171,7 +171,7 @@ test("a refund of ours whose order was found reversed meanwhile raises an alarm"
     terminal.reverseAtKeys("0001");
     await expect(pay(at, request("B", { amountMinor: 700 }))).resolves.toBeDefined();
     await at.clock.advance(20_000);
-    expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
+    expect(at.journal.attempts.decisive("A")?.state.phase).toBe("reversed");
   });
   const once = { idempotencyKey: undefined, asked: "all of it", again: false };
   await gateway.ask("refund", { orderId: "A" }, () => undefined, once);

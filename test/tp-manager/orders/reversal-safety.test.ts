@@ -21,7 +21,7 @@ async function reverse(at: House, orderId: string): Promise<string> {
   return answerOf(attempt, delivery).body.status;
 }
 
-const phaseOf = (at: House, orderId: string) => at.journal.attempts.latest(orderId)?.state.phase;
+const phaseOf = (at: House, orderId: string) => at.journal.attempts.decisive(orderId)?.state.phase;
 
 /** The terminal refuses the reversal, and has stored it a moment later all the same. */
 function refuseThenReverse(terminal: NumberingTerminal): void {
@@ -285,7 +285,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
     await sell(at, "A");
     const { last } = terminal;
     terminal.reversal = () => {
-      const state = at.journal.attempts.latest("A")?.state;
+      const state = at.journal.attempts.decisive("A")?.state;
       expect(state).toMatchObject({ phase: "reversing", baseline: { last } });
       return Promise.resolve({ end: "refused", code: "B5", text: "impossible" });
     };

@@ -214,7 +214,7 @@ test("an operator's decision stands when recovery ends later", async () => {
   await pay(at, request("A-1"));
   await at.settle(word("charged"));
   await at.clock.advance(200_000);
-  expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ phase: "charged" });
+  expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({ phase: "charged" });
 });
 
 test("a decision for charged while the terminal is prepared stops the second command", async () => {
@@ -231,14 +231,14 @@ test("a decision for charged while the terminal is prepared stops the second com
   ready.resolve();
   expect(outcome(await asked)).toBe("Success");
   expect(at.terminal.paid).toHaveLength(1);
-  expect(at.journal.attempts.latest("A-1")?.number).toBe(1);
+  expect(at.journal.attempts.decisive("A-1")?.number).toBe(1);
   // The next order is paid as ever.
   expect(outcome(await pay(at, request("A-2")))).toBe("Success");
 });
 
 test("a settlement that cannot be written leaves open whether the order is charged", async () => {
   const at = await unknown(true);
-  const attempt = at.journal.attempts.latest("A-1");
+  const attempt = at.journal.attempts.decisive("A-1");
   if (!attempt) throw new Error("no attempt");
   at.journal.attempts.update = () => {
     throw new Error("disk is full");

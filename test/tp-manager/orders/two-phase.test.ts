@@ -60,7 +60,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     };
     await expect(pay(at, twoPhase)).rejects.toMatchObject({ code: "NOT_SUPPORTED", charged: "no" });
     expect(at.terminal.paid).toEqual([]);
-    expect(at.journal.attempts.latest("A-1")).toBeUndefined();
+    expect(at.journal.attempts.decisive("A-1")).toBeUndefined();
     expect(at.arbiter.lease.current).toBeUndefined();
   });
 
@@ -83,7 +83,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await pay(at, twoPhase);
     await at.clock.advance(30_000);
     expect(at.terminal.decisions).toEqual([{ goods: "not-issued" }]);
-    expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({
+    expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({
       outcome: { error: "GOODS_NOT_DELIVERED" },
     });
   });
@@ -203,7 +203,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     at.terminal.last = { kind: "transaction", report: report() };
     at.start();
     await at.clock.advance(180_000);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
     expect(at.hub.source.alarms(9)).toMatchObject([
       { data: { alarm: "charged-without-delivery", orderId: "A-1" } },
     ]);
@@ -213,7 +213,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
 
   test("of which a part is in doubt is not charged when the terminal stored no sale", async () => {
     const at = await partInDoubt(baseline.last);
-    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
     await expect(deliver(at, true, 500)).rejects.toMatchObject({
       code: "DELIVERY_DECIDED",
       charged: "no",
@@ -310,7 +310,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await pay(at, twoPhase);
     const decide = at.terminal.onDecision;
     at.terminal.onDecision = (decision) => {
-      expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ goods: { decision } });
+      expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({ goods: { decision } });
       decide(decision);
     };
     expect((await deliver(at, true)).status).toBe("Success");
@@ -330,6 +330,6 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     const after = house(before.path);
     after.start();
     await after.clock.advance(225_000);
-    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(after.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
   });
 });

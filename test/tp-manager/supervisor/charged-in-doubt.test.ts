@@ -57,11 +57,11 @@ test.each([
   seat.rig = undefined;
   const manager = start();
   manager.terminal.script = declines;
-  expect(manager.orders.chargedOf("A")).toBe("unknown");
+  expect(manager.orders.chargedOfOrder("A")).toBe("unknown");
   seat.rig = rig;
   clock.jumpWallClock(row.sinceMs);
   expect(await told(manager, "B")).toBe("Declined");
-  expect(manager.orders.chargedOf("B")).toBe("no");
+  expect(manager.orders.chargedOfOrder("B")).toBe("no");
 });
 
 test("a refusal before the terminal was asked says nothing about the order", async () => {
@@ -72,7 +72,7 @@ test("a refusal before the terminal was asked says nothing about the order", asy
   terminal.unavailable = new TerminalUnavailable("disconnected", "no line");
   const at = { orders, terminal, ...manager };
   expect(await told(at, "C")).toBe("TERMINAL_DISCONNECTED");
-  expect(orders.chargedOf("C")).toBe("unknown");
+  expect(orders.chargedOfOrder("C")).toBe("unknown");
   terminal.unavailable = undefined;
   expect(await told(at, "C")).toBe("Success");
 });
@@ -113,7 +113,7 @@ test("an order that is cancelled before it began is not answered as ended", asyn
   const { http, one } = await ended({ orderId: "D" }, cancel);
   expect([http, one.status]).toEqual([503, "Unknown"]);
   expect(one.error).toMatchObject({ ...unknown, message: expect.stringContaining("cancelled") });
-  expect(at.journal.attempts.latest("D")).toBeUndefined();
+  expect(at.journal.attempts.decisive("D")).toBeUndefined();
 });
 
 test("an order that finds the terminal busy at its begin is not failed", async () => {

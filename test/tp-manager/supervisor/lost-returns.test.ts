@@ -11,7 +11,7 @@ type StoreName = "journal" | "supervisor";
 async function chargedBefore() {
   const at = await kiosk();
   await expectSold(at, "A");
-  const { transactionId = "" } = at.manager.journal.attempts.latest("A") ?? {};
+  const { transactionId = "" } = at.manager.journal.attempts.decisive("A") ?? {};
   const { rig } = at.seat;
   rig?.operationStore.learnId("5CF62325CB217655", transactionId, "lookup", at.clock.now());
   at.server.behave = ({ path }) => {
@@ -129,7 +129,7 @@ test("a supervisor without a loss reports all returns, and the terminal reverses
 test("an imported order counts as older than the loss, so its refund is refused", async () => {
   const { at, putBack } = await chargedBefore();
   await expectSold(at, "B", 420);
-  const { transactionId = "" } = at.manager.journal.attempts.latest("B") ?? {};
+  const { transactionId = "" } = at.manager.journal.attempts.decisive("B") ?? {};
   at.seat.rig?.operationStore.learnId("5CF62325CB217656", transactionId, "lookup", 0);
   const target = { transactionPublicId: "5CF62325CB217656" };
   const { gateway, journal, supervisorIsHeard } = await putBack("journal");
@@ -140,7 +140,7 @@ test("an imported order counts as older than the loss, so its refund is refused"
       again: false,
     });
   supervisorIsHeard();
-  expect(journal.attempts.latest("B")).toBeUndefined();
+  expect(journal.attempts.decisive("B")).toBeUndefined();
   await expect(refund()).rejects.toMatchObject({ code: "STORES_DISAGREE", orderId: "B" });
   await takenOver(at);
   await expect(refund()).rejects.toMatchObject({ ...unsure, orderId: "B" });

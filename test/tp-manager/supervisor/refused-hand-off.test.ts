@@ -42,7 +42,7 @@ async function refusedHouse() {
     await answer;
   }
   await at.clock.advance(1_000);
-  const id = at.journal.attempts.latest("A")?.transactionId ?? "";
+  const id = at.journal.attempts.decisive("A")?.transactionId ?? "";
   return { at, seen, over, id };
 }
 

@@ -160,7 +160,7 @@ test("a row that was refused and is taken at last keeps the state that was answe
   const { at } = houseWith(() => undefined);
   await pay(at, request("A"));
   const { handOffs, attempts, database, statements } = at.journal;
-  const { transactionId = "" } = attempts.latest("A") ?? {};
+  const { transactionId = "" } = attempts.decisive("A") ?? {};
   statements.settle();
   database.exec("UPDATE hand_off SET acknowledged = 0, delivery = 'pending'");
   handOffs.noteRefusal(transactionId, "refused", at.clock.now());
@@ -177,6 +177,6 @@ test("a sale whose reversal alone is refused is handed off again after a loss", 
   database.exec("UPDATE hand_off SET withdrawn = 1, set_aside_ms = 1, refused = 'no'");
   resync.begin();
   expect(resync.page(10)?.items.map(({ state }) => state)).toEqual(["sent"]);
-  const { transactionId = "" } = attempts.latest("A") ?? {};
+  const { transactionId = "" } = attempts.decisive("A") ?? {};
   expect(handOffs.handOff(transactionId)?.dropped).toBe(false);
 });

@@ -40,7 +40,7 @@ async function paid({ manager, clock }: Kiosk, ...orders: string[]): Promise<voi
 }
 
 const phaseOf = ({ journal }: Manager, orderId: string): string | undefined =>
-  journal.attempts.latest(orderId)?.state.phase;
+  journal.attempts.decisive(orderId)?.state.phase;
 
 /** Until the outbox is in this state. */
 async function becomes(at: Kiosk, states: string): Promise<void> {
@@ -59,7 +59,7 @@ async function becomes(at: Kiosk, states: string): Promise<void> {
 /** The journal learns the deliveries of these orders. */
 async function learnt({ manager }: Kiosk, ...orders: string[]): Promise<void> {
   for (const orderId of orders) {
-    const { transactionId = "" } = manager.journal.attempts.latest(orderId) ?? {};
+    const { transactionId = "" } = manager.journal.attempts.decisive(orderId) ?? {};
     await manager.handOff.delivered(transactionId, 0);
   }
 }
@@ -93,7 +93,7 @@ test("a lost supervisor.db gets every order again, and a sent order stays sent",
   expect(seat.rig.alarms()).toEqual(["outbox-lost"]);
   await manager.meet();
   await becomes(at, "A sent, B parked, C pending");
-  const { transactionId = "" } = manager.journal.attempts.latest("C") ?? {};
+  const { transactionId = "" } = manager.journal.attempts.decisive("C") ?? {};
   expect(seat.rig.store.delivery(transactionId)?.ambiguous).toBe(true);
   expect([sent(at, "A"), sent(at, "B")]).toEqual(before);
   expect(alarms(manager)).toEqual(["outbox-lost"]);

@@ -40,7 +40,7 @@ async function reversalInDoubt(at: Kiosk): Promise<void> {
   };
   await manager.afterSale.reverse("A").catch(() => {});
   await clock.advance(200_000);
-  expect(manager.journal.attempts.latest("A")?.state.phase).toBe("reversal-in-doubt");
+  expect(manager.journal.attempts.decisive("A")?.state.phase).toBe("reversal-in-doubt");
 }
 
 /** Order Q is in doubt, and the terminal shows no last transaction that could prove it. */
@@ -50,7 +50,7 @@ async function saleInDoubt(at: Kiosk): Promise<void> {
   manager.terminal.last = { kind: "not-told", why: "locked" };
   await pay(manager, request("Q"));
   await clock.advance(200_000);
-  expect(manager.journal.attempts.latest("Q")?.state.phase).toBe("in-doubt");
+  expect(manager.journal.attempts.decisive("Q")?.state.phase).toBe("in-doubt");
   at.till.at(manager.terminal);
 }
 
@@ -95,7 +95,7 @@ async function expectNeverSold(at: Kiosk): Promise<void> {
   const codes: unknown[] = [];
   for (let tries = 0; tries < 3; tries++) {
     codes.push(await sell(at, "X").catch(({ code }) => code));
-    expect(at.manager.orders.chargedOf("X")).toBe("unknown");
+    expect(at.manager.orders.chargedOfOrder("X")).toBe("unknown");
     await at.clock.advance(20_000);
   }
   expect([codes.at(-1), at.till.sales]).toEqual(["TERMINAL_SALE_UNMATCHED", sales]);

@@ -83,7 +83,7 @@ test("an older journal imports the orders that were paid and dropped since", asy
   await expectSold(at, "B");
   at.server.behave = () => ({ status: 503 });
   await expectSold(at, "C");
-  const dropped = at.manager.journal.attempts.latest("C")?.transactionId ?? "";
+  const dropped = at.manager.journal.attempts.decisive("C")?.transactionId ?? "";
   await expect
     .poll(() => at.seat.rig?.admin.drop(dropped, "not wanted", at.clock.now()))
     .toBe("dropped");
@@ -93,8 +93,9 @@ test("an older journal imports the orders that were paid and dropped since", asy
   expect(manager.guard.open?.because).toContain("older copy");
   for (const orderId of ["A", "B", "C"]) await expectReplayed(at, orderId);
   const delivery = (orderId: string) =>
-    manager.journal.handOffs.handOff(manager.journal.attempts.latest(orderId)?.transactionId ?? "")
-      ?.delivery;
+    manager.journal.handOffs.handOff(
+      manager.journal.attempts.decisive(orderId)?.transactionId ?? "",
+    )?.delivery;
   expect(["A", "B", "C"].map(delivery)).toEqual(["sent", "sent", "closed"]);
 });
 
@@ -112,7 +113,7 @@ test.each([
   at.manager.journal.store.copied();
   await at.clock.advance(400_000);
   expect((await doubtful).body.status).toBe("Unknown");
-  expect(at.manager.journal.attempts.latest("X")?.state.phase).toBe("not-charged");
+  expect(at.manager.journal.attempts.decisive("X")?.state.phase).toBe("not-charged");
   at.till.at(at.manager.terminal);
   const { rig } = at.seat;
   if (!isHandedOver) at.seat.rig = undefined;
@@ -121,11 +122,11 @@ test.each([
   at.manager.close();
   copyStore(copies, at.folder, "journal");
   const manager = restart(at);
-  expect(manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
+  expect(manager.journal.attempts.decisive("X")?.state.phase).toBe("in-doubt");
   manager.start();
   await at.clock.advance(400_000);
   expect(manager.terminal.probes).toBeGreaterThan(0);
-  expect(manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
+  expect(manager.journal.attempts.decisive("X")?.state.phase).toBe("in-doubt");
 });
 
 test("without journal and supervisor no card is charged, no order answered as unpaid", async () => {
@@ -164,10 +165,10 @@ test("an import goes on after the journal could not be read for a moment", async
     if (isReadable) return open();
     throw new Error("disk I/O error");
   };
-  expect(orders.chargedOf("B")).toBe("unknown");
+  expect(orders.chargedOfOrder("B")).toBe("unknown");
   const unread = { code: "STORAGE_FAILED", charged: "unknown" };
   await expect(orders.lookUp("B")).rejects.toMatchObject(unread);
-  expect(() => orders.latest("B")).toThrow(expect.objectContaining(unread));
+  expect(() => orders.decisive("B")).toThrow(expect.objectContaining(unread));
   await at.clock.advance(60_000);
   at.seat.rig = rig;
   isReadable = true;
@@ -363,7 +364,7 @@ async function imageWithDoubt(at: Kiosk, amountMinor: number): Promise<string> {
   const image = imageOf(at);
   await at.clock.advance(400_000);
   expect((await doubtful).body.status).toBe("Unknown");
-  expect(at.manager.journal.attempts.latest("X")?.state.phase).toBe("not-charged");
+  expect(at.manager.journal.attempts.decisive("X")?.state.phase).toBe("not-charged");
   at.till.at(at.manager.terminal);
   at.till.sales += 40;
   await expectSold(at, "B", amountMinor);
@@ -391,7 +392,7 @@ test.each([
     }
     await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", amountMinor);
     expect(at.till.sales).toBe(sales);
-    expect(at.manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
+    expect(at.manager.journal.attempts.decisive("X")?.state.phase).toBe("in-doubt");
     await expectSold(at, "C", 100);
     await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", amountMinor);
   },

@@ -132,7 +132,7 @@ export const paymentCalls: readonly AnyCall[] = [
     }),
     async handle({ body: { orderId, delivered, amount }, request, reply }, at) {
       request.about = { orderId, echo: {} };
-      const currency = () => at.orders.latest(orderId).request.currency;
+      const currency = () => at.orders.decisive(orderId).request.currency;
       const amountMinor = amount === 0 ? 0 : readAmount(request.body, currency());
       const result = await at.afterSale.deliver(orderId, delivered, amountMinor);
       followCharge(request, reply, at, result);
@@ -189,7 +189,7 @@ export const paymentCalls: readonly AnyCall[] = [
     async handle({ params: { orderId }, body, request, reply }, at) {
       const { outcome, note, attempt } = body;
       request.about = { orderId, echo: {} };
-      const { currency } = at.orders.latest(orderId).request;
+      const { currency } = at.orders.decisive(orderId).request;
       const amountMinor = readAmount(request.body, currency);
       const decision = { orderId, outcome, note, attempt, amountMinor };
       return sendResult(reply, await settleByOperator(at, decision));

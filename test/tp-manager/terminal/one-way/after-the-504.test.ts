@@ -85,7 +85,7 @@ describe("a bare result after the 504 (docs/concert.md 4.9)", () => {
       const reference = /CF010(.{10})/.exec(heard[0] ?? "")?.[1];
       const reply = { CZ: "0300", CA: "01", CB: "999", CD: "0", CE: "978", AE: "10" };
       socket?.write(Buffer.from(tagged({ ...reply, CF: reference }), "hex"));
-      const state = () => at.journal.attempts.latest("A-1")?.state.phase;
+      const state = () => at.journal.attempts.decisive("A-1")?.state.phase;
       await until("the late result counts", () => state() === "charged" || undefined);
       await until("the run ends", () => at.arbiter.inquiries.blockedBy === undefined || undefined);
       expect([heard.length, at.supervisor.stored.length]).toEqual([1, 1]);

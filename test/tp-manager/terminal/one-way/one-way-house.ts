@@ -69,7 +69,7 @@ export async function oneWayHouse<Peer extends LinePeer>(
       await answer;
       return told ?? "no answer";
     },
-    phase: (orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase,
+    phase: (orderId = "A-1") => at.journal.attempts.decisive(orderId)?.state.phase,
     alarms: () => at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : "")),
   };
 }

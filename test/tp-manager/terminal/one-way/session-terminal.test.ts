@@ -28,7 +28,7 @@ describe("the message about a line", () => {
     other.peer.onEnq = () => "95";
     await other.paid();
     const words = [missing, silent, other].map(({ at }) => {
-      const state = at.journal.attempts.latest("A-1")?.state;
+      const state = at.journal.attempts.decisive("A-1")?.state;
       return state && "outcome" in state ? state.outcome.message : "";
     });
     expect(words[0]).toContain("cannot open /dev/test");
@@ -91,7 +91,7 @@ describe("a reply in which the line breaks", () => {
       peer.drop(1_200);
     };
     expect(await paid()).toBe("Unknown");
-    const kept = JSON.stringify(at.journal.attempts.latest("A-1")?.state);
+    const kept = JSON.stringify(at.journal.attempts.decisive("A-1")?.state);
     expect(kept).toContain("a reply that was cut");
     expect(kept + at.lines.join("")).not.toContain("4111111111111111");
   });
@@ -131,7 +131,7 @@ describe("a damaged reply shows no digit of a card number in clear", () => {
     });
     peer.onPaid = () => peer.tell(replied(peer));
     expect(await paid()).toBe("Unknown");
-    const kept = JSON.stringify(at.journal.attempts.latest("A-1")?.state);
+    const kept = JSON.stringify(at.journal.attempts.decisive("A-1")?.state);
     expect(kept).toContain(texts[0]?.slice(0, 20));
     expect([kept, ...texts].join().match(/4970|1012|4567890/g)).toBeNull();
   });

@@ -168,7 +168,7 @@ describe.each(titled)("%s", (_title, setting) => {
         told = (error as { code: string }).code;
       }
       await until("the fault has struck", () => struck() || undefined);
-      const phase = () => at.journal.attempts.latest("A-1")?.state.phase;
+      const phase = () => at.journal.attempts.decisive("A-1")?.state.phase;
       if (told === "Success") expect(bank()).toBe(1);
       else expect(["Unknown", "Declined", "Failed", "Cancelled"]).toContain(told);
       if (phase() === "not-charged") expect(bank()).toBe(0);
