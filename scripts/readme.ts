@@ -3,8 +3,8 @@
  * from the schema, of calls from their records, of events, errors, metrics and conditions.
  * `npm run readme` writes, the tidy test compares.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { z } from "zod";
 import {
   type CustomerMessageName,
@@ -29,6 +29,7 @@ import {
 } from "../src/tp-manager/matching/assumptions.ts";
 import { evidenceTable } from "../src/tp-manager/matching/table.ts";
 import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
+import { mutations } from "../test/crash/mutations.ts";
 import { choicesOf } from "./config-choices.ts";
 import { metricsForReference } from "./metrics-reference.ts";
 
@@ -46,6 +47,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
     },
     "docs/operator.md": { conditions },
     "docs/matching.md": { evidence, assumptions },
+    "docs/rules/README.md": { places },
   };
 
 /** The paths, from the root of the repository, of pages with generated parts. */
@@ -77,6 +79,31 @@ function evidence(): string {
   ]);
   const heads = ["Because", "Sale in doubt", "Reversal in doubt", "Unmatched"];
   return table([...heads, "Taken for granted"], rows);
+}
+
+/** Returns a row for each rule with the files that cite its page or hold a measure of it. */
+function places(): string {
+  const pages = globSync("docs/rules/[0-9]*.md", { cwd: projectRoot }).sort();
+  const sources = globSync("{src,test}/**/*.ts", { cwd: projectRoot }).sort();
+  const citing = sources.map((path) => ({
+    path,
+    text: readFileSync(join(projectRoot, path), "utf8"),
+  }));
+  const rows = pages.map((page) => {
+    const name = basename(page, ".md");
+    const measures = mutations.filter(({ breaks: [section] }) => section === name);
+    const paths = [
+      ...citing.filter(({ text }) => text.includes(page)).map(({ path }) => path),
+      ...measures.flatMap(({ edits, tests }) => [...edits.map(({ file }) => file), ...tests]),
+    ];
+    const below = (folder: string) =>
+      [...new Set(paths.filter((path) => path.startsWith(folder)))]
+        .sort()
+        .map((path) => `\`${path.slice(folder.length)}\``)
+        .join(", ") || "–";
+    return [`[${name}](${name}.md)`, below("src/"), below("test/")];
+  });
+  return table(["Rule", "Built in", "Tested by"], rows);
 }
 
 function assumptions(): string {
