@@ -81,7 +81,7 @@ const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
   // gateway-routes.test.ts, lost-returns.test.ts
   "/reversal": ["GATEWAY_OPERATION_OPEN", "STORES_DISAGREE"],
   "/payment/{orderId}": ["STORES_DISAGREE"], // lost-stores.test.ts
-  "/delivery": ["STORES_DISAGREE", "TERMINAL_IN_DOUBT"], // as GET /payment/{orderId}
+  "/delivery": ["STORES_DISAGREE"], // as GET /payment/{orderId}
   "/story/{orderId}": ["STORES_DISAGREE"], // as GET /payment/{orderId}
   "/payment": [
     // Answers to a client that waits for a payment which another call ends.

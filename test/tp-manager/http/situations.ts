@@ -66,11 +66,12 @@ const strange: Prepare = (at) => {
 const reversed: Prepare = after(stored, (at) => at.afterSale.reverse("A-1"));
 const declined = after(ends(aborts("declined")), paid);
 /** The terminal reports a sale after the end of a cancelled order, and the probe still runs. */
-const toldLate: Prepare = after(ends(aborts("cancelled")), paid, (at) => {
+const lateSale: Prepare = (at) => {
   at.start();
   at.terminal.lastTransaction = () => new Promise(() => {});
   at.terminal.tell({ type: "unmatched-report", report: report() });
-});
+};
+const toldLate: Prepare = after(ends(aborts("cancelled")), paid, lateSale);
 const nameless: Prepare = (at) => pay(at, request("g-1", { generatedId: true }));
 
 /** An order whose payment does not end. */
@@ -321,6 +322,11 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["NOT_SUPPORTED", after(paid, without("decideGoods")), { ...order, delivered: true }],
     ["PAYMENT_UNKNOWN", approvedThen(lost("line broken")), { ...order, delivered: true }],
     ...notDelivered,
+    [
+      "TERMINAL_IN_DOUBT",
+      after(ends(aborts("cancelled")), twoPhasePaid, lateSale),
+      { ...order, delivered: false },
+    ],
     [
       "NOT_SUPPORTED",
       after(approved, incapable("partialIssue")),

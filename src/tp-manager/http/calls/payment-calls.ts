@@ -126,6 +126,7 @@ export const paymentCalls: readonly AnyCall[] = [
         "PAYMENT_UNKNOWN",
         "PAYMENT_RUNNING",
         "STORES_DISAGREE",
+        "TERMINAL_IN_DOUBT",
         // "Not delivered" for a failed order is answered with the reason of the failure.
         ...errors.notCharged,
       ],
