@@ -18,7 +18,10 @@ export class Retrying {
   #isNudged = false;
   isClosed = false;
 
-  /** `work` never rejects; it resolves with the pause in ms until the next run; undefined: none. */
+  /**
+   * `work` resolves with the pause in ms until the next run; undefined: none. It rejects only for a
+   * fault of the program, and the rejection, which nothing handles, ends the process.
+   */
   constructor(clock: Clock, name: string, work: () => Promise<number | undefined>, minMs = 0) {
     this.#clock = clock;
     this.#name = name;

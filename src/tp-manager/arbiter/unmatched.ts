@@ -46,7 +46,10 @@ export class Unmatched {
     for (const row of this.#parts.terminalLog.openUnmatched()) this.#ask(row);
   }
 
-  /** Handles a report that the driver refused because no payment was running. Never throws. */
+  /**
+   * Handles a report that the driver refused because no payment was running. Throws only for a
+   * fault of the program.
+   */
   take(report: TransactionReport): void {
     const { log, terminal } = this.#parts;
     const { good, resultCode } = report;
