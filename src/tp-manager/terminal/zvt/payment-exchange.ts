@@ -34,7 +34,7 @@ const PLEASE_WAIT = 0x9c;
 
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
-/** Passes the messages of a payment to its observer, and derives the outcome of the payment. */
+/** Passes the messages of a payment or reversal to its observer, and derives the outcome. */
 export class PaymentExchange implements ExchangeListener {
   /** Aborted when the payment is cancelled in time: its command is then never sent. */
   readonly withdrawal = new AbortController();
