@@ -36,7 +36,7 @@ import type { ExchangeEnd } from "./session/session-state.ts";
 import { statusOfRefusal, terminalStatus } from "./terminal-statuses.ts";
 import type { ZvtContext, ZvtOptions } from "./zvt-options.ts";
 
-type StatusAnswer = ReturnType<typeof answerOf>;
+export type StatusAnswer = ReturnType<typeof answerOf>;
 
 /** The codes by which a terminal refuses what it does not know (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
@@ -97,9 +97,9 @@ export class Enquiries {
     this.#publishIdentity();
   }
 
-  /** Returns whether an earlier command may still run on the terminal (docs/zvt.md 9.2 step 2). */
-  async isBusy(run: RunCommand): Promise<boolean> {
-    return showsBusy(await this.#askStatus(run));
+  /** Returns the answer to a status enquiry without storing it (docs/zvt.md 9.2 step 2). */
+  async peek(run: RunCommand): Promise<StatusAnswer> {
+    return await this.#askStatus(run);
   }
 
   async askStatus(run: RunCommand): Promise<TerminalStatus> {
@@ -113,7 +113,7 @@ export class Enquiries {
     const answer = await this.#askStatus(run);
     const status = this.#learn(answer);
     this.#publishIdentity();
-    if (showsBusy(answer)) throw new TerminalUnavailable("busy", status.detail);
+    if (answer.refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
   }
 
   /** Asks for the last transaction; registers first if needed (docs/zvt.md 9.2 steps 3 to 5). */
@@ -322,10 +322,6 @@ function answerOf(end: ExchangeEnd, { options, clock }: ZvtContext) {
     demands: demandsOfStatus(message),
     refused: false,
   };
-}
-
-function showsBusy({ refused, status }: StatusAnswer): boolean {
-  return refused || status.cr === "1";
 }
 
 function isProtest(end: ExchangeEnd): boolean {

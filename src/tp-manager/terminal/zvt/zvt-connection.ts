@@ -3,7 +3,7 @@ import { type Clock, random, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
 import { type LinkState, type TerminalState, TerminalUnavailable } from "../terminal.ts";
 import { type Command, logOff, resetTerminal } from "./commands/commands.ts";
-import { Enquiries } from "./enquiries.ts";
+import { Enquiries, type StatusAnswer } from "./enquiries.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
 import { type ExchangeListener, type RunCommand, Session } from "./session/session.ts";
@@ -33,6 +33,10 @@ export class ZvtConnection {
   #linkChange = new AbortController();
   /** Whether the next link begins with silence and enquiries after a loss (docs/zvt.md 9.2). */
   #resync = false;
+  /** Since when (monotonic ms) a terminal on such a link has only refused, without "busy". */
+  #refusedSinceMs: number | undefined;
+  /** The longest T4 of the connections that were given up; a terminal can name a longer one. */
+  #t4Ms: number;
   /**
    * Set while the terminal restarts, even before it goes down. "ended": the restart command was
    * completed; "lost": no completion came.
@@ -43,6 +47,7 @@ export class ZvtConnection {
   constructor(zvt: ZvtContext, mayKeepHouse: () => boolean) {
     this.#zvt = zvt;
     this.#mayKeepHouse = mayKeepHouse;
+    this.#t4Ms = zvt.options.timers.t4Ms;
     this.#wire = new WireLock(zvt.clock);
     this.asks = new Enquiries(zvt);
   }
@@ -162,6 +167,7 @@ export class ZvtConnection {
   /** Ends a connection on which a command was lost; the next one begins with an enquiry. */
   #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
+    this.#t4Ms = Math.max(this.#t4Ms, session.t4Ms);
     this.#takeDown(problem);
     void after.then(() => session.close());
   }
@@ -215,8 +221,8 @@ export class ZvtConnection {
     const ignored = (): void => {};
     const opened = this.#open(ignored, ignored, over.signal);
     const asked = opened
-      .then((session) => this.asks.isBusy((command, listener) => session.run(command, listener)))
-      .then((isBusy): RestartAnswer => (isBusy ? "busy" : "idle"))
+      .then((session) => this.asks.peek((command, listener) => session.run(command, listener)))
+      .then(({ status }): RestartAnswer => (status.cr === "1" ? "busy" : "idle"))
       .catch((error: unknown): RestartAnswer => {
         if (error instanceof BrokenInvariant) throw error;
         return "none";
@@ -293,11 +299,29 @@ export class ZvtConnection {
     if (this.#zvt.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#zvt.options.silenceMs);
     }
-    while (await this.asks.isBusy(run)) {
+    while (this.#mayRunCommand(await this.asks.peek(run))) {
       await this.#pause("zvt busy terminal", this.#zvt.options.timers.t3Ms);
       if (this.#closing.signal.aborted) throw this.#unavailable();
     }
     this.#resync = false;
+    this.#refusedSinceMs = undefined;
+  }
+
+  /**
+   * Returns whether a lost command may still run. A refusal that does not say "busy" counts for T4
+   * only: a terminal may also refuse because it is locked or wants its registration first.
+   */
+  #mayRunCommand({ status, refused }: StatusAnswer): boolean {
+    const isBusy = status.cr === "1";
+    if (!isBusy && !refused) return false;
+    const problem = `the terminal is not registered yet: ${status.detail}`;
+    if (this.#link === "registering" && problem !== this.#problem) {
+      this.#logLink("warn", "terminal link", problem);
+      this.#setLink("registering", problem);
+    }
+    const nowMs = this.#zvt.clock.monotonicMs();
+    this.#refusedSinceMs = isBusy ? undefined : (this.#refusedSinceMs ?? nowMs);
+    return isBusy || nowMs - (this.#refusedSinceMs ?? nowMs) < this.#t4Ms;
   }
 
   /** Sends status enquiries to an idle terminal, which reveal a lost link (docs/zvt.md 10.1). */

@@ -268,6 +268,35 @@ describe("an idle terminal", () => {
     await driver.connected();
   });
 
+  test("that refuses every status after a lost command is registered after T4", async () => {
+    const timers = { ...patientTimers, t3Ms: 60, t4Ms: 400 };
+    const { peer, driver } = await connect({ timers });
+    const paying = driver.terminal.pay(tenEuro, new Observer());
+    await peer.expect(/^0601/);
+    expect(await paying).toMatchObject({ end: "lost" });
+    let refusals = 0;
+    let apdu = await peer.next();
+    for (; apdu === "0501050000000306" && refusals < 12; apdu = await peer.next()) {
+      refusals += 1;
+      // The line breaks once meanwhile, which does not begin the wait anew.
+      if (refusals === 3) peer.drop();
+      else peer.send("84c200");
+    }
+    expect(refusals).toBeGreaterThan(3);
+    expect(refusals).toBeLessThan(12);
+    expect(driver.terminal.state).toMatchObject({
+      link: "registering",
+      linkProblem: expect.stringMatching(/status enquiry refused: C2/),
+    });
+    const logged = driver.logged.filter((line) => line.includes("enquiry refused: C2"));
+    expect(logged).toHaveLength(2); // once on each connection
+    peer.send("800000");
+    await peer.tell(`060f0a191029${terminalId}490978`);
+    await answerStatus(peer, statusCompletion());
+    await repeatReceipt(peer, [stored]);
+    await driver.connected();
+  });
+
   test("on a serial line gets silence after a lost command; a late report is refused", async () => {
     const timers = { ...patientTimers, t3Ms: 300 };
     const { peer, driver } = await connect({ timers, silenceMs: 300 }, serialPeer);

@@ -28,6 +28,8 @@ class RestartingTerminal {
   readonly driver: Driver;
   /** Whether it goes down before it has ended the restart command. */
   isHasty = false;
+  /** Whether it refuses status enquiries until it is registered. */
+  wantsRegistration = false;
   readonly #line: Line;
   readonly #peer = new LinePeer(this.clock);
   readonly #awayMs: number;
@@ -63,7 +65,9 @@ class RestartingTerminal {
     if (apdu === "800000") return;
     this.asked.push(apdu.slice(0, 4));
     const replies = this.isHasty && apdu === "061800" ? [] : repliesTo[apdu.slice(0, 4)];
-    const answers = ["800000", ...(replies ?? ["060f00"])];
+    const isRefused = this.wantsRegistration && apdu.startsWith("0501");
+    if (this.asked.at(-1) === "0600") this.wantsRegistration = false;
+    const answers = isRefused ? ["84c200"] : ["800000", ...(replies ?? ["060f00"])];
     answers.forEach((answer, i) => {
       const bytes = fromHex(answer.replaceAll(" ", ""));
       this.#peer.say(toHex(this.#line === "serial" ? encodeFrame(bytes) : bytes), 2 + 10 * i);
@@ -158,6 +162,13 @@ test("a terminal that goes down before the end of the restart command is waited 
   expect(terminal.asked.slice(0, 3)).toEqual(["0618", "0501", "0600"]);
   await terminal.reconnected();
   expect(terminal.asked[0]).toBe("0600");
+});
+
+test("a terminal that refuses its status after a restart is registered at once", async () => {
+  const terminal = new RestartingTerminal("tcp", 3_000);
+  await terminal.untilMs(() => terminal.driver.terminal.state.link === "connected");
+  terminal.wantsRegistration = true;
+  expect(await terminal.resetMs()).toBeLessThanOrEqual(3_000 * 1.3 + 3_000);
 });
 
 test("the last answer stays on the line until the terminal has sent its ACK", async () => {
