@@ -36,7 +36,8 @@ export class Intake {
     const transaction = this.#masked(given);
     const { transactionId, orderId } = transaction;
     const known = store.content(transactionId);
-    if (known !== undefined && wasWithdrawn && store.restore(transaction, clock.now())) {
+    const mayBeSent = losses.mayHaveHad(transaction, isFirst);
+    if (known !== undefined && wasWithdrawn && store.restore(transaction, clock.now(), mayBeSent)) {
       forwarder.restored(transactionId);
       const what = "a sale that had been withdrawn is charged after all, and is handed off again";
       log.warn({ transactionId, orderId }, what);
@@ -54,7 +55,6 @@ export class Intake {
       const what = "another transaction has the same order id";
       log.error({ alarm: "order-charged-twice", ...details }, what);
     }
-    const mayBeSent = losses.mayHaveHad(transaction, isFirst);
     const how = { mayBeSent, isClaimed: forwarder.takesAtOnce };
     const claimed = store.add(transaction, clock.now(), how);
     // Nothing may fail between the claim and this try, because nothing else tries a claimed item.

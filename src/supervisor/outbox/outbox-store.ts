@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { Tables } from "../../shared/store/sqlite.ts";
+import { inTransaction, Tables } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import {
@@ -11,6 +11,7 @@ import {
   insertItem,
   itemColumns,
   itemOf,
+  maybeSent,
   namedIsSent,
   reversedIsClosed,
 } from "./item-rows.ts";
@@ -100,11 +101,11 @@ const oldestPending = `SELECT min(at) AS at FROM (
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed("send")}
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed("lookup")})`;
 
-/** The statement that makes a closed item due for sending. */
+/** The statement that makes an item due that the reversal of its sale had closed. */
 const closedIsDue = `UPDATE outbox SET state = 'pending', next_try_at_ms = :now,
     delayed_at_ms = :now, failures = 0, no_result_since_ms = NULL, no_result_tries = 0,
     reason = NULL, settled_at_ms = NULL
-  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state = 'closed'`;
+  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state = 'closed' AND reversed = 1`;
 
 /** Returns whether two contents of a transaction name the same order and the same amount. */
 function isSameSale(given: Transaction, known: Transaction): boolean {
@@ -176,25 +177,25 @@ export class OutboxStore extends Tables {
   }
 
   /**
-   * Ends the withdrawal of a sale that is charged after all: a closed item is due again, and stays
-   * looked up first if an answer was lost. Returns whether it was withdrawn. An item that the
-   * gateway has or may have with another amount stays as it is.
+   * Ends the withdrawal of a sale that is charged after all, even if no withdrawal has come here:
+   * an item that the withdrawal closed is due again, after a lookup if an answer was lost or a lost
+   * database may have sent it (`mayBeSent`). Returns false, without a change, for an item that the
+   * gateway has or may have with another amount.
    */
-  restore(given: Transaction, nowMs: number): boolean {
+  restore(given: Transaction, nowMs: number, mayBeSent = false): boolean {
     const { transactionId: id } = given;
-    type Row = { state: DeliveryState; ambiguous: number; content: string };
-    const sql = `SELECT state, ambiguous, content
-      FROM outbox JOIN transactions USING (transaction_id)
-      WHERE transaction_id = ? AND reversed = 1`;
-    return this.together(() => {
-      const row = this.get<Row>(sql, id);
-      if (!row) return false;
-      const mayBeThere = row.state !== "closed" || row.ambiguous === 1;
-      if (mayBeThere && !isSameSale(given, JSON.parse(row.content))) return false;
+    const sql = `SELECT state = 'sent' OR ambiguous = 1 OR claimed_at_ms IS NOT NULL AS mayBeThere,
+      content FROM outbox JOIN transactions USING (transaction_id) WHERE transaction_id = ?`;
+    const lookup = `UPDATE outbox SET ${maybeSent}
+      WHERE transaction_id = :id AND (ambiguous = 1 OR :mayBeSent)`;
+    return inTransaction(this.database, () => {
+      const row = this.get<{ mayBeThere: number; content: string }>(sql, id);
+      if (!row || (row.mayBeThere && !isSameSale(given, JSON.parse(row.content)))) return false;
       const content = JSON.stringify(given);
       this.run("UPDATE transactions SET content = ? WHERE transaction_id = ?", content, id);
+      const isDue = this.run(closedIsDue, { id, now: nowMs }) > 0;
+      if (isDue) this.run(lookup, { id, now: nowMs, mayBeSent: mayBeSent ? 1 : 0 });
       this.run("UPDATE outbox SET reversed = 0 WHERE transaction_id = ?", id);
-      this.run(closedIsDue, { id, now: nowMs });
       this.run(namedIsSent, { id, now: nowMs });
       this.#alsoWrite();
       return true;

@@ -165,6 +165,71 @@ describe("a sale reversed at the terminal (docs/rules/27-both-sides.md)", () => 
     expect(rig.server.lookups.length > 0).toBe(isUncertain);
   });
 
+  test.each(rows)("its withdrawal never came: an item $item is accepted", async (row) => {
+    const rig = await openRig();
+    const id = await row.bring(rig);
+    const before = rig.store.delivery(id)?.state;
+    const requests = rig.server.requests.length;
+    rig.server.behave = () => accepted;
+    rig.forwarder.start();
+    const again = { ...stored(rig, id), origin: "recovery" as const };
+    for (let i = 0; i < 2; i++) rig.intake.store(again, false, true);
+    // An operator's decision stays: a dropped item is not sent, a parked one waits.
+    const isSent = before === "pending";
+    const after = isSent ? "sent" : before;
+    await rig.advanceInSteps(1_000, () => rig.store.delivery(id)?.state === after);
+    await rig.clock.advance(60_000);
+    expect(rig.store.delivery(id)?.state).toBe(after);
+    expect(rig.server.requests.length - requests).toBe(isSent ? 1 : 0);
+    expect(stored(rig, id).origin).toBe("recovery");
+    expect(rig.alarms()).not.toContain("transaction-changed");
+  });
+
+  test("its withdrawal never came: another amount is accepted if nothing was sent", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => ({ status: 503 });
+    const unsent = await tried(rig);
+    rig.server.behave = () => "hang";
+    const running = rig.handOver("A-2");
+    const other = (id: string) => ({ ...stored(rig, id), amountMinor: 1 });
+    rig.intake.store(other(unsent), false, true);
+    expect(() => rig.intake.store(other(running), false, true)).toThrow("other amountMinor");
+    expect([stored(rig, unsent).amountMinor, stored(rig, running).amountMinor]).toEqual([1, 899]);
+  });
+
+  test("charged after all, an item that a lookup had decided is looked up again", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => "reset";
+    const id = await tried(rig);
+    const claimed = rig.store.claim("lookup", rig.clock.now() + 3_600_000);
+    if (!claimed) throw new Error("nothing is looked up");
+    // The lookup found another order under this id, or the send was decided without an answer.
+    const uncertain = { ...claimed.uncertain, lookUpNext: false };
+    const update = { state: "parked" as const, nextTryAtMs: null, uncertain, reason: "other" };
+    rig.store.endLookup(claimed, update, rig.clock.now());
+    withdraw(rig, id);
+    rig.server.behave = () => accepted;
+    rig.forwarder.start();
+    rig.intake.store(stored(rig, id), false, true);
+    await rig.clock.advance(0);
+    expect(rig.server.requests).toHaveLength(1);
+    await rig.advanceInSteps(1_000, () => rig.store.delivery(id)?.state === "sent");
+    expect(rig.server.lookups.length).toBeGreaterThan(0);
+  });
+
+  test("charged after all, an item that a lost database may have sent is looked up", async () => {
+    const rig = await openRig();
+    rig.server.behave = () => ({ status: 503 });
+    const id = await tried(rig);
+    withdraw(rig, id);
+    rig.losses.note("it was restored");
+    rig.server.behave = () => accepted;
+    rig.forwarder.start();
+    rig.intake.store(stored(rig, id), false, true);
+    await rig.advanceInSteps(1_000, () => rig.store.delivery(id)?.state === "sent");
+    expect(rig.server.lookups.length).toBeGreaterThan(0);
+  });
+
   test("handed off again with another amount, only what was never sent is accepted", async () => {
     const rig = await openRig();
     rig.server.behave = () => ({ status: 503 });
