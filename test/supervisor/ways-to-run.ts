@@ -141,7 +141,7 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
   losses.mayHaveHad({ origin: "payment" });
   losses.mayLack(transactionOf(1));
   store.withdraw(known(parked), n);
-  store.restore(known(parked), n);
+  store.restore(known(parked), n, true);
 }
 
 function changeOutbox(database: DatabaseSync, n: number): void {

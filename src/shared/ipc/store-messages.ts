@@ -20,6 +20,8 @@ const resyncItemSchema = z.object({
   transaction: transactionSchema,
   state: deliveryStateSchema,
   reversed: z.boolean(),
+  /** Whether the sale was withdrawn earlier and is charged after all. */
+  wasWithdrawn: z.boolean().optional(),
 });
 export type ResyncItem = z.infer<typeof resyncItemSchema>;
 

@@ -4,8 +4,8 @@ import type {
   DeliveryState,
   Handlers,
   KnownOrder,
+  ResyncItem,
   SupervisorAnswer,
-  SupervisorRequest,
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
@@ -158,7 +158,7 @@ const reasons = {
  * looked up first, because a lost database may have sent it. Throws while a try of it runs.
  */
 function storeAgain(
-  { transaction: given, state, reversed }: SupervisorRequest<"take-over">["items"][number],
+  { transaction: given, state, reversed, wasWithdrawn }: ResyncItem,
   { database, store, clock }: MessageParts,
 ): boolean {
   const id = given.transactionId;
@@ -166,6 +166,7 @@ function storeAgain(
   const missing = store.content(id) === undefined;
   const isOver = state === "sent" || state === "closed";
   if (missing) insertItem(database, given, now, { mayBeSent: true });
+  else if (wasWithdrawn) store.restore(given, now, true);
   if (isOver || (state === "parked" && missing)) {
     const dropped = state === "closed" && !reversed;
     settleItem(database, id, now, { state, reason: reasons[state], dropped });

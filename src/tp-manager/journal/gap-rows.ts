@@ -64,7 +64,9 @@ export class GapRows extends rows("gaps", {
   handOff: `INSERT INTO hand_off (transaction_id, body, acknowledged, delivery, withdrawn)
     VALUES (?1, ?2, 1, ?3, ?4)
     ON CONFLICT (transaction_id) DO UPDATE SET acknowledged = 1, delivery = ?3,
-      withdrawn = max(withdrawn, ?4)`,
+      withdrawn = iif(?4 = 0, withdrawn, 2)`,
+  isToRestore: `SELECT 1 FROM hand_off
+    WHERE transaction_id = ? AND withdrawn = -1 AND acknowledged = 0`,
 })<{ events: EventRows; attempts: AttemptRows; records: RecordRows }> {
   /** Returns the journal gap that is open; undefined when the journal has no gap. */
   open() {
@@ -208,10 +210,13 @@ export class GapRows extends rows("gaps", {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;
     if (!before && this.sql.archived.get(id)) return undefined;
-    const state = newerState(before?.state, known);
+    // The supervisor does not know yet that the sale it has withdrawn is charged after all.
+    const isToRestore = this.sql.isToRestore.get(id) !== undefined;
+    const state = isToRestore ? undefined : newerState(before?.state, known);
     if (state) this.#write(known, before, state);
     const open = openReturnOf(known);
     this.sql.returned.run(known.returnedMinor, open && JSON.stringify(open), id);
+    if (isToRestore) return undefined;
     this.sql.handOff.run(id, JSON.stringify(transaction), known.state, reversed ? 2 : 0);
     if (!state) return undefined;
     const { state: delivery, returnedMinor } = known;

@@ -14,11 +14,12 @@ export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
  * that makes an attempt charged also writes the transaction's row in this table.
  */
 export class HandOffRows extends rows("handOffs", {
-  // A withdrawn sale that is charged after all is handed off again, with `withdrawn` -1; another
-  // known row keeps its other columns.
+  // A withdrawn sale that is charged after all is handed off again, with `withdrawn` -1, and no
+  // longer counts as closed; another known row keeps its other columns.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body,
       withdrawn = iif(withdrawn > 0, -1, withdrawn),
+      delivery = iif(withdrawn > 0 AND delivery = 'closed', 'pending', delivery),
       acknowledged = iif(withdrawn > 0, 0, acknowledged),
       set_aside_ms = iif(withdrawn > 0, NULL, set_aside_ms),
       refused = iif(withdrawn > 0, NULL, refused)`,
@@ -247,6 +248,7 @@ function handedItem(row: Row): ResyncItem {
     transaction: readJson<Transaction>(row["body"]),
     state: row["delivery"] as DeliveryState,
     reversed: row["withdrawn"] === 2,
+    wasWithdrawn: row["withdrawn"] === -1,
   };
 }
 

@@ -248,6 +248,10 @@ export class HandOff {
     this.#task.succeeded();
     this.#failing = null;
     const state = what === "charged" ? answer : undefined;
+    // An operator dropped the item, or the supervisor is of an older version.
+    if (row.wasWithdrawn && state === "closed") {
+      return { by: "row", why: "it is charged after all, and the supervisor keeps it closed" };
+    }
     if (state === "sent") this.#sentLast = transactionId;
     if (what === "charged") {
       this.#store.noteAccepted(transactionId, state ?? "pending", this.#clock.now());
@@ -264,8 +268,8 @@ export class HandOff {
 
   /**
    * Resolves when the supervisor has stored the transaction, with its state after the first send to
-   * the gateway. undefined: nobody waits for this state and no earlier process may have answered
-   * the transaction as sent, or the supervisor is of an older version.
+   * the gateway. undefined: nobody waits for this state, no earlier process may have answered the
+   * transaction as sent and it was never withdrawn, or the supervisor is of an older version.
    */
   async #storeThere(
     { transaction, wasWithdrawn }: PendingHandOff,
@@ -273,7 +277,7 @@ export class HandOff {
   ): Promise<DeliveryState | undefined> {
     const { transactionId } = transaction;
     const now = this.#clock.monotonicMs();
-    const ask = this.#perhapsAnswered.has(transactionId) ? now : undefined;
+    const ask = this.#perhapsAnswered.has(transactionId) || wasWithdrawn ? now : undefined;
     const deadlineMs = this.#waiting.get(transactionId)?.deadlineMs ?? ask;
     const leftMs = deadlineMs === undefined ? undefined : deadlineMs - now;
     const wait = leftMs === undefined ? {} : { waitMs: Math.max(0, Math.round(leftMs)) };

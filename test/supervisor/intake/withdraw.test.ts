@@ -367,6 +367,23 @@ test.each(["pending", "parked"] as const)(
   },
 );
 
+test("a resync opens a sale that a restored database had as reversed", async () => {
+  const rig = await openRig();
+  const transaction = sampleTransaction();
+  const id = transaction.transactionId;
+  rig.intake.withdraw(transaction);
+  rig.losses.note("it was restored");
+  const item = { transaction, state: "pending", reversed: false, wasWithdrawn: true } as const;
+  const messages = rig.storeMessages;
+  for (let i = 0; i < 2; i++) messages["take-over"]({ items: [item], last: i === 1 });
+  const { orders } = await messages["known-orders"]({ after: 0, limit: 1 });
+  expect(orders).toMatchObject([{ state: "pending", reversed: false }]);
+  rig.forwarder.start();
+  await rig.advanceInSteps(1_000, () => rig.store.delivery(id)?.state === "sent");
+  expect(rig.server.lookups.length).toBeGreaterThan(0);
+  expect(rig.server.requests).toHaveLength(1);
+});
+
 test("a reversed sale that a restored database had as dropped cannot be requeued", async () => {
   const rig = await openRig();
   rig.server.behave = () => refusedOrder;

@@ -333,6 +333,7 @@ const gaps: Record<string, Ways> = {
   "gaps change": one("charged", "{}", 0, "0001", "000001", order),
   "gaps returned": () => [order, "nowhere"].map((id) => [5, null, id]),
   "gaps handOff": one(firstFailed, "{}", "sent", 0),
+  "gaps isToRestore": () => [[order], ["nowhere"]],
 };
 
 const learned: Record<string, Ways> = {
