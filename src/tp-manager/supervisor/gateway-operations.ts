@@ -1,4 +1,5 @@
 import { AppError } from "../../shared/catalog/errors.ts";
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
 import type {
   GatewayOperation,
@@ -89,9 +90,10 @@ export class GatewayOperations {
     for (const attempt of returns.openReturns()) {
       if (isClosed()) return;
       const { transactionId } = attempt;
-      await this.reconcile(attempt).catch((err: unknown) =>
-        log.debug({ transactionId, err }, "the outcome of a cancel or refund is still unknown"),
-      );
+      await this.reconcile(attempt).catch((err: unknown) => {
+        if (err instanceof BrokenInvariant) throw err;
+        log.debug({ transactionId, err }, "the outcome of a cancel or refund is still unknown");
+      });
     }
   }
 

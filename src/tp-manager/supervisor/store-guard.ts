@@ -67,9 +67,15 @@ export class StoreGuard {
 
   /** Continues the work of an earlier process on a gap. `isNew`: this start has found the gap. */
   start(isNew: boolean): void {
-    const gap = this.open;
-    if (!gap) return;
-    if (isNew) this.#alarm(gap);
+    let because = "journal.db may lack payments, and cannot be read";
+    try {
+      const gap = this.#parts.gaps.open();
+      if (!gap) return;
+      because = gap.because;
+    } catch {
+      // The import reads the journal again and again until it can.
+    }
+    if (isNew) this.#alarm(because);
     this.#task.nudgeIn(0);
     this.#count();
   }
@@ -81,10 +87,11 @@ export class StoreGuard {
     this.#timer = clock.startTimer("age of the gap", RAN_MS, () => {
       try {
         gaps.ran(RAN_MS);
+        if (!gaps.open()) return;
       } catch (error) {
-        log.warn({ err: error }, "could not write to the journal how long its gap has lasted");
+        log.warn({ err: error }, "could not note in the journal how long its gap has lasted");
       }
-      if (this.open) this.#count();
+      this.#count();
     });
   }
 
@@ -352,7 +359,7 @@ export class StoreGuard {
     return known !== undefined && sameTerminal(known, identity);
   }
 
-  #alarm({ because }: JournalGap): void {
+  #alarm(because: string): void {
     const text =
       `${because}; orders are looked up at the supervisor or the gateway before they are paid, ` +
       "until a day and an end of day have passed, or ./launch.sh stores accept";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { BrokenInvariant } from "../../../src/shared/invariant.ts";
 import { NotificationHandler } from "../../../src/supervisor/notifications/notification-handler.ts";
 import { type Fields, mapiOf, resultOf, secrets } from "../../supervisor/notifications/mapi.ts";
 import { operationBody, type RecordingGateway } from "../../supervisor/recording-gateway.ts";
@@ -131,6 +132,17 @@ describe("money that went back without us", () => {
     await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
     expect((await call("GET", "/payments?status=Success")).body).toEqual([]);
     expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("after a refund's answer was lost, with a broken invariant, ends the poll", async () => {
+    const { gateway, notify, call, rig, at } = await charged();
+    notify({ operation: "capture" });
+    rig.server.behave = () => "reset";
+    await call("POST", "/gateway/refund", { orderId: "A-1" });
+    at.journal.attempts.read = () => {
+      throw new BrokenInvariant("of a test");
+    };
+    await expect(gateway.openReturns.ask()).rejects.toThrow(BrokenInvariant);
   });
 
   test("adds up with what is returned here, before that is notified too", async () => {

@@ -120,6 +120,20 @@ test("a journal gap whose end of day came early ends when its day is over", asyn
   expect(at.manager.guard.open).toBeUndefined();
 });
 
+test("a journal gap ends in its time although it could not be read for a moment", async () => {
+  const at = await bothLost();
+  await endOfDay(at);
+  const { gaps } = at.manager.journal;
+  const open = gaps.open.bind(gaps);
+  gaps.open = () => {
+    throw new Error("disk I/O error");
+  };
+  await at.clock.advance(600_000);
+  gaps.open = open;
+  await at.clock.advance(GAP_MIN_MS);
+  expect(at.manager.guard.open).toBeUndefined();
+});
+
 test("the idempotency keys of an imported order are unknown, whatever the clock says", async () => {
   const at = await kiosk();
   at.clock.jumpWallClock(2 * 3_600_000);

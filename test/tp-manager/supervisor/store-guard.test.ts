@@ -177,6 +177,26 @@ test("an import goes on after the journal could not be read for a moment", async
   await expectReplayed(at, "A");
 });
 
+test("a journal gap that cannot be read when it begins is alarmed and imported", async () => {
+  const at = await kiosk();
+  const { guard, journal } = at.manager;
+  const { gaps } = journal;
+  const [open, begin] = [gaps.open.bind(gaps), gaps.begin.bind(gaps)];
+  gaps.begin = (...given) => {
+    begin(...given);
+    gaps.open = () => {
+      gaps.open = open;
+      throw new Error("disk I/O error");
+    };
+  };
+  guard.begin("of a test");
+  expect(alarms(at.manager)).toEqual(["journal-lost"]);
+  const whole = guard.whole(new AbortController().signal);
+  expect(whole).toBeDefined();
+  await expect.poll(() => at.clock.advance(100).then(() => open()?.isImported)).toBe(true);
+  await whole;
+});
+
 test("a lost journal looks orders up at the gateway when supervisor.db is lost too", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
