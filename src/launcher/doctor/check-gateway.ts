@@ -75,5 +75,8 @@ function unreachable(url: string, error: Error): Finding {
   }
   const isNameless = /ENOTFOUND|EAI_AGAIN/.test(code);
   const why = isNameless ? "gateway-no-name" : "gateway-out-of-reach";
-  return finding(why, { url, detail: message || code });
+  // Node's message quotes the proxy's address, which may hold a password.
+  const isProxy = code === "ERR_PROXY_INVALID_CONFIG";
+  const detail = isProxy ? "HTTPS_PROXY is not a valid address" : message || code;
+  return finding(why, { url, detail });
 }

@@ -17,6 +17,16 @@ interface HttpCall {
 /** The name of the error with which a call rejects when the time limit is over. */
 export const NO_ANSWER = "NoAnswerError";
 
+/** The agent of one call. A request has no connection yet while a proxy opens the tunnel. */
+class CallAgent extends Agent {
+  connection: ReturnType<Agent["createConnection"]>;
+
+  override createConnection(...args: Parameters<Agent["createConnection"]>) {
+    this.connection = super.createConnection(...args);
+    return this.connection;
+  }
+}
+
 /**
  * Makes one HTTP call on a connection of its own, because a connection that stays open would keep
  * the launcher running. `fetch` is not used: it loads more code, and Wine refuses its connections.
@@ -25,14 +35,16 @@ export function httpCall(url: string, call: HttpCall = {}) {
   const { method = "GET", headers, body, tls, limit } = call;
   const isSecure = url.startsWith("https:");
   const send = isSecure ? httpsRequest : httpRequest;
-  const agent = tls && isSecure ? new Agent(tls) : false;
+  const agent = tls && isSecure ? new CallAgent(tls) : undefined;
   return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>(
     (resolve, reject) => {
       const sent = { ...headers, connection: "close" };
-      const request = send(url, { agent, method, headers: sent });
+      const request = send(url, { agent: agent ?? false, method, headers: sent });
       const timer = limit?.clock.startTimer("HTTP call", limit.withinMs, () => {
         const error = new Error(`the server has not answered within ${limit.withinMs / 1_000} s`);
-        request.destroy(Object.assign(error, { name: NO_ANSWER }));
+        reject(Object.assign(error, { name: NO_ANSWER }));
+        agent?.connection?.destroy();
+        request.destroy(error);
       });
       request.once("close", () => timer?.clear());
       request.once("error", reject);

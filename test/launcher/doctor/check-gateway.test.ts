@@ -4,8 +4,9 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, connect, type Server } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { checkGateway } from "../../../src/launcher/doctor/check-gateway.ts";
-import { systemClock } from "../../../src/shared/time.ts";
+import { type Clock, systemClock } from "../../../src/shared/time.ts";
 import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { ChildProgram } from "../../support/programs/child-program.ts";
 
@@ -44,10 +45,11 @@ const ask = (
   GATEWAY_URL: string,
   GATEWAY_PWD = "good-password",
   more: { GATEWAY_API_KEY?: string; GATEWAY_CA_FILE?: string } = {},
+  clock: Clock = systemClock,
 ) => {
   const without = { GATEWAY_API_KEY: undefined, GATEWAY_CA_FILE: undefined };
   const login = { GATEWAY_URL, GATEWAY_LOGIN: "shop", GATEWAY_PWD };
-  return checkGateway({ ...without, ...login, ...more }, systemClock);
+  return checkGateway({ ...without, ...login, ...more }, clock);
 };
 
 test("a good login is accepted, a wrong one refused, and no order is made", async () => {
@@ -126,6 +128,38 @@ test("the lookup trusts GATEWAY_CA_FILE and takes the proxy, as the supervisor d
   expect(strict.finding.todo).toContain("GATEWAY_CA_FILE");
   const broken = await ask(url, undefined, { GATEWAY_CA_FILE: "/not/there.pem" });
   expect(broken.finding.says).toMatch(/is not trusted: GATEWAY_CA_FILE \/not\/there.pem cannot/);
+});
+
+test.each([
+  ["never answers", ""],
+  ["opens a tunnel to a silent gateway", "HTTP/1.1 200 OK\r\n\r\n"],
+])("a proxy that %s is not waited for, and no connection to it stays open", async (_, answer) => {
+  const clock = new TestClock();
+  const closed = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const proxy = createServer().on("connect", (_request, socket) => {
+    for (const end of ["end", "error"]) socket.once(end, () => closed.resolve());
+    socket.write(answer);
+    if (answer === "") asked.resolve();
+    socket.on("data", () => asked.resolve());
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void proxy.close());
+  vi.stubEnv("HTTPS_PROXY", `http://127.0.0.1:${portOf(proxy)}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const checked = ask("https://gateway.example.test", undefined, {}, clock);
+  await asked.promise;
+  await clock.advance(10_000);
+  expect((await checked).finding.says).toContain("has not answered within 10 s");
+  await closed.promise;
+});
+
+test("an HTTPS_PROXY that is no address is reported without its password", async () => {
+  vi.stubEnv("HTTPS_PROXY", "http://user:pa/ss@proxy:8080");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { finding } = await ask("https://gateway.example.test");
+  expect(finding.says).toContain("HTTPS_PROXY is not a valid address");
+  expect(JSON.stringify(finding)).not.toContain("pa/ss");
 });
 
 test("a key for the lookup is tested in place of the login", async () => {
