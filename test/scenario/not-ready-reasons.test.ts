@@ -19,7 +19,7 @@ type Faces = Awaited<ReturnType<typeof openFaces>>;
 const other = { serialNumber: "SN-2", terminalId: "99999999", deviceId: "", version: "1.0" };
 const inMenu = { cr: "1", card: "0", call: "0", periph: "0", detail: "please wait" } as const;
 const ready = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" } as const;
-const locked = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
+const locked = { cr: "2", card: "0", call: "0", periph: "2", detail: "no paper" } as const;
 
 /** What keeps a payment from being taken, and the answer that one gets. */
 const situations: Record<
