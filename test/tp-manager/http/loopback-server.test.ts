@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { connect, createServer } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
 import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
 import { house } from "../../support/house/payment-house.ts";
@@ -21,4 +21,22 @@ test.each(["127.0.0.1", "::1"])("a port that is taken on %s is used on neither",
   await expect(fetch(`http://${free}:${port}/version`)).rejects.toMatchObject({
     cause: { code: "ECONNREFUSED" },
   });
+});
+
+test("a client that sends no request cannot hold up the refusal of a port", async () => {
+  const port = await freePort();
+  const other = createServer().listen({ port, host: "::1" });
+  await once(other, "listening");
+  onTestFinished(() => void other.close());
+  const options = apiOptions(house(), { port });
+  const app = await createWatchedApi(options);
+  const listen = app.listen.bind(app);
+  vi.spyOn(app, "listen").mockImplementation(async (...at: unknown[]) => {
+    const address = await listen(...(at as Parameters<typeof listen>));
+    const client = connect(port, "127.0.0.1").resume();
+    onTestFinished(() => void client.destroy());
+    await once(app.server, "connection");
+    return address;
+  });
+  await expect(listenOnLoopback(app, port, options.log)).rejects.toBeInstanceOf(ProgramExit);
 });

@@ -30,6 +30,7 @@ export async function listenOnLoopback(
     () => true,
     async (error: unknown) => {
       if (!isMissing(error)) {
+        connections.end();
         await app.close();
         throw error;
       }
