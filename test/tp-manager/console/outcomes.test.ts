@@ -30,6 +30,19 @@ test("a refund of a charged order is not called undone where the API says Unknow
 const refused = { status: 409, body: { status: "Failed", error: { code: "NOTHING_TO_SETTLE" } } };
 const open = { status: 503, body: { status: "Unknown", error: { code: "STORAGE_FAILED" } } };
 
+const thrown = () => {
+  throw new URIError("malformed");
+};
+
+test.each([
+  ["an answer without an object", () => Promise.resolve({ status: 400 }), () => ({})],
+  ["a call that throws unsent", thrown, () => ({})],
+  ["an answer of another form", () => Promise.resolve({ status: 200 }), thrown],
+])("%s counts as no answer", async (_, call, done) => {
+  const { good, text } = await outcomeOf(texts, call, done);
+  expect([good, text]).toEqual([false, "act.unknown noAnswer"]);
+});
+
 test.each([
   ["an answer Unknown", () => Promise.resolve(open), "act.unknown "],
   ["no answer", () => Promise.reject(new TypeError("lost")), "act.unknown noAnswer"],

@@ -8,6 +8,16 @@ import { html, useRef, useState } from "./vendor/htm-preact.js";
  */
 
 /**
+ * Returns the answer of a call; null: there is none. A call can throw before it is sent.
+ * @param {Call} call
+ * @returns {Promise<import("./api.js").Answer | null>}
+ */
+const answerOf = (call) =>
+  Promise.resolve()
+    .then(call)
+    .catch(() => null);
+
+/**
  * Returns the outcome of a call. `done` gives the outcome of an answer 200. Without an answer, and
  * with the status Unknown, it is not known whether a call that changes something was carried out.
  * @param {Texts} texts
@@ -17,12 +27,15 @@ import { html, useRef, useState } from "./vendor/htm-preact.js";
  * @returns {Promise<Outcome>}
  */
 export async function outcomeOf(texts, call, done, reads = false) {
-  const answer = await call().catch(() => null);
-  if (answer?.status === 200) return { good: true, ...done(answer.body) };
-  const refused = answer
-    ? refusal(texts, answer.body.error)
-    : { good: false, text: texts("noAnswer") };
-  const isKnown = reads || (answer !== null && answer.body.status !== "Unknown");
+  const answer = await answerOf(call);
+  let body = answer?.body;
+  try {
+    if (answer?.status === 200) return { good: true, ...done(body) };
+  } catch {
+    body = null;
+  }
+  const refused = body ? refusal(texts, body.error) : { good: false, text: texts("noAnswer") };
+  const isKnown = reads || (body && body.status !== "Unknown");
   return isKnown ? refused : { ...refused, text: `${texts("act.unknown")} ${refused.text}` };
 }
 
@@ -75,11 +88,11 @@ export function useReading(texts) {
     read: async (call, next = ({ body }) => body) => {
       calls.current += 1;
       const number = calls.current;
-      const answer = await call().catch(() => null);
+      const answer = await answerOf(call);
       if (number !== calls.current) return;
       const isGood = answer?.status === 200;
       if (isGood) setValue((before) => next(answer, before));
-      setFault(isGood ? "" : faultOf(texts, answer?.body.error));
+      setFault(isGood ? "" : faultOf(texts, answer?.body?.error));
     },
   };
 }
