@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TargetFile } from "@tufjs/models";
 import { z } from "zod";
 import type { Config } from "../shared/config/config.ts";
-import { certificatesIn } from "../shared/config/server-trust.ts";
+import { certificatesIn, readGiven } from "../shared/config/server-trust.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
 import { updateFolderOf } from "../shared/program/probation.ts";
@@ -44,7 +44,9 @@ import {
 } from "./update-state.ts";
 import type { WebSettings } from "./web-source.ts";
 
-interface CheckSettings extends WebSettings {
+interface CheckSettings extends Omit<WebSettings, "ca"> {
+  /** The file with the trusted certificates (UPDATE_CA_FILE); missing: those of Node.js. */
+  readonly caFile?: string | undefined;
   readonly dataDirectory: string;
   /** The installation folder, with the subfolders `versions` and `runtimes`. */
   readonly root: string;
@@ -56,6 +58,8 @@ interface CheckSettings extends WebSettings {
   readonly how: "ask" | "fetch";
   /** Called for each damage of the stored metadata that was repaired, and each invalid release. */
   readonly alarm: (message: string) => void;
+  /** Called with a fault of `caFile` that does not end the check. */
+  readonly warn?: (message: string) => void;
   readonly freeBytes?: () => number;
 }
 
@@ -72,14 +76,13 @@ type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FI
 /**
  * Checks for an update as an installation's setup file says. Returns undefined if another process
  * checks or installs a version, or asked for the lock during the check. Throws {@link ProgramExit}
- * when the file names no server, or a file without certificates; rejects as {@link checkForUpdate}
- * does.
+ * when the file names no server; rejects as {@link checkForUpdate} does.
  */
 export async function checkNow(
   { dataDirectory }: Installation,
   { UPDATE_URL: url, UPDATE_CHANNEL: channel, UPDATE_CA_FILE: caFile }: UpdateConfig,
   how: CheckSettings["how"],
-  alarm: CheckSettings["alarm"],
+  { alarm, warn }: Pick<Required<CheckSettings>, "alarm" | "warn">,
 ): Promise<CheckResult | undefined> {
   if (url === undefined) {
     const why = "there is no check for an update: UPDATE_URL is not set";
@@ -92,9 +95,9 @@ export async function checkNow(
   const signal = whenWanted(dataDirectory, systemClock, over.signal);
   try {
     if (readSwitch(dataDirectory)) return undefined;
-    const ca = certificatesIn("UPDATE_CA_FILE", caFile);
     const here = { root: installationRoot, clock: systemClock, version: versionNumber };
-    return await checkForUpdate({ ...here, signal, dataDirectory, url, channel, how, alarm, ca });
+    const more = { signal, dataDirectory, url, channel, caFile, how, alarm, warn };
+    return await checkForUpdate({ ...here, ...more });
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
@@ -115,7 +118,8 @@ export function checkText({ version, notes, isReady }: CheckResult): string {
  * Checks for an update once (docs/updates.md 4.4): updates the metadata, chooses the release,
  * downloads and verifies its programs and a new runtime, unpacks them next to the present version,
  * and names the version for the launcher. The state of updates records the result, or the failure.
- * The caller holds the update lock. Rejects with {@link UpdateError}, or with a fault of the disk.
+ * The caller holds the update lock. Rejects with {@link UpdateError}, with a fault of the disk, or
+ * with {@link ProgramExit} for a file without certificates.
  */
 export async function checkForUpdate(settings: CheckSettings): Promise<CheckResult> {
   const { dataDirectory, clock } = settings;
@@ -140,11 +144,13 @@ export async function checkForUpdate(settings: CheckSettings): Promise<CheckResu
 
 async function check(settings: CheckSettings): Promise<CheckResult> {
   const { dataDirectory, root, url, clock, version, alarm } = settings;
+  const ca = trusted(settings);
   const ownFolder = versionFolder(version, root);
   const own = deliveryIn(ownFolder);
   const rootFile = join(ownFolder, "trusted-root.json");
   const tuf = {
     ...settings,
+    ca,
     folder: metadataFolderOf(dataDirectory),
     trustedRoot: existsSync(rootFile) ? readFileSync(rootFile) : undefined,
     metadataUrl: `${withoutSlash(url)}/metadata`,
@@ -170,6 +176,21 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
     if (isReady) writeReady(dataDirectory, next, clock.now());
     return { version: next, notes, isReady };
   });
+}
+
+/**
+ * Returns the certificates to trust. Kiosks are updated with files that are empty (Node.js trusts
+ * its own) or partly damaged (Node.js stops at the damage), so such a file is only warned about.
+ */
+function trusted({ caFile, warn }: CheckSettings): string[] {
+  try {
+    return certificatesIn("UPDATE_CA_FILE", caFile);
+  } catch (error) {
+    const text = readGiven("UPDATE_CA_FILE", caFile ?? "");
+    if (text !== "" && !text.includes(" CERTIFICATE-----")) throw error;
+    warn?.((error as Error).message);
+    return text === "" ? [] : [text];
+  }
 }
 
 /** Returns the release to install; its offer is recorded and outlasts a lower rollout share. */

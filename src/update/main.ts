@@ -20,9 +20,10 @@ const { values } = parseArgs({ options: { data: { type: "string" } } });
 const installation = installationAt(values.data ?? "");
 const { config } = loadConfig(installation.configFile, "supervisor");
 try {
-  const found = await checkNow(installation, config, "fetch", (message) =>
-    process.stderr.write(`alarm: ${message}\n`),
-  );
+  const found = await checkNow(installation, config, "fetch", {
+    alarm: (message) => process.stderr.write(`alarm: ${message}\n`),
+    warn: (message) => process.stderr.write(`${message}\n`),
+  });
   if (found === undefined) process.exitCode = exitCodes.alreadyRunning;
   else process.stdout.write(`${checkText(found)}\n`);
 } catch (error) {

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { exitCodes } from "../../src/shared/process/exit-codes.ts";
 import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
+import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
 import { checkForUpdate, checkNow } from "../../src/update/check-for-update.ts";
 import {
@@ -27,6 +28,7 @@ import { inDays, TestRepository } from "./test-repository.ts";
 
 type CheckSettings = Parameters<typeof checkForUpdate>[0];
 
+const cert = String(selfSignedTls(["localhost"], systemClock.now()).cert);
 const DAY_MS = 86_400_000;
 const [OLD_RUNTIME, NEW_RUNTIME] = ["0123456789abcdef", "fedcba9876543210"];
 
@@ -321,16 +323,40 @@ test("a program that takes a version keeps the lock until it has finished", asyn
   held?.release();
 });
 
-test("a file without certificates is an error, and the built-in ones are not trusted", async () => {
+test("a file without certificates fails the check, and updates are stuck after three", async () => {
+  const fleet = await new Fleet().begin();
+  const caFile = join(fleet.root, "ca.pem");
+  writeFileSync(caFile, "hello");
+  for (let night = 0; night < 3; night++) {
+    await expect(fleet.check("fetch", { caFile })).rejects.toMatchObject({
+      message: expect.stringContaining(`UPDATE_CA_FILE ${caFile} holds no certificate`),
+      exitCode: exitCodes.configuration,
+    });
+    fleet.clock.jumpWallClock(DAY_MS);
+  }
+  expect(fleet.figures().stuck?.reason).toContain("holds no certificate");
+});
+
+test.each([
+  ["an empty", "", "holds no certificate"],
+  ["a partly damaged", `${cert}${cert.replace(/\n.{9}/, "\nAAAAAAAAA")}`, "damaged"],
+  ["another form of", cert.replace("BEGIN", "BEGIN TRUSTED"), "holds no certificate"],
+])("%s file of certificates is warned about, and the check goes on", async (_, text, why) => {
+  const fleet = await new Fleet().begin();
+  const caFile = join(fleet.root, "ca.pem");
+  writeFileSync(caFile, text);
+  const warned: string[] = [];
+  await fleet.check("fetch", { caFile, warn: (message) => warned.push(message) });
+  expect(warned).toEqual([expect.stringContaining(why)]);
+  expect(fleet.figures().fault).toBeNull();
+});
+
+test("checkNow records the fault of its file", async () => {
   const folder = temporaryFolder();
-  const file = join(folder, "ca.pem");
-  writeFileSync(file, "");
   const config = { UPDATE_URL: "https://127.0.0.1:1", UPDATE_CHANNEL: "stable" };
-  const installation = installationAt(folder);
-  const check = checkNow(installation, { ...config, UPDATE_CA_FILE: file }, "ask", () => {});
-  await expect(check).rejects.toMatchObject({
-    message: expect.stringContaining(`UPDATE_CA_FILE ${file} holds no certificate`),
-    exitCode: exitCodes.configuration,
-  });
-  expect(readState(folder).checkedMs).toBeNull();
+  const caFile = { UPDATE_CA_FILE: "/not/there.pem" };
+  const report = { alarm: () => {}, warn: () => {} };
+  const check = checkNow(installationAt(folder), { ...config, ...caFile }, "ask", report);
+  await expect(check).rejects.toMatchObject({ exitCode: exitCodes.configuration });
+  expect(readState(folder).fault?.message).toContain("/not/there.pem cannot be read");
 });

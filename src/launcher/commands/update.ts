@@ -83,7 +83,8 @@ async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): P
   const { checkNow, checkText } = await import("../../update/check-for-update.ts");
   const { config } = loadConfig(configFile, "supervisor");
   try {
-    const found = await checkNow(context, config, how, (message) => output.note(message));
+    const note = (message: string): void => output.note(message);
+    const found = await checkNow(context, config, how, { alarm: note, warn: note });
     if (!found) throw new ProgramExit(exitCodes.alreadyRunning, "another update is running here");
     output.row("update", "good", found.version ?? "none", checkText(found));
     return exitCodes.ok;
