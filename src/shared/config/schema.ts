@@ -251,16 +251,22 @@ export const sharedFields = { ...terminalAndApi, ...gateway, ...fleet, ...daily 
  */
 export type Config = ValuesOf<typeof sharedFields>;
 
+type ConsoleSettings = Pick<
+  Config,
+  "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT" | "KIOSK_APP"
+>;
+
 /** Returns the port of the operator's console; undefined: no console (docs/console.md 1). */
 export function consolePortOf({
   CONSOLE_PORT: given,
   LOCAL_PORT: local,
   NOTIFICATION_PORT: notifications,
   KIOSK_PORT: kiosk,
-}: Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">) {
+  KIOSK_APP: app,
+}: ConsoleSettings) {
   if (given !== undefined) return given === 0 ? undefined : given;
-  // The first port after the API's that the setup file gives to nothing else.
+  // The first port after the API's that nothing else uses; KIOSK_APP's pages alone use KIOSK_PORT.
   let port = local + 1;
-  while (port === notifications || port === kiosk) port++;
+  while (port === notifications || (app && port === kiosk)) port++;
   return port <= PORT_MAX ? port : undefined;
 }

@@ -201,7 +201,8 @@ test.each(["127.0.0.1", "::1"])("a page's port that another program has, on %s",
 
 test("a page that is not served for another reason, or not yet, is reported", async () => {
   const port = await freePort();
-  const asked = { CONSOLE_PORT: port, KIOSK_PORT: 0, LOCAL_PORT: 1, NOTIFICATION_PORT: 0 };
+  const kioskPages = { KIOSK_PORT: 0, KIOSK_APP: undefined };
+  const asked = { CONSOLE_PORT: port, ...kioskPages, LOCAL_PORT: 1, NOTIFICATION_PORT: 0 };
   const told = async (...pages: ServedPage[]) => {
     const status = { program: "tp-manager", pages } as unknown as TpManagerStatus;
     const found = await checkPages(asked, { state: "running", pid: 1, status });

@@ -18,6 +18,13 @@ test.each([
   ["no port where LOCAL_PORT is the last one", undefined, 65_535, 9_000, 0, undefined],
   ["no port where only notifications have room", undefined, 65_534, 65_535, 0, undefined],
 ])("the console is on %s", (_where, given, local, notifications, kiosk, port) => {
-  const settings = { LOCAL_PORT: local, NOTIFICATION_PORT: notifications, KIOSK_PORT: kiosk };
+  const kioskPages = { KIOSK_PORT: kiosk, KIOSK_APP: "/srv/kiosk" };
+  const settings = { LOCAL_PORT: local, NOTIFICATION_PORT: notifications, ...kioskPages };
   expect(consolePortOf({ CONSOLE_PORT: given, ...settings })).toBe(port);
+});
+
+test("the console does not make way for a kiosk's port without pages", () => {
+  const kioskPages = { KIOSK_PORT: 8766, KIOSK_APP: undefined };
+  const settings = { LOCAL_PORT: 8765, NOTIFICATION_PORT: 1, ...kioskPages };
+  expect(consolePortOf({ CONSOLE_PORT: undefined, ...settings })).toBe(8766);
 });
