@@ -101,19 +101,27 @@ async function untilOneEnds(
 
 /**
  * Installs each new version that is ready; returns true when an installation ended the programs.
- * Calls `onWork` with true when an update begins, with false when it left the programs running.
+ * Calls `onWork` with true when an update begins, with false when it left the programs running. A
+ * fault that stays the same is printed once.
  */
-async function takeVersions(
+export async function takeVersions(
   context: CommandContext,
   over: AbortSignal,
   onWork: (isOn: boolean) => void,
 ): Promise<boolean> {
+  let lastFault: string | undefined;
   while (!over.aborted) {
     await sleep(context.clock, "version", READY_CHECK_MS, over).catch(() => undefined);
-    if (over.aborted || !existsSync(readyFileOf(context.dataDirectory))) continue;
+    if (over.aborted || !existsSync(readyFileOf(context.dataDirectory))) {
+      lastFault = undefined;
+      continue;
+    }
     onWork(true);
     const { takeReadyHere } = await import("../update/take-version.ts");
-    if (await takeReadyHere(context)) return true;
+    const { hasSwitched, fault } = await takeReadyHere(context);
+    if (fault !== undefined && fault !== lastFault) context.output.fault(fault);
+    lastFault = fault;
+    if (hasSwitched) return true;
     onWork(false);
   }
   return false;

@@ -68,19 +68,21 @@ export async function startTakingReady(context: CommandContext): Promise<void> {
 
 /**
  * Installs the version that is ready, in the launcher that is the parent of the programs; a service
- * manager would end any other launcher with the service (docs/updates.md 4.4). Returns whether the
+ * manager would end any other launcher with the service (docs/updates.md 4.4). `hasSwitched`: the
  * programs were stopped for the update, so that the launcher of the new version has to run.
  */
-export async function takeReadyHere(context: CommandContext): Promise<boolean> {
+export async function takeReadyHere(
+  context: CommandContext,
+): Promise<{ readonly hasSwitched: boolean; readonly fault?: string }> {
   try {
-    if (!isToBeTaken(context)) return false;
+    if (!isToBeTaken(context)) return { hasSwitched: false };
     await takeReady(context);
-    return context.ownProgramsRun?.() === false;
+    return { hasSwitched: context.ownProgramsRun?.() === false };
   } catch (error) {
-    context.output.fault(`no new version is installed now: ${(error as Error).message}`);
+    const fault = `no new version is installed now: ${(error as Error).message}`;
     // A damaged record counts as a switch that has begun, which the next launcher ends.
     const step = readOr("damaged", () => readSwitch(context.dataDirectory)?.step);
-    return step !== undefined && step !== "testing";
+    return { hasSwitched: step !== undefined && step !== "testing", fault };
   }
 }
 
