@@ -11,7 +11,7 @@ import type { CommandContext } from "../output.ts";
 import { programNames } from "./process-table.ts";
 
 /** How long a launcher waits for another launcher, in ms; a start or a stop is shorter. */
-const LOCK_WITHIN_MS = 120_000;
+const LOCK_WITHIN_MS = 130_000;
 const RETRY_EVERY_MS = 200;
 
 /**
