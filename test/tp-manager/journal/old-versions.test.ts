@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
-import { openDatabase } from "../../../src/shared/store/sqlite.ts";
+import { openDatabase, sqlOf } from "../../../src/shared/store/sqlite.ts";
 import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { audit } from "../../support/house/every-phase.ts";
@@ -86,4 +86,27 @@ describe.each(versions)("a journal of schema %i", (version) => {
     expect(at.journal.returns.returnsReadTo()).toBe(7);
     await expect(pay(at, request("charged"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
   });
+});
+
+/** The schema before the migration that restores withdrawn hand-offs of charged sales. */
+const beforeRestore = migrations.findIndex((one) => sqlOf(one).includes("SET withdrawn = -1"));
+
+test.each([
+  ["hands off again a sale that is charged although its hand-off was withdrawn", "charged"],
+  ["leaves the withdrawal of a sale that is not charged", "reversed"],
+])("the migration of withdrawn hand-offs %s", (_, phase) => {
+  const path = journalOf(beforeRestore);
+  const database = openDatabase(path, migrations.slice(0, beforeRestore));
+  const sale = { transactionId: CHARGED, orderId: "charged" };
+  database.prepare("UPDATE attempt SET phase = ? WHERE transaction_id = ?").run(phase, CHARGED);
+  database
+    .prepare(
+      `INSERT INTO hand_off (transaction_id, body, acknowledged, delivery, withdrawn, refused)
+        VALUES (?, ?, 1, 'closed', 2, 'order unknown')`,
+    )
+    .run(CHARGED, JSON.stringify(sale));
+  database.close();
+  const again = { what: "charged", wasWithdrawn: true, transaction: sale };
+  const pending = house(path).journal.handOffs.pendingHandOffs(10, 0, START_MS);
+  expect(pending).toEqual(phase === "charged" ? [again] : []);
 });

@@ -450,4 +450,12 @@ export const migrations: readonly Migration[] = [
   { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
   // Adds how long the program has run since the last loss of data: the wall clock can jump.
   { goesOn: "ALTER TABLE store_doubt ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;" },
+  // Hands off again the charged sales whose hand-off an earlier version left withdrawn.
+  {
+    goesOn: `
+  UPDATE hand_off SET withdrawn = -1, acknowledged = 0, set_aside_ms = NULL, refused = NULL
+    WHERE withdrawn > 0
+      AND transaction_id IN (SELECT transaction_id FROM attempt WHERE phase = 'charged');
+  `,
+  },
 ];
