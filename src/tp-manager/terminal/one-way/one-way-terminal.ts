@@ -78,7 +78,8 @@ export class OneWayTerminal implements Terminal {
     this.#options = options;
     this.#isTooNoisy = noiseLimit(clock);
     this.#silence = new Silence(clock, quietMs);
-    this.#unstored = new UnstoredResults(clock, log, (unstored) => this.#storesAgain(unstored));
+    const store = (it: UnstoredResult) => this.#orLogged(it.reading, () => this.#storesAgain(it));
+    this.#unstored = new UnstoredResults(clock, log, store);
   }
 
   get capabilities(): TerminalCapabilities {
@@ -276,7 +277,19 @@ export class OneWayTerminal implements Terminal {
         this.#malformed(reading.why);
         return false;
       case "result":
-        return this.#store(reply, reading, isEarly);
+        return this.#orLogged(reading, () => this.#store(reply, reading, isEarly));
+    }
+  }
+
+  /** Stores a result. Logs it if that throws, because the process then ends without the result. */
+  #orLogged({ report }: ResultReading, store: () => boolean): boolean {
+    try {
+      return store();
+    } catch (error) {
+      const { reference, good, amountMinor, authorisationNumber, maskedPan } = report;
+      const detail = { reference, good, amountMinor, authorisationNumber, maskedPan };
+      this.#options.log.error(detail, "a fault of this program keeps a result from the disk");
+      throw error;
     }
   }
 

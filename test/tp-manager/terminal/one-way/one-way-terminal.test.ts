@@ -238,10 +238,12 @@ describe("a fault of this program while a result is judged or stored", () => {
     ["the result", { report: breaks }, "told"],
     ["a malformed message", { report: breaks }, "spoilt"],
   ])("leaves the driver, so that the process stops: %s", async (_, observer, by) => {
-    const { clock, driver, told, spoilt } = started({ isShared: false });
+    const { clock, driver, lines, told, spoilt } = started({ isShared: false });
     const paying = driver.pay(order, { ...heedless, report: () => "accept", ...observer });
     await clock.advance(1);
     expect(() => (by === "told" ? told({}) : spoilt("noise"))).toThrow(BrokenInvariant);
+    // The log says what the terminal will not repeat.
+    expect(lines.some((line) => line.includes('"amountMinor":999'))).toBe(by === "told");
     await clock.advance(210_000);
     expect((await paying).end).toBe("lost");
   });
