@@ -18,7 +18,7 @@ export class BrokenInvariant extends Error {
 
 /**
  * Returns whether `error` is a broken invariant, and ends the process if it is: the error is thrown
- * again where nothing catches it. Its catcher has to leave everything as it is in a crash.
+ * again where nothing catches it. Its catcher may write only what recovery writes after a crash.
  */
 export function endsProcess(error: unknown, clock: Clock): error is BrokenInvariant {
   if (!(error instanceof BrokenInvariant)) return false;

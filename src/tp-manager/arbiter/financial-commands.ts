@@ -136,8 +136,9 @@ export class FinancialCommands {
     const { log, clock, settled, recovery } = this.#parts;
     const end = await run.catch((error: unknown) => {
       const { transactionId } = begun;
-      void recovery.doubted(begun, unwritten);
-      if (endsProcess(error, clock)) throw error;
+      const isFault = endsProcess(error, clock);
+      void recovery.doubted(begun, isFault ? undefined : unwritten);
+      if (isFault) throw error;
       const text = "the outcome of a financial command could not be written to the disk";
       log.error({ transactionId, err: error, alarm: "journal" }, text);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });

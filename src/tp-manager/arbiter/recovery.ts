@@ -75,9 +75,10 @@ export class Recovery {
    * Probes the terminal for an attempt whose command has just ended in doubt, or whose outcome
    * could not be written, so that the journal still has it as "sent". The attempt blocks sales even
    * while the journal cannot be read (docs/rules/05-evidence.md). When the journal can be written
-   * again, the `unwritten` events are written first. Settles like {@link recover}.
+   * again, the `unwritten` events are written first; missing: they are not known, as after a crash.
+   * Settles like {@link recover}.
    */
-  doubted(attempt: Attempt, unwritten: WrittenEvent[] = []): Promise<void> {
+  doubted(attempt: Attempt, unwritten?: WrittenEvent[]): Promise<void> {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
@@ -114,7 +115,7 @@ export class Recovery {
     }
   }
 
-  #questionOf(attempt: Attempt, blocks: boolean, unwritten: WrittenEvent[] = []): Question {
+  #questionOf(attempt: Attempt, blocks: boolean, unwritten?: WrittenEvent[]): Question {
     const { transactionId, request } = attempt;
     const lostSinceMs = this.#parts.clock.monotonicMs();
     // An attempt that is not in doubt here has an unwritten outcome: it is still running in the
