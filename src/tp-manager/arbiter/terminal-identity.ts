@@ -135,7 +135,9 @@ export class LastAnswer {
     const { terminal, clock, lease } = this.#parts;
     this.#status = undefined;
     const { begun } = lease;
-    const asked = answerWithin(clock, STATUS_LIMIT_MS, (signal) => terminal.check(signal));
+    const { busy } = terminal.state;
+    const check = (signal: AbortSignal) => terminal.check(signal);
+    const asked = answerWithin(clock, STATUS_LIMIT_MS, check, undefined, busy);
     const status = await this.heard(asked);
     const dated = { status, atMs: clock.now() };
     // If a command began meanwhile, the status is outdated already and is not stored.
@@ -178,16 +180,21 @@ export class LastAnswer {
   }
 }
 
-/** Settles like `work`, whose signal aborts when the terminal has not answered in time. */
+/**
+ * Settles like `work`, whose signal aborts when the terminal has not answered in time. `wasBusy`:
+ * the driver used the terminal before, so that `work` may only have waited for the driver.
+ */
 export async function answerWithin<T>(
   clock: Clock,
   limitMs: number,
   work: (signal: AbortSignal) => Promise<T>,
   abort = new AbortController(),
+  wasBusy = false,
 ): Promise<T> {
   const timer = clock.startTimer("terminal's answer", limitMs, () => {
-    const text = `the terminal did not answer within ${limitMs} ms`;
-    abort.abort(new TerminalUnavailable("no-answer", text));
+    const silent = `the terminal did not answer within ${limitMs} ms`;
+    const text = wasBusy ? "another command is running on the terminal" : silent;
+    abort.abort(new TerminalUnavailable(wasBusy ? "busy" : "no-answer", text));
   });
   try {
     return await work(abort.signal);

@@ -74,12 +74,14 @@ test("a repeated answer of /check makes no disconnected terminal ready for a sal
   expect([at.terminal.checks, at.terminal.paid]).toEqual([1, []]);
 });
 
+const untilAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+
 test("a terminal that does not answer /check within its limit is not ready", async () => {
   const { call, at } = await api();
-  at.terminal.check = (signal) =>
-    new Promise((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
+  at.terminal.check = untilAborted;
   const checked = check(call);
   await expect.poll(() => at.clock.running).toContain("terminal's answer");
   await at.clock.advance(10_000);
@@ -89,4 +91,18 @@ test("a terminal that does not answer /check within its limit is not ready", asy
   });
   expect(at.arbiter.notReadyReasons).toMatchObject([{ code: "TERMINAL_NO_ANSWER" }]);
   expect((await call("GET", "/health")).one.status).toBe("NotReady");
+});
+
+test("a terminal whose driver uses it for longer than the limit of /check is busy", async () => {
+  const { call, at } = await api();
+  at.terminal.become({ busy: true });
+  at.terminal.check = untilAborted;
+  const checked = check(call);
+  await expect.poll(() => at.clock.running).toContain("terminal's answer");
+  await at.clock.advance(10_000);
+  expect(await checked).toMatchObject({
+    cr: "1",
+    detail: "another command is running on the terminal",
+  });
+  expect(at.arbiter.notReadyReasons).toEqual([]);
 });
