@@ -150,8 +150,11 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
 
   /** Delivers a reply that belongs to no payment, unless the power fails. */
   #answer(line: ConcertLine, body: Uint8Array): void {
-    const over = (): void => {};
-    void this.#deliver(line, body, this.#powered.signal).then(() => line.finish(), over);
+    const { signal } = this.#powered;
+    const over = (error: unknown): void => {
+      if (error !== signal.reason) throw error;
+    };
+    void this.#deliver(line, body, signal).then(() => line.finish(), over);
   }
 
   /** Delivers a reply in at most `enqTries` attempts; true: ACK came (docs/concert.md 2.5). */
