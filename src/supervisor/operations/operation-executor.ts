@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import type {
   SupervisorAnswer as Answer,
   GatewayOperation,
@@ -280,13 +281,19 @@ export class OperationExecutor {
     return ended;
   }
 
-  /** Looks up an unknown operation and returns whether it is still open. */
+  /** Looks up an unknown operation and returns whether it is still open, or cannot be recorded. */
   async #lookUpAgain(publicId: string): Promise<boolean> {
-    const { gateway } = this.#parts;
-    if (this.#ended(this.#store.openOf(publicId))?.state !== "unknown") return false;
-    const { found } = await gateway.lookUp(publicId, this.#stopLookups.signal);
-    if (found) this.#settleByLookup(publicId, found, "done");
-    return this.#store.openOf(publicId) !== undefined;
+    const { gateway, log } = this.#parts;
+    try {
+      if (this.#ended(this.#store.openOf(publicId))?.state !== "unknown") return false;
+      const { found } = await gateway.lookUp(publicId, this.#stopLookups.signal);
+      if (found) this.#settleByLookup(publicId, found, "done");
+      return this.#store.openOf(publicId) !== undefined;
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      log.warn({ err: error }, "an operation at the gateway is looked up again later");
+      return true;
+    }
   }
 
   async #lookUp(id: string): Promise<LookupAnswer> {
