@@ -45,7 +45,7 @@ export class HandOffRows extends rows("handOffs", {
   // A sale that was charged again while its withdrawal was on the way is still to be handed off.
   acceptWithdrawal: `UPDATE hand_off SET acknowledged = 1, withdrawn = 2, set_aside_ms = NULL,
       refused = NULL
-    WHERE transaction_id = ? AND withdrawn = 1`,
+    WHERE transaction_id = ? AND withdrawn > 0`,
   refused: "SELECT refused FROM hand_off WHERE transaction_id = ?",
   noteRefusal: "UPDATE hand_off SET set_aside_ms = ?, refused = ? WHERE transaction_id = ?",
   setDelivery: "UPDATE hand_off SET delivery = ?1 WHERE transaction_id = ?2 AND delivery <> ?1",
@@ -145,8 +145,9 @@ export class HandOffRows extends rows("handOffs", {
     this.parts.events.commitLater(write, () => this.#unwritten.delete(transactionId));
   }
 
-  acceptWithdrawal(transactionId: string): void {
-    this.sql.acceptWithdrawal.run(transactionId);
+  /** Notes that the supervisor knows a withdrawal; false: the sale counts again meanwhile. */
+  acceptWithdrawal(transactionId: string): boolean {
+    return this.sql.acceptWithdrawal.run(transactionId).changes > 0;
   }
 
   /** Notes that the supervisor refused a transaction. Returns whether this is the first refusal. */

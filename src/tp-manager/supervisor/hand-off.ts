@@ -293,7 +293,7 @@ export class HandOff {
 
   /** Notes a reversal the supervisor knows; alarms a sent sale (docs/rules/27-both-sides.md). */
   #noteWithdrawn({ transactionId, orderId }: Transaction, outcome?: DeliveryState): void {
-    this.#store.acceptWithdrawal(transactionId);
+    if (!this.#store.acceptWithdrawal(transactionId)) return;
     if (outcome === "closed") {
       this.#store.setDelivery(transactionId, "closed", this.#clock.now());
       return;

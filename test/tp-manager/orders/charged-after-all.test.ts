@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { IpcError } from "../../../src/shared/ipc/client.ts";
 import {
   alarms,
   doubtful,
@@ -99,26 +100,38 @@ test("a sale that the supervisor keeps closed is handed off again and alarmed", 
   expect((await at.orders.lookUp("A-1")).delivery).toBe("sent");
 });
 
-test("hands off a sale that is charged again while its withdrawal is on the way", async () => {
-  const at = unasked();
-  await doubtful(at);
-  const reference = referenceAt(at);
-  const settled = { orderId: "A-1", note: "seen in the account" };
-  await at.settle({ ...settled, outcome: "charged" });
-  await at.clock.advance(0);
-  const gate = Promise.withResolvers<void>();
-  const { link } = at.supervisor;
-  const call = link.call.bind(link);
-  link.call = ((name, asked) =>
-    name === "withdraw-transaction"
-      ? gate.promise.then(() => call(name, asked))
-      : call(name, asked)) as typeof call;
-  at.supervisor.state = "closed";
-  await at.settle({ ...settled, outcome: "not_charged" });
-  await at.clock.advance(0);
-  at.told({ reference });
-  gate.resolve();
-  await at.clock.advance(60_000);
-  expect([phaseOf(at), at.supervisor.withdrawn.length]).toEqual(["charged", 1]);
-  expect(at.supervisor.restored).toEqual([transactionIdOf(at)]);
-});
+test.each(["closed", "sent"] as const)(
+  "hands off a sale that is charged again while its withdrawal is on the way: %s",
+  async (state) => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    const settled = { orderId: "A-1", note: "seen in the account" };
+    await at.settle({ ...settled, outcome: "charged" });
+    await at.clock.advance(0);
+    const gate = Promise.withResolvers<void>();
+    const { link } = at.supervisor;
+    const call = link.call.bind(link);
+    link.call = ((name, asked) =>
+      name === "withdraw-transaction"
+        ? gate.promise.then(() => call(name, asked))
+        : call(name, asked)) as typeof call;
+    at.supervisor.state = state;
+    await at.settle({ ...settled, outcome: "not_charged" });
+    await at.clock.advance(0);
+    at.told({ reference });
+    // The supervisor goes away before the sale is handed off again.
+    gate.resolve();
+    at.supervisor.refuse = () => {
+      throw new IpcError("unreachable", "nobody listens");
+    };
+    await at.clock.advance(0);
+    expect(at.journal.handOffs.handOff(transactionIdOf(at) ?? "")?.delivery).not.toBe("closed");
+    expect(alarms(at)).not.toContain("reversed-after-sending");
+    at.supervisor.refuse = () => {};
+    at.supervisor.state = "sent";
+    await at.clock.advance(60_000);
+    expect([phaseOf(at), at.supervisor.withdrawn.length]).toEqual(["charged", 1]);
+    expect(new Set(at.supervisor.restored)).toEqual(new Set([transactionIdOf(at)]));
+  },
+);
