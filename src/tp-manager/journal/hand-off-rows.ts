@@ -14,8 +14,8 @@ export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
  * that makes an attempt charged also writes the transaction's row in this table.
  */
 export class HandOffRows extends rows("handOffs", {
-  // A withdrawn sale that is charged after all is handed off again, with `withdrawn` -1, and no
-  // longer counts as closed; another known row keeps its other columns.
+  // A withdrawn sale that is charged after all is handed off again and no longer counts as closed:
+  // `withdrawn` is -1 from then on (docs/rules/09-handoff.md). Another row keeps its other columns.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body,
       withdrawn = iif(withdrawn > 0, -1, withdrawn),

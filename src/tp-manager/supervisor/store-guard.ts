@@ -294,7 +294,7 @@ export class StoreGuard {
       }
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      this.#isAnswered = false;
+      if (error instanceof IpcError) this.#isAnswered = false;
       log.warn({ err: error }, "orders could not be imported from the supervisor yet");
       return this.#task.failed();
     }

@@ -46,6 +46,9 @@ const changing: ReadonlySet<Name> = new Set<Name>([
   "outbox-drop",
 ]);
 
+/** The HTTP statuses with which the supervisor refuses a message before anything is changed. */
+const undoneStatuses: ReadonlySet<number | undefined> = new Set([400, 404, 413, 503]);
+
 /** Sends messages from tp-manager to the supervisor. It repeats no message by itself. */
 export class SupervisorLink {
   readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
@@ -80,7 +83,8 @@ export class SupervisorLink {
       return await this.call(name, request);
     } catch (error) {
       if (!(error instanceof IpcError)) throw error;
-      const isSent = changing.has(name) && error.failure !== "unreachable";
+      const isUndone = error.failure === "unreachable" || undoneStatuses.has(error.status);
+      const isSent = changing.has(name) && !isUndone;
       throw unavailable(error, isSent ? { mayBeDone: true } : about);
     }
   }

@@ -31,3 +31,22 @@ test.each([
   await expect(link.call("status", {})).rejects.toBe(failure);
   await expect(link.ask("status", {})).rejects.toMatchObject(told);
 });
+
+test.each([
+  ["unreachable", undefined, undefined],
+  ["refused", 400, undefined],
+  ["refused", 404, undefined],
+  ["refused", 413, undefined],
+  ["refused", 503, undefined],
+  ["refused", 500, true],
+  ["refused", 200, true],
+  ["no-answer", undefined, true],
+] as const)("an operator's message that failed (%s, %s) may be done: %s", async (...given) => {
+  const [failure, status, mayBeDone] = given;
+  const error = new IpcError(failure, "failed", status === undefined ? {} : { status });
+  const link = new SupervisorLink({ call: () => Promise.reject(error) }, 1_000);
+  const asked = link.ask("outbox-requeue", { transactionId });
+  const thrown = (await asked.catch((one: unknown) => one)) as { mayBeDone?: true };
+  expect(thrown).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE" });
+  expect(thrown.mayBeDone || undefined).toBe(mayBeDone);
+});
