@@ -154,8 +154,10 @@ function publish(name: string): void {
   const lines = readFileSync(join(values.to, newest.run, `${name}.txt`), "utf8")
     .trim()
     .split("\n");
-  // Of the tests only the last line, their number, is printed.
-  const printed = name === "tests" ? lines.slice(-1) : lines;
+  // Of the tests only the last line, their number, is printed; no line such as "10 s, zvt: ...",
+  // which a part prints while it runs.
+  const printed =
+    name === "tests" ? lines.slice(-1) : lines.filter((line) => !/^\d+ s, /.test(line));
   const words = [
     `# Acceptance: ${name}`,
     "",
