@@ -47,7 +47,7 @@ export default defineConfig({
         test: {
           name: "measuring",
           include: [...measuring],
-          // One of them replaces a module.
+          // Two of them replace a module.
           experimental: { viteModuleRunner: true },
           globalSetup: ["test/support/run/bundled-programs.ts"],
         },

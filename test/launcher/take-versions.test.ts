@@ -1,26 +1,20 @@
 import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
-import { registerHooks } from "node:module";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { takeVersions } from "../../src/launcher/commands/foreground.ts";
 import type { CommandContext } from "../../src/launcher/output.ts";
+import { forgetReady, writeReady } from "../../src/update/update-state.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { recordedOutput } from "../support/programs/recorded-output.ts";
 
 // These sources count as a delivery, because a checkout takes no versions.
-registerHooks({
-  load: (url, context, next) => {
-    const loaded = next(url, context);
-    if (!url.endsWith("/version-files.ts")) return loaded;
-    const source = String(loaded.source).replace("installationRoot !== projectRoot", "true");
-    return { ...loaded, source };
-  },
-});
-const { takeVersions } = await import("../../src/launcher/commands/foreground.ts");
-const { forgetReady, writeReady } = await import("../../src/update/update-state.ts");
+vi.mock(import("../../src/shared/version-files.ts"), async (original) => ({
+  ...(await original()),
+  isDelivery: true,
+}));
 
 test("a fault that keeps a version from being installed is printed once", async () => {
-  await import("../../src/launcher/update/take-version.ts");
   const [dataDirectory, clock, lines] = [temporaryFolder(), new TestClock(), [] as string[]];
   const hold = join(dataDirectory, "update", "hold.json");
   writeReady(dataDirectory, "9.9.9", 1);

@@ -1,9 +1,10 @@
 /**
- * What measures its own heap or its own time has a worker of its own. All other files share
- * workers: one after the other, with the modules that the first of them has loaded. Loading them
- * anew takes longer than most of these tests.
+ * What measures its own heap or its own time, or replaces a module, has a worker of its own. All
+ * other files share workers: one after the other, with the modules that the first of them has
+ * loaded. Loading them anew takes longer than most of these tests.
  */
 export const measuring: readonly string[] = [
+  "test/launcher/take-versions.test.ts",
   "test/shared/process/exclusive-lock.test.ts",
   "test/shared/masking/mask.test.ts",
   "test/simulator/gateway/http/hostile.test.ts",
