@@ -107,6 +107,8 @@ test.each([
     .run(CHARGED, JSON.stringify(sale));
   database.close();
   const again = { what: "charged", wasWithdrawn: true, transaction: sale };
-  const pending = house(path).journal.handOffs.pendingHandOffs(10, 0, START_MS);
-  expect(pending).toEqual(phase === "charged" ? [again] : []);
+  const { handOffs } = house(path).journal;
+  const isCharged = phase === "charged";
+  expect(handOffs.pendingHandOffs(10, 0, START_MS)).toEqual(isCharged ? [again] : []);
+  expect(handOffs.handOff(CHARGED)?.delivery).toBe(isCharged ? "pending" : "closed");
 });

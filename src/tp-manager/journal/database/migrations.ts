@@ -453,7 +453,8 @@ export const migrations: readonly Migration[] = [
   // Hands off again the charged sales whose hand-off an earlier version left withdrawn.
   {
     goesOn: `
-  UPDATE hand_off SET withdrawn = -1, acknowledged = 0, set_aside_ms = NULL, refused = NULL
+  UPDATE hand_off SET withdrawn = -1, acknowledged = 0, set_aside_ms = NULL, refused = NULL,
+      delivery = iif(delivery = 'closed', 'pending', delivery)
     WHERE withdrawn > 0
       AND transaction_id IN (SELECT transaction_id FROM attempt WHERE phase = 'charged');
   `,
