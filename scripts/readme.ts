@@ -1,6 +1,6 @@
 /**
- * Writes the generated parts of the reference and of the operator's book: the tables of settings
- * from the schema, of calls from their records, of events, errors, metrics and conditions.
+ * Writes the generated parts of the books: the tables of settings and of members from their
+ * schemas, of calls from their records, of phases, events, errors, metrics and conditions.
  * `npm run readme` writes, the tidy test compares.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,9 +18,11 @@ import { findingTable } from "../src/shared/catalog/findings.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
+import { type FaultRow, faultTable } from "../src/supervisor/gateway/fault-table.ts";
 import { eventTable, isKept } from "../src/tp-manager/attempts/event-table.ts";
+import { phaseTable, variantTable } from "../src/tp-manager/attempts/phase-table.ts";
 import { calls } from "../src/tp-manager/http/calls/calls.ts";
-import { textsOf, textsOfEvent } from "../src/tp-manager/http/openapi/document.ts";
+import { openApiDocument, textsOf, textsOfEvent } from "../src/tp-manager/http/openapi/document.ts";
 import {
   assumptionNames,
   assumptionTable,
@@ -38,6 +40,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
   {
     "docs/reference.md": {
       calls: callTable,
+      members,
       errors,
       "customer messages": messages,
       events,
@@ -46,8 +49,10 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
       findings,
     },
     "docs/operator.md": { conditions },
+    "docs/design.md": { phases },
     "docs/matching.md": { evidence, assumptions },
     "docs/rules/README.md": { places },
+    "src/supervisor/README.md": { faults },
   };
 
 /** The paths, from the root of the repository, of pages with generated parts. */
@@ -161,6 +166,129 @@ function callTable(): string {
     return [`${verbs} ${path}${asked}\`${also}`, role ? who[role] : "", does];
   });
   return table(["Call", "Who", "Does"], rows);
+}
+
+/** What the generator reads of a schema in the OpenAPI document. */
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly $ref?: string;
+  readonly items?: Schema;
+  readonly enum?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly required?: readonly string[];
+  readonly description?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+}
+
+/** The schemas whose members the reference lists, by their names in the OpenAPI document. */
+const listedSchemas: Readonly<Record<string, string>> = {
+  PaymentRequest: "The request",
+  CartObject: "`CartObject`, a line of the basket",
+  Customer: "`Customer`",
+  PaymentAnswer: "The answer",
+};
+
+function members(): string {
+  const { components } = openApiDocument() as {
+    components: { schemas: Readonly<Record<string, Schema>> };
+  };
+  return Object.entries(listedSchemas)
+    .map(([name, title]) => {
+      const { properties = {}, required = [] } = components.schemas[name] ?? {};
+      const rows = Object.entries(properties).map(([member, schema]) => [
+        `\`${member}\``,
+        typeIn(schema, components.schemas),
+        required.includes(member) ? "yes" : "",
+        textIn(schema),
+      ]);
+      return `**${title}**\n\n${table(["Member", "Type", "Always there", "Meaning"], rows)}`;
+    })
+    .join("\n");
+}
+
+/** Returns the type with its limits; a schema with members is named, any other is spelt out. */
+function typeIn(schema: Schema, schemas: Readonly<Record<string, Schema>>): string {
+  const { anyOf, $ref, items, properties, additionalProperties, type = "any" } = schema;
+  const inner = (one: Schema): string => {
+    const text = typeIn(one, schemas);
+    return text.includes(" or ") ? `(${text})` : text;
+  };
+  if ($ref) {
+    const name = basename($ref);
+    const target = schemas[name] ?? {};
+    const isNamed = target.properties !== undefined || name === "OutcomeError";
+    return isNamed ? `\`${name}\`` : typeIn(target, schemas);
+  }
+  if (anyOf) return anyOf.map((one) => typeIn(one, schemas)).join(" or ");
+  if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(", ");
+  if (items) return `list of ${inner(items)}`;
+  if (properties) {
+    const has = Object.entries(properties).map(([name, one]) => `\`${name}\`: ${inner(one)}`);
+    return `object with ${has.join(", ")}`;
+  }
+  if (typeof additionalProperties === "object") return `object of ${inner(additionalProperties)}`;
+  const limits = limitsOf(schema);
+  return [[type].flat().join(" or "), limits && `(${limits})`].filter(Boolean).join(" ");
+}
+
+function limitsOf(schema: Schema): string {
+  const { minLength = 0, maxLength, minimum, exclusiveMinimum, maximum } = schema;
+  const characters = minLength === maxLength ? maxLength : `${minLength} to ${maxLength}`;
+  const isSet = (limit?: number): boolean =>
+    limit !== undefined && Math.abs(limit) !== Number.MAX_SAFE_INTEGER;
+  return [
+    isSet(maxLength) ? `${characters} characters` : "",
+    isSet(exclusiveMinimum) ? `more than ${exclusiveMinimum}` : "",
+    isSet(minimum) ? `at least ${minimum}` : "",
+    isSet(maximum) ? `at most ${maximum}` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function textIn({ description, anyOf = [] }: Schema): string {
+  const text = description ?? anyOf.find((one) => one.description)?.description ?? "";
+  return text.replaceAll("|", "\\|");
+}
+
+function phases(): string {
+  const columns = Object.keys(phaseTable.sent) as (keyof typeof phaseTable.sent)[];
+  const ofPhases = Object.entries(phaseTable).map(([phase, row]) => [`\`${phase}\``, row] as const);
+  const ofVariants = Object.entries(variantTable).map(
+    ([name, { of, ...changed }]) =>
+      [`\`${of}\`, ${name.replaceAll("-", " ")}`, { ...phaseTable[of], ...changed }] as const,
+  );
+  const rows = [...ofPhases, ...ofVariants].map(([name, row]) => [
+    name,
+    ...columns.map((column) => phaseCell(row[column])),
+  ]);
+  const heads = ["Phase", "`charged`", "Status", "Repeat", "Reversal", "Gateway", "Settle", "Open"];
+  return table([...heads, "Archive"], rows);
+}
+
+function phaseCell(value: string | null | readonly string[]): string {
+  if (value === null || value.length === 0) return "–";
+  if (typeof value !== "string") return value.join(", ");
+  return /^[A-Z_]+$/.test(value) ? `\`${value}\`` : value;
+}
+
+function faults(): string {
+  const rows = Object.entries<FaultRow>(faultTable).map(([name, row]) => {
+    const marks = [
+      row.ambiguous ? "ambiguous" : "",
+      row.ambiguousOnce ? "once" : "",
+      row.parkAfterADay ? "day" : "",
+      row.misconfigured ? "alarm" : "",
+    ];
+    return [name, row.action, row.waits, marks.filter(Boolean).join(", ")];
+  });
+  return table(["Class", "Then", "Who waits", "Marks"], rows);
 }
 
 function errors(): string {

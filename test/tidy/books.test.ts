@@ -4,34 +4,12 @@ import { errorTable } from "../../src/shared/catalog/errors.ts";
 import { exitCodes } from "../../src/shared/process/exit-codes.ts";
 import { receiptFields } from "../../src/shared/receipt.ts";
 import { orderFields } from "../../src/supervisor/gateway/order-fields.ts";
-import { phaseTable, variantTable } from "../../src/tp-manager/attempts/phase-table.ts";
 import { root } from "./sources.ts";
 
 const design = readFileSync(`${root}/docs/design.md`, "utf8");
 const rules = readdirSync(`${root}/docs/rules`).map((file) =>
   readFileSync(`${root}/docs/rules/${file}`, "utf8"),
 );
-
-test("docs/design.md 1.4 shows the table of phases, cell by cell", () => {
-  const ofPhases = Object.entries(phaseTable).map(([phase, row]) => cells(`\`${phase}\``, row));
-  const ofVariants = Object.entries(variantTable).map(([name, { of, ...changed }]) =>
-    cells(`\`${of}\`, ${name.replaceAll("-", " ")}`, { ...phaseTable[of], ...changed }),
-  );
-  const columns = cells("", phaseTable.sent).length;
-  const told = rowsOf("1.4").filter(({ length }) => length === columns);
-  expect(told.slice(1)).toEqual([...ofPhases, ...ofVariants]);
-});
-
-function cells(name: string, row: object): string[] {
-  return [name, ...Object.values(row).map(cell)];
-}
-
-function cell(value: string | boolean | null | readonly string[]): string {
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (value === null || value.length === 0) return "–";
-  if (typeof value !== "string") return value.join(", ");
-  return /^[A-Z_]+$/.test(value) ? `\`${value}\`` : value;
-}
 
 test("docs/design.md 9.3 has every exit code, and no other", () => {
   const told = rowsOf("9.3").map(([code]) => Number(code));

@@ -211,6 +211,8 @@ describe("this test finds", () => {
     ["a book alone", "see docs/design.md, please"],
     ["a chapter alone", "(docs/zvt.md 12)"],
     ["three levels", "docs/gateway.md 3.4.1"],
+    ["a book at the begin of a text in quotes", '"docs/design.md says so"'],
+    ["a book at the end of a text in quotes", '"see docs/design.md"'],
   ])("%s", (_, text) => expect(withoutSection(text)).toHaveLength(1));
 
   test("every section of a list, across a line's end", () => {
@@ -260,7 +262,8 @@ describe("this test finds", () => {
     const good = "/** docs/design.md 5.7, 5.12; RFC 5280 chapter 4.2; SOAP 1.1 chapter 4.4. */";
     const rule = "docs/rules/17-loss.md, docs/rules/02-proof.md";
     expect([good, rule].flatMap(refusedIn)).toEqual([]);
-    expect([good, rule].flatMap(withoutSection)).toEqual([]);
+    const file = '{ "docs/design.md": { phases } }';
+    expect([good, rule, file].flatMap(withoutSection)).toEqual([]);
   });
 });
 

@@ -126,9 +126,9 @@ function matchesOf(patterns: readonly RegExp[], text: string): string[] {
   return patterns.flatMap((pattern) => [...plain.matchAll(pattern)].map(([found]) => found));
 }
 
-/** Mentions of a book that no section number follows. */
+/** Mentions of a book that no section number follows; a path in quotes names the file itself. */
 export function withoutSection(text: string): string[] {
-  const mention = new RegExp(String.raw`docs/(?:${books})\.md\b.{0,12}`, "g");
+  const mention = new RegExp(String.raw`(?<!"(?=[\w/]+\.md"))docs/(?:${books})\.md\b.{0,12}`, "g");
   return [...unwrapped(text).replace(citation, "").matchAll(mention)].map(([found]) => found);
 }
 
