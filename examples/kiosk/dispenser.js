@@ -1,5 +1,5 @@
 /*
- * The machine that hands out tickets, played by a timer. A real one is asked in its place, and keeps
+ * The machine that hands out tickets, played by a timer. A real machine takes its place, and keeps
  * by itself, over a power cut, which order it has served.
  */
 

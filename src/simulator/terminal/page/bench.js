@@ -116,9 +116,10 @@ function Condition({ state, act }) {
     ["Paper out", "refuses payments", paperOut, paperOut ? "paper-in" : "paper-out"],
     ["Another terminal", hasName ? "in its place" : "has no name: not noticed", swapped, "swap"],
   ]);
+  const stands = conditionOf(state);
   return html`
     <fieldset>
-      <legend>The terminal is <b class=${`condition ${conditionOf(state)}`}>${conditionOf(state)}</b></legend>
+      <legend>The terminal is <b class=${`condition ${stands}`}>${stands}</b></legend>
       <div class="switches">
         ${marks.map(
           ([title, means, on, action]) => html`
@@ -130,7 +131,8 @@ function Condition({ state, act }) {
         ${
           hasName &&
           html`<button type="button" disabled=${condition !== "ready"}
-            onClick=${() => act("unregister")}>Forget registration<small>as after a power cut</small>
+            onClick=${() => act("unregister")}>
+            Forget registration<small>as after a power cut</small>
           </button>`
         }
         <button type="button" onClick=${() => act("reboot")}>
@@ -154,11 +156,12 @@ function conditionOf({ powered, cableIn, outOfOrder, paperOut, busy, condition }
   return busy ? "busy" : condition;
 }
 
+/** @typedef {Readonly<Record<string, unknown>>} Arguments */
 /**
  * @typedef {object} FaultBook
- * @property {Readonly<Record<string, {description: string, arguments: Readonly<Record<string, unknown>>}>>} kinds
+ * @property {Readonly<Record<string, {description: string, arguments: Arguments}>>} kinds
  * @property {Readonly<Record<string, string>>} points
- * @property {readonly {id: number, name: string, arguments: Readonly<Record<string, unknown>>}[]} armed
+ * @property {readonly {id: number, name: string, arguments: Arguments}[]} armed
  */
 
 /** @type {FaultBook} */
@@ -185,8 +188,11 @@ function Faults({ act }) {
       <legend>Something goes wrong</legend>
       <p class="row">
         <label>Fault
-          <select value=${name} onChange=${(/** @type {any} */ event) => setName(event.target.value)}>
-            ${Object.keys(book.kinds).map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+          <select value=${name}
+            onChange=${(/** @type {any} */ event) => setName(event.target.value)}>
+            ${Object.keys(book.kinds).map(
+              (one) => html`<option key=${one} value=${one}>${one}</option>`,
+            )}
           </select>
         </label>
         ${

@@ -32,12 +32,14 @@ export function Device({ state, act }) {
             digit === ""
               ? html`<span key=${index}></span>`
               : html`<button key=${index} type="button" disabled=${!takesDigits}
-                  onClick=${() => setTyped((typed + digit).slice(0, DIGITS_MAX))}>${digit}</button>`,
+                  onClick=${() => setTyped((typed + digit).slice(0, DIGITS_MAX))}>
+                  ${digit}</button>`,
           )}
           <button type="button" class="red" disabled=${!takesKey} onClick=${red}>
             <span aria-hidden="true">✕</span><span class="spoken">Stop, red key</span>
           </button>
-          <button type="button" class="yellow" disabled=${!takesDigits} onClick=${() => setTyped("")}>
+          <button type="button" class="yellow" disabled=${!takesDigits}
+            onClick=${() => setTyped("")}>
             <span aria-hidden="true">‹</span><span class="spoken">Correct, yellow key</span>
           </button>
           <button type="button" class="green" disabled=${!takesKey || wants === "card"}
@@ -69,7 +71,13 @@ function Display({ state, typed }) {
       </p>
       <p class="amount">${own === undefined ? (screen.amount ?? "") : ""}</p>
       <p class="words">${own ?? (texts.length > 0 ? texts.join(" ") : screen.text)}</p>
-      <p class=${typed.length > 6 ? "typed long" : "typed"}>${wants === "digits" ? "●".repeat(typed.length).padEnd(4, "○") : own === undefined && mark[screen.stage]}</p>
+      <p class=${typed.length > 6 ? "typed long" : "typed"}>
+        ${
+          wants === "digits"
+            ? "●".repeat(typed.length).padEnd(4, "○")
+            : own === undefined && mark[screen.stage]
+        }
+      </p>
     </div>
   `;
 }
@@ -97,7 +105,8 @@ function Plugs({ state, act }) {
   const { cableIn, powered } = state;
   return html`
     <div class="plugs" role="group" aria-label="Cables">
-      <button type="button" aria-pressed=${cableIn} onClick=${() => act(cableIn ? "unplug" : "plug")}>
+      <button type="button" aria-pressed=${cableIn}
+        onClick=${() => act(cableIn ? "unplug" : "plug")}>
         Cable ${cableIn ? "in" : "out"}
       </button>
       <button type="button" aria-pressed=${powered}

@@ -100,7 +100,8 @@ function Fields({ fields }) {
         ({ tag, name, value, means }, index) => html`
           <div key=${index}>
             <dt>${tag && html`<b>${tag}</b> `}${name}</dt>
-            <dd><code class="value">${value}</code>${means && html` <span class="means">${means}</span>`}</dd>
+            <dd><code class="value">${value}</code>
+              ${means && html` <span class="means">${means}</span>`}</dd>
           </div>
         `,
       )}

@@ -65,7 +65,9 @@ export function useAction(texts) {
  */
 export function ActionStatus({ texts, action: { outcome, runs } }) {
   return html`<p role="status" class=${outcome && !outcome.good ? "fault" : ""}>
-    ${runs ? texts("maintenance.runs", { what: runs }) : html`<${OutcomeText} outcome=${outcome} />`}
+    ${
+      runs ? texts("maintenance.runs", { what: runs }) : html`<${OutcomeText} outcome=${outcome} />`
+    }
   </p>`;
 }
 

@@ -101,7 +101,8 @@ export class Api {
   }
 
   /**
-   * Yields the events of the connector as they happen, until `signal` aborts or the connection ends.
+   * Yields the events of the connector as they happen, until `signal` aborts or the connection
+   * ends.
    * @param {string} lastId "" for those from now on, "0" for all that are kept
    * @param {AbortSignal} signal
    * @param {() => void} opened

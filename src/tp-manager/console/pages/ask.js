@@ -49,7 +49,8 @@ export function AskDialogue({ texts, question, answer }) {
       </label>
       <p class="faint">${texts("ask.kept")}</p>
       <div class="row">
-        <button type="submit" class=${question.critical ? "critical" : "main"}>${question.confirm}</button>
+        <button type="submit" class=${question.critical ? "critical" : "main"}>
+          ${question.confirm}</button>
         <button type="button" onclick=${cancel}>${texts("ask.cancel")}</button>
       </div>
     </form>

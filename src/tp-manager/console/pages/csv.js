@@ -11,7 +11,10 @@ export function csvOf(rows) {
 const formula = /^[=+\-@\t\r\n＝＋－＠]/;
 const needsQuotes = /[",\r\n\t;]|^\s|\s$/;
 
-/** @param {string | number | null | undefined} value a number is never a formula, even with a minus in front */
+/**
+ * A number is never a formula, even with a minus in front.
+ * @param {string | number | null | undefined} value
+ */
 function cellOf(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";

@@ -49,7 +49,8 @@ function Console({ first }) {
     setTexts(() => next);
   };
   const choice = html`<label class="language"><span class="out">${texts("language")}</span>
-    <select value=${texts.language} onchange=${(/** @type {any} */ event) => choose(event.target.value)}>
+    <select value=${texts.language}
+      onchange=${(/** @type {any} */ event) => choose(event.target.value)}>
       ${Object.entries(languages).map(([key, name]) => html`<option value=${key}>${name}</option>`)}
     </select></label>`;
   if (session === undefined) return html`<main><h1>${texts("title")}</h1></main>`;
@@ -158,7 +159,9 @@ function Frame({ texts, session, choice }) {
       ${loaded && html`<${loaded.view} key=${loaded.name} ...${props} texts=${loaded.texts} />`}
       <p class="faint">${texts("zone", { zone: zoneOf(texts) })}</p>
     </main>
-    ${open && html`<${AskDialogue} texts=${texts} question=${open.question} answer=${answered} />`}`;
+    ${
+      open && html`<${AskDialogue} texts=${texts} question=${open.question} answer=${answered} />`
+    }`;
 }
 
 render(html`<${Console} first=${await loadTexts(firstLanguage())} />`, document.body);

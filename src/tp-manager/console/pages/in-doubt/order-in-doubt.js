@@ -25,11 +25,14 @@ export function OrderInDoubt(props) {
     [listed],
   );
   const id = `doubt-${listed.transactionId}`;
+  const title = texts("timeline.title", { orderId: listed.orderId });
   const asked = money(listed.amount, listed.currency, texts);
+  const { error } = listed;
   return html`<section aria-labelledby=${id}>
-    <h2 id=${id} ref=${head} tabindex="-1">${texts("timeline.title", { orderId: listed.orderId })}${texts("colon")}${asked}</h2>
+    <h2 id=${id} ref=${head} tabindex="-1">${title}${texts("colon")}${asked}</h2>
     <p>${timeOf(listed.startedAt, texts)} –
-      ${" "}${own(texts, `error.${listed.error?.code}`)}<${Detail} text=${listed.error?.details?.why ?? listed.error?.message} /></p>
+      ${" "}${own(texts, `error.${error?.code}`)}
+      <${Detail} text=${error?.details?.why ?? error?.message} /></p>
     ${fault && html`<p class="fault" role="status">${fault}</p>`}
     ${
       found &&
@@ -66,7 +69,11 @@ function Evidence({ texts, found, compared }) {
     <div><h3>${texts("inDoubt.after")}</h3>
       ${transaction(after?.last, texts)}</div>
     <div><h3>${texts("inDoubt.ticket")}</h3>
-      ${found.ticket ? html`<pre>${found.ticket.replaceAll("|", "\n")}</pre>` : texts("inDoubt.nothing")}
+      ${
+        found.ticket
+          ? html`<pre>${found.ticket.replaceAll("|", "\n")}</pre>`
+          : texts("inDoubt.nothing")
+      }
     </div>
     <div><h3>${texts("inDoubt.gateway")}</h3>${gateway(found.gateway, texts)}</div>
     <div><h3>${texts("inDoubt.totals")}</h3>

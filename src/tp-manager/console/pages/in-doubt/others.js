@@ -181,7 +181,10 @@ export function Differences({ texts, compared, mark }) {
           amount: moneyOfMinor(Math.abs(one.differenceMinor), one.currency ?? "EUR", texts),
         })}</div>`
       }
-      ${one.gateway?.faults.length > 0 && html`<${GatewayFaults} ...${{ texts, faults: one.gateway.faults }} />`}
+      ${
+        one.gateway?.faults.length > 0 &&
+        html`<${GatewayFaults} texts=${texts} faults=${one.gateway.faults} />`
+      }
       ${
         one.orders.length > 0 &&
         html`<div>${texts("differences.orders")}

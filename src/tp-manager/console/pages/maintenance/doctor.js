@@ -56,7 +56,10 @@ function Finding({ finding: { check, code, verdict, says, todo, values }, texts 
     ${" "}<strong>${own(texts, `doctor.of.${check}`, check)}</strong>${texts("colon")}
     ${text || html`<span lang="en">${says}</span>`}
     <${Detail} text=${mine ? values.detail : text && says} />
-    ${todo && html`<br /><span class="todo">→ ${help || html`<span lang="en">${todo}</span>`}</span>`}
+    ${
+      todo &&
+      html`<br /><span class="todo">→ ${help || html`<span lang="en">${todo}</span>`}</span>`
+    }
     ${help && command && !help.includes(command) && html`<br /><code>${command}</code>`}`;
 }
 

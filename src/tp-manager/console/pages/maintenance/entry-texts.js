@@ -16,8 +16,8 @@ const plain = [
 ];
 
 /**
- * What a person asked for, as a sentence; "another action" for a call that has no sentence, or whose
- * body was cut when it was kept. The page shows the call itself below the sentence.
+ * What a person asked for, as a sentence; "another action" for a call that has no sentence, or
+ * whose body was cut when it was kept. The page shows the call itself below the sentence.
  * @param {{ call: string, body: string | null }} entry
  * @param {import("../texts.js").Texts} texts
  */

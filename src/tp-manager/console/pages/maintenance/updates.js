@@ -51,7 +51,8 @@ export function Updates({ api, ask, texts }) {
     ${stand === null && html`<p>${texts("updates.unknown")}</p>`}
     ${stand && html`<${Stand} stand=${stand} texts=${texts} />`}
     <div class="row">
-      <button type="button" disabled=${isBusy} onclick=${check}>${texts("maintenance.update")}</button>
+      <button type="button" disabled=${isBusy} onclick=${check}>
+        ${texts("maintenance.update")}</button>
       ${
         stand?.heldBy &&
         html`<button type="button" disabled=${isBusy} onclick=${unhold}>

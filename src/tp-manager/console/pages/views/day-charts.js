@@ -10,7 +10,9 @@ style.href = "vendor/uplot.css";
 document.head.append(style);
 
 /** @typedef {{ label: string, values: Array<number | null>, color: string }} Line */
-/** @typedef {{ name: string, unit: string, lines: Line[], stacked?: boolean, max?: number }} Chart */
+/**
+ * @typedef {{ name: string, unit: string, lines: Line[], stacked?: boolean, max?: number }} Chart
+ */
 
 const HEIGHT = 220;
 /** The steps of an axis that counts payments, which are whole numbers. */
@@ -113,10 +115,15 @@ function Section({ chart, names, texts, number }) {
   return html`<section aria-labelledby=${`chart-${name}`}>
     <h2 id=${`chart-${name}`}>${title}</h2>
     <p class="faint">${texts(`day.about.${name}`)}</p>
-    ${isEmpty ? html`<p>${texts("day.nothing")}</p>` : html`<${Plot} chart=${chart} names=${names} />`}
+    ${
+      isEmpty
+        ? html`<p>${texts("day.nothing")}</p>`
+        : html`<${Plot} chart=${chart} names=${names} />`
+    }
     <details>
       <summary>${texts("day.table", { title })}</summary>
-      <${Table} title=${texts("day.table", { title })} heads=${[texts("day.hour"), ...heads]} rows=${rows} />
+      <${Table} title=${texts("day.table", { title })} heads=${[texts("day.hour"), ...heads]}
+        rows=${rows} />
     </details></section>`;
 }
 

@@ -35,7 +35,8 @@ export default function Day(props) {
         ${texts("day.before")}</button>
       <${DateField} label=${texts("day.date")} texts=${texts}
         max=${dateOf(new Date())} value=${date} onchange=${chosen} />
-      <button type="button" disabled=${isToday} onclick=${() => goTo(`day/${daysBefore(date, -1)}`)}>
+      <button type="button" disabled=${isToday}
+        onclick=${() => goTo(`day/${daysBefore(date, -1)}`)}>
         ${texts("day.after")}</button>
       <button type="button" onclick=${read}>${texts("day.again")}</button>
       ${day && html`<${Export} ...${props} date=${date} />`}

@@ -41,7 +41,10 @@ export function EndsOfDay({ api, ask, texts, day, isToday, again }) {
       (/** @type {any} */ one) => html`<${Closing} key=${one.startedAt} one=${one}
       unit=${day.sums[0]?.currency ?? "EUR"} texts=${texts} />`,
     )}
-    ${isToday && html`<button type="button" disabled=${busy} onclick=${close}>${texts("eod.run")}</button>`}
+    ${
+      isToday &&
+      html`<button type="button" disabled=${busy} onclick=${close}>${texts("eod.run")}</button>`
+    }
     <p role="status" class=${outcome.bad ? "fault" : ""}>${outcome.text}</p></section>`;
 }
 
@@ -109,7 +112,10 @@ function Compared({ it, texts }) {
         ["eod.closed", sum(one.closed, one.currency)],
       ]),
     )}
-    ${gateway?.faults.length > 0 && html`<${GatewayFaults} texts=${texts} faults=${gateway.faults} />`}
+    ${
+      gateway?.faults.length > 0 &&
+      html`<${GatewayFaults} texts=${texts} faults=${gateway.faults} />`
+    }
     ${
       orders.length > 0 &&
       html`<p>${texts("eod.orders")}</p><ul>${orders.map(

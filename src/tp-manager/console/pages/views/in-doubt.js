@@ -10,7 +10,8 @@ import { html, useEffect, useRef } from "../vendor/htm-preact.js";
 const LISTED = 20;
 
 /**
- * All that waits for a person, each with its evidence and with the decisions that a person can make.
+ * All that waits for a person, each with its evidence and with the decisions that a person can
+ * make.
  * @param {import("../main.js").ViewProps} props
  */
 export default function InDoubt(props) {

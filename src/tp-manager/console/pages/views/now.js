@@ -43,7 +43,8 @@ export default function Now(props) {
     </section>
     <section aria-labelledby="alarms-title">
       <h2 id="alarms-title">${texts("now.alarms")}</h2>
-      <p role="status" class=${outcome && !outcome.good ? "fault" : "empty"}><${OutcomeText} outcome=${outcome} /></p>
+      <p role="status" class=${outcome && !outcome.good ? "fault" : "empty"}>
+        <${OutcomeText} outcome=${outcome} /></p>
       ${health.alarms.length === 0 && html`<p>${texts("now.noAlarms")}</p>`}
       <ul class="plain">${health.alarms.map(
         (/** @type {any} */ alarm) =>
@@ -102,7 +103,10 @@ function Banner({ health, silent, texts }) {
       ];
   return html`<div class=${`banner ${kind}`}>
     <div role="status"><h1>${text}</h1></div>
-    ${listed.length > 0 && html`<ul>${listed.map((one, at) => html`<li key=${at}>${one}</li>`)}</ul>`}
+    ${
+      listed.length > 0 &&
+      html`<ul>${listed.map((one, at) => html`<li key=${at}>${one}</li>`)}</ul>`
+    }
   </div>`;
 }
 

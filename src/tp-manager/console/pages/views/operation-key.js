@@ -21,10 +21,11 @@ export function keyOf(path, body) {
 }
 
 /**
- * Removes the key of an operation whose outcome is known, so that the next operation gets a new one:
- * it was done (200), or the connector knew the key and refused (409). After 504 the connector itself
- * refuses another operation until the gateway's answer is known. Other refusals, such as a session
- * that is over, say nothing of an earlier call with the key, whose answer may have been lost.
+ * Removes the key of an operation whose outcome is known, so that the next operation gets a new
+ * one: it was done (200), or the connector knew the key and refused (409). After 504 the connector
+ * itself refuses another operation until the gateway's answer is known. Other refusals, such as a
+ * session that is over, say nothing of an earlier call with the key, whose answer may have been
+ * lost.
  * @param {string} path
  * @param {object} body
  * @param {number} status of the answer

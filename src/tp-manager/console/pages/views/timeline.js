@@ -83,7 +83,10 @@ function Summary({ order, texts }) {
   ];
   return html`<div class=${`banner ${kind}`}>
       <p class="big">${texts(`timeline.status.${isRunning ? "running" : status}`)}</p>
-      ${back && html`<p>${[texts("timeline.gateway"), texts(`gateway.${back}`)].join(texts("colon"))}</p>`}
+      ${
+        back &&
+        html`<p>${texts("timeline.gateway")}${texts("colon")}${texts(`gateway.${back}`)}</p>`
+      }
       ${isDoubted && html`<p>${texts("timeline.doubted")}</p>`}
       ${
         error &&
@@ -171,7 +174,8 @@ function Gateway({ order, texts }) {
         ? html`<p>${texts("timeline.noGateway")}</p>`
         : order.gateway.problem
           ? html`<p class="bad-text">${texts("timeline.gatewaySilent")}</p>`
-          : html`<${AtGateway} gateway=${order.gateway} currency=${order.currency} texts=${texts} />`
+          : html`<${AtGateway} texts=${texts} gateway=${order.gateway}
+            currency=${order.currency} />`
     }</section>`;
 }
 
