@@ -91,6 +91,7 @@ export interface Node {
   readonly source?: { readonly value?: unknown } | null;
   readonly computed?: boolean;
   readonly shorthand?: boolean;
+  readonly id?: Node | null;
   readonly key?: Node | null;
   readonly property?: Node | null;
   readonly exported?: Node | null;

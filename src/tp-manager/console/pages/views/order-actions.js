@@ -4,8 +4,8 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { forgetKey, keyOf } from "./operation-key.js";
 
 /**
- * Shows the actions that an order allows, each after one question. The connector has listed those that
- * this login may take, and checks again when the call comes.
+ * Shows the actions that an order allows, each after one question. The connector has listed those
+ * that this login may take, and checks again when the call comes.
  * @param {import("../main.js").ViewProps & { order: any, orderId: string,
  *   again: () => Promise<void> }} props
  */
@@ -45,12 +45,9 @@ export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
     await again();
     setBusy(false);
   };
-  const submitPart = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    void run("refund", Number(part.replace(",", ".")));
-  };
   if (may.length === 0 && outcome.text === "") {
-    return html`<section aria-labelledby="actions-title"><h2 id="actions-title">${texts("act.title")}</h2>
+    return html`<section aria-labelledby="actions-title">
+      <h2 id="actions-title">${texts("act.title")}</h2>
       <p>${own(texts, whyNothing(order))}</p></section>`;
   }
   const whole_ = ["reverse", "capture", "cancel", "refund"].filter((act) => may.includes(act));
@@ -64,20 +61,37 @@ export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
       )}
       ${
         may.includes("settle") &&
-        html`<button type="button" onclick=${() => goTo(`in-doubt/${encodeURIComponent(orderId)}`)}>${texts("act.settle")}</button>`
+        html`<button type="button"
+          onclick=${() => goTo(`in-doubt/${encodeURIComponent(orderId)}`)}>
+          ${texts("act.settle")}</button>`
       }
     </div>
     ${
       may.includes("refund") &&
-      html`<form class="row" onsubmit=${submitPart}>
-      <label>${texts("act.part", { currency })}
-        <input required inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
-          size="10" value=${part} oninput=${(/** @type {any} */ event) => setPart(event.target.value)} />
-      </label>
-      <button type="submit" disabled=${busy}>${texts("act.refundPart")}</button></form>`
+      html`<${PartRefund} ...${{ texts, currency, busy, part, setPart }}
+        refund=${(/** @type {number} */ amount) => void run("refund", amount)} />`
     }
     ${may.includes("reverse") && may.length > 1 && html`<p class="faint">${texts("act.which")}</p>`}
     <p role="status" class=${outcome.bad ? "fault" : ""}>${outcome.text}</p></section>`;
+}
+
+/**
+ * The form for a refund of a part, which keeps what was typed in `part`.
+ * @param {{ texts: import("../texts.js").Texts, currency: string, busy: boolean, part: string,
+ *   setPart: (part: string) => void, refund: (amount: number) => void }} props
+ */
+function PartRefund({ texts, currency, busy, part, setPart, refund }) {
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    refund(Number(part.replace(",", ".")));
+  };
+  return html`<form class="row" onsubmit=${submit}>
+    <label>${texts("act.part", { currency })}
+      <input required inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
+        size="10" value=${part}
+        oninput=${(/** @type {any} */ event) => setPart(event.target.value)} />
+    </label>
+    <button type="submit" disabled=${busy}>${texts("act.refundPart")}</button></form>`;
 }
 
 /** @param {any} order */

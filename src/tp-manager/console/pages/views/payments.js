@@ -63,50 +63,9 @@ function Search({ api, texts, goTo }) {
     setFound(null);
     void go(form, null);
   };
-  const set = (/** @type {string} */ name) => (/** @type {any} */ event) =>
-    setForm({ ...form, [name]: event.target.value });
-  const order = form.order.trim();
   return html`
     <h1>${texts("payments.title")}</h1>
-    <form class="card" role="search" onsubmit=${submit}>
-      <div class="fields">
-        <${DateField} label=${texts("payments.from")} texts=${texts} required
-          max=${form.until} value=${form.from} oninput=${set("from")} />
-        <${DateField} label=${texts("payments.until")} texts=${texts} required
-          min=${form.from} value=${form.until} oninput=${set("until")} />
-        <label>${texts("payments.fromTime")}
-          <input type="time" value=${form.fromTime} oninput=${set("fromTime")} />
-        </label>
-        <label>${texts("payments.untilTime")}
-          <input type="time" value=${form.untilTime} oninput=${set("untilTime")} />
-        </label>
-        <label>${texts("payments.order")}
-          <input maxlength="100" autocomplete="off" value=${form.order} oninput=${set("order")} />
-        </label>
-        <label>${texts("payments.amount")}
-          <input inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
-            placeholder=${new Intl.NumberFormat(localeOf(texts)).format(9.99)} value=${form.amount} oninput=${set("amount")} />
-        </label>
-        <label>${texts("payments.cardEnding")}
-          <input inputmode="numeric" pattern="\\d{2,4}" maxlength="4" autocomplete="off"
-            value=${form.card} oninput=${set("card")} />
-        </label>
-        <label>${texts("payments.status")}
-          <select value=${form.status} onchange=${set("status")}>
-            <option value="">${texts("payments.any")}</option>
-            ${statuses.map((one) => html`<option value=${one}>${texts(`status.${one}`)}</option>`)}
-          </select>
-        </label>
-      </div>
-      <div class="row">
-        <button type="submit" class="main" disabled=${busy}>${texts("payments.search")}</button>
-        ${
-          order !== "" &&
-          html`<button type="button" onclick=${() => goTo(`payments/${encodeURIComponent(order)}`)}>
-          ${texts("payments.exact", { orderId: order })}</button>`
-        }
-      </div>
-    </form>
+    <${SearchForm} ...${{ form, setForm, submit, busy, texts, goTo }} />
     ${asked.card !== "" && html`<p class="note">${texts("payments.noCards")}</p>`}
     <p role="status" class=${fault ? "fault" : ""}>${fault || countText(found, busy, texts)}</p>
     ${
@@ -119,6 +78,57 @@ function Search({ api, texts, goTo }) {
       html`<button type="button" disabled=${busy} onclick=${() => go(asked, found)}>
       ${texts("payments.more", { time: timeOf(found.searchedTo, texts) })}</button>`
     }`;
+}
+
+/**
+ * The fields of a search, with a way to the order that is named exactly.
+ * @param {Pick<import("../main.js").ViewProps, "texts" | "goTo"> & { form: Form, busy: boolean,
+ *   setForm: (form: Form) => void, submit: (event: Event) => void }} props
+ */
+function SearchForm({ form, setForm, submit, busy, texts, goTo }) {
+  const set = (/** @type {string} */ name) => (/** @type {any} */ event) =>
+    setForm({ ...form, [name]: event.target.value });
+  const order = form.order.trim();
+  return html`<form class="card" role="search" onsubmit=${submit}>
+    <div class="fields">
+      <${DateField} label=${texts("payments.from")} texts=${texts} required
+        max=${form.until} value=${form.from} oninput=${set("from")} />
+      <${DateField} label=${texts("payments.until")} texts=${texts} required
+        min=${form.from} value=${form.until} oninput=${set("until")} />
+      <label>${texts("payments.fromTime")}
+        <input type="time" value=${form.fromTime} oninput=${set("fromTime")} />
+      </label>
+      <label>${texts("payments.untilTime")}
+        <input type="time" value=${form.untilTime} oninput=${set("untilTime")} />
+      </label>
+      <label>${texts("payments.order")}
+        <input maxlength="100" autocomplete="off" value=${form.order} oninput=${set("order")} />
+      </label>
+      <label>${texts("payments.amount")}
+        <input inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
+          placeholder=${new Intl.NumberFormat(localeOf(texts)).format(9.99)}
+          value=${form.amount} oninput=${set("amount")} />
+      </label>
+      <label>${texts("payments.cardEnding")}
+        <input inputmode="numeric" pattern="\\d{2,4}" maxlength="4" autocomplete="off"
+          value=${form.card} oninput=${set("card")} />
+      </label>
+      <label>${texts("payments.status")}
+        <select value=${form.status} onchange=${set("status")}>
+          <option value="">${texts("payments.any")}</option>
+          ${statuses.map((one) => html`<option value=${one}>${texts(`status.${one}`)}</option>`)}
+        </select>
+      </label>
+    </div>
+    <div class="row">
+      <button type="submit" class="main" disabled=${busy}>${texts("payments.search")}</button>
+      ${
+        order !== "" &&
+        html`<button type="button" onclick=${() => goTo(`payments/${encodeURIComponent(order)}`)}>
+        ${texts("payments.exact", { orderId: order })}</button>`
+      }
+    </div>
+  </form>`;
 }
 
 /** A refusal whose message is a sentence for the person. */
@@ -189,7 +199,9 @@ function List({ payments, texts }) {
   return html`<div class="scroll" role="region" tabindex="0" aria-label=${texts("payments.list")}>
     <table class="stack" role="table">
       <caption class="out">${texts("payments.list")}</caption>
-      <thead role="rowgroup"><tr role="row">${heads.map((key) => html`<th scope="col" role="columnheader">${texts(`payments.${key}`)}</th>`)}
+      <thead role="rowgroup"><tr role="row">${heads.map(
+        (key) => html`<th scope="col" role="columnheader">${texts(`payments.${key}`)}</th>`,
+      )}
       </tr></thead>
       <tbody role="rowgroup">${payments.map(
         (one) => html`<${Line} key=${one.transactionId} one=${one}
@@ -208,7 +220,8 @@ function Line({ one, texts }) {
   const differs = chargedAmount !== null && chargedAmount !== 0 && chargedAmount !== amount;
   const gateway = one.notificationGatewaySent ? "sent" : chargedAmount ? "waits" : "nothing";
   const cell = (/** @type {string} */ key, /** @type {unknown} */ value) =>
-    html`<td role="cell" data-head=${texts(`payments.${key}`)} class=${`cell-${key}`}><span>${value}</span></td>`;
+    html`<td role="cell" data-head=${texts(`payments.${key}`)} class=${`cell-${key}`}>
+      <span>${value}</span></td>`;
   return html`<tr role="row">
     ${cell("time", html`<time datetime=${one.startedAt}>${timeOf(one.startedAt, texts)}</time>`)}
     ${cell(
