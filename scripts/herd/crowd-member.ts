@@ -32,7 +32,7 @@ for (let i = first; i < first + count; i++) {
   const broker = { url, kiosk: `kiosk-${i}`, ...login, trusted: [], commands: true };
   const random = (): number => Math.random() * spread;
   const connect = mqttConnector(clock);
-  const link = new FleetLink({ broker, connect, store, clock, log, random }, () => {});
+  const link = new FleetLink({ broker, connect, onRequest: () => {}, store, clock, log, random });
   link.set(state);
   link.start();
 }

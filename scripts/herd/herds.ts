@@ -208,7 +208,15 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
   const login = { user: undefined, password: undefined, certificate: undefined, key: undefined };
   const links = Array.from({ length: kiosks }, (_, i) => {
     const broker = { url: "", kiosk: `kiosk-${i}`, ...login, trusted: [], commands: false };
-    return new FleetLink({ broker, connect, store, clock, log, random: chance }, () => {});
+    return new FleetLink({
+      broker,
+      connect,
+      onRequest: () => {},
+      store,
+      clock,
+      log,
+      random: chance,
+    });
   });
   try {
     for (const link of links) link.start();

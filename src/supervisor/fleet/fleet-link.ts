@@ -19,9 +19,10 @@ import {
 } from "./documents.ts";
 import type { FleetStore, QueuedDocument } from "./fleet-store.ts";
 
-export interface LinkParts {
+interface LinkParts {
   readonly broker: BrokerSettings;
   readonly connect: ConnectToBroker;
+  readonly onRequest: (message: Incoming) => void;
   readonly store: FleetStore;
   readonly clock: Clock;
   readonly log: AlarmLog;
@@ -42,7 +43,6 @@ const REPLIES_MAX = 30;
 /** Publishes the kiosk's state and queued documents over one connection (docs/fleet.md 3.1). */
 export class FleetLink {
   readonly #parts: LinkParts;
-  readonly #received: (message: Incoming) => void;
   #connection: BrokerConnection | undefined;
   #connectedMs = 0;
   /** When the connection began, on the monotonic clock. */
@@ -61,9 +61,8 @@ export class FleetLink {
   readonly #replies: Outgoing[] = [];
   #stopped = false;
 
-  constructor(parts: LinkParts, received: (message: Incoming) => void) {
+  constructor(parts: LinkParts) {
     this.#parts = parts;
-    this.#received = received;
   }
 
   get isOnline(): boolean {
@@ -175,7 +174,7 @@ export class FleetLink {
   }
 
   async #try(): Promise<void> {
-    const { broker, connect, clock, log } = this.#parts;
+    const { broker, connect, onRequest, clock, log } = this.#parts;
     let lost: readonly [LostBecause, string] | undefined;
     let connection: BrokerConnection | undefined;
     this.#connectedMs = clock.now();
@@ -184,7 +183,7 @@ export class FleetLink {
         lost = [because, text];
         if (connection && connection === this.#connection) this.#lostOnline(because, text);
       },
-      received: this.#received,
+      received: onRequest,
     };
     try {
       connection = await connect(broker, this.#state("lost", null), listener);

@@ -22,7 +22,10 @@ export type UploadBundle = (requestId: string) => Promise<"done" | "upload-faile
 type Request = DocumentOf<"request">;
 type End = Pick<ContentOf<"reply">, "outcome" | "because">;
 
-export interface RequestParts {
+interface RequestParts {
+  /** Whether the setup allows requests (FLEET_COMMANDS). */
+  readonly commands: boolean;
+  readonly link: FleetLink;
   readonly store: FleetStore;
   readonly clock: Clock;
   readonly log: AlarmLog;
@@ -49,19 +52,18 @@ const refused = (because: End["because"]): End => ({ outcome: "refused", because
  */
 export class FleetRequests {
   readonly #parts: RequestParts;
-  readonly #link: FleetLink;
   #ignored = 0;
   #loggedMs = Number.NEGATIVE_INFINITY;
   #uploading = false;
 
-  constructor(parts: RequestParts, link: FleetLink) {
+  constructor(parts: RequestParts) {
     this.#parts = parts;
-    this.#link = link;
   }
 
-  /** Carries out the request in a message and replies to it. Never rejects. */
+  /** Carries out the request in a message and replies to it, if it may. Never rejects. */
   async take(message: Incoming): Promise<void> {
-    const { log } = this.#parts;
+    const { commands, link, log } = this.#parts;
+    if (!commands) return;
     try {
       const request = this.#accepted(message);
       if (typeof request === "string") return this.#ignore(request);
@@ -69,7 +71,7 @@ export class FleetRequests {
       log.info({ request: id, ask }, `the fleet asked for: ${ask}`);
       const end = await this.#endOf(request);
       log.info({ request: id, ask, ...end }, "a request of the fleet ended with this outcome");
-      await this.#link.publish("reply", { request: id, ask, ...end });
+      await link.publish("reply", { request: id, ask, ...end });
     } catch (error) {
       log.warn({ err: error }, "a request of the fleet was not accepted or not answered");
     }
@@ -127,10 +129,10 @@ export class FleetRequests {
   }
 
   async #carryOut(request: Request): Promise<End> {
-    const { updates } = this.#parts;
+    const { link, updates } = this.#parts;
     switch (request.ask) {
       case "state":
-        this.#link.repeatState();
+        link.repeatState();
         return done;
       case "support-bundle":
         return await this.#sendBundle(request.id);

@@ -1,19 +1,27 @@
 import { conditionsOf } from "../../shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { type ContentOf, type Outcome, outcomes } from "./documents.ts";
-import { FleetLink, type LinkParts } from "./fleet-link.ts";
-import { FleetNews } from "./fleet-news.ts";
-import { FleetRequests, type RequestParts } from "./fleet-requests.ts";
+import type { FleetLink } from "./fleet-link.ts";
+import type { FleetNews } from "./fleet-news.ts";
+import type { FleetRequests } from "./fleet-requests.ts";
 import { stateOf, type TpManagerReply } from "./fleet-state.ts";
+import type { FleetStore } from "./fleet-store.ts";
 
-interface FleetParts extends LinkParts, RequestParts {
-  /** Whether payments are published (FLEET_PAYMENTS). */
-  readonly payments: boolean;
+interface FleetParts {
+  readonly link: FleetLink;
+  readonly news: FleetNews;
+  readonly requests: FleetRequests;
+  readonly store: FleetStore;
   /** Asks tp-manager for its state and the events after an id; never rejects. */
   readonly ask: (after: number | null) => Promise<TpManagerReply>;
   readonly status: () => SupervisorStatus;
+  readonly clock: Clock;
+  readonly log: AlarmLog;
+  readonly random: () => number;
 }
 
 const FLEET_ROUND_MS = 5_000;
@@ -25,40 +33,33 @@ const METRICS_EVERY_MS = 300_000;
  */
 export class Fleet {
   readonly #parts: FleetParts;
-  readonly #link: FleetLink;
-  readonly #news: FleetNews;
-  readonly #requests: FleetRequests;
   readonly #rounds: Retrying;
   #metricsAtMs = 0;
 
   constructor(parts: FleetParts) {
-    const { broker, store, payments, clock } = parts;
     this.#parts = parts;
-    this.#rounds = new Retrying(clock, "fleet round", () => this.#run().then(() => FLEET_ROUND_MS));
-    this.#link = new FleetLink(parts, (message) => {
-      if (broker.commands) void this.#requests.take(message);
-    });
-    this.#news = new FleetNews(store, broker.kiosk, payments);
-    this.#requests = new FleetRequests(parts, this.#link);
+    this.#rounds = new Retrying(parts.clock, "fleet round", () =>
+      this.#run().then(() => FLEET_ROUND_MS),
+    );
   }
 
   start(): void {
-    const { clock, random } = this.#parts;
+    const { link, clock, random } = this.#parts;
     // The first figures are sent at a random time, because many kiosks may start at once.
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * random();
     this.#rounds.nudge();
-    this.#link.start();
+    link.start();
   }
 
   async stop(): Promise<void> {
     await this.#rounds.close();
-    await this.#link.stop();
+    await this.#parts.link.stop();
   }
 
   async #run(): Promise<void> {
-    const { ask, log } = this.#parts;
+    const { news, ask, log } = this.#parts;
     try {
-      const reply = await ask(this.#news.after);
+      const reply = await ask(news.after);
       if (!this.#rounds.isClosed) this.#publish(reply);
     } catch (error) {
       log.warn({ err: error }, "the state of the kiosk could not be sent to the fleet");
@@ -66,20 +67,20 @@ export class Fleet {
   }
 
   #publish(tpManager: TpManagerReply): void {
-    const { status, clock } = this.#parts;
+    const { link, news, requests, status, clock } = this.#parts;
     const supervisor = status();
     const answer = typeof tpManager === "string" ? undefined : tpManager;
-    if (answer) this.#news.take(answer);
-    this.#requests.endHolds();
+    if (answer) news.take(answer);
+    requests.endHolds();
     const conditions = conditionsOf({ supervisor, tpManager: answer?.troubles });
     // If tp-manager did not answer, it is not known which of its conditions have ended.
-    if (answer) this.#news.takeConditions(conditions, clock.now());
+    if (answer) news.takeConditions(conditions, clock.now());
     const { dropped } = this.#queue;
-    this.#link.set(stateOf({ tpManager, supervisor, conditions, dropped }));
+    link.set(stateOf({ tpManager, supervisor, conditions, dropped }));
     if (clock.monotonicMs() < this.#metricsAtMs) return;
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS;
-    if (!this.#link.isOnline) return;
-    void this.#link.publish("metrics", this.#figures(supervisor, answer));
+    if (!link.isOnline) return;
+    void link.publish("metrics", this.#figures(supervisor, answer));
   }
 
   get #queue() {

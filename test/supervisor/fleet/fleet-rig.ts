@@ -4,6 +4,13 @@ import { expect, onTestFinished } from "vitest";
 import type { FleetNewsAnswer } from "../../../src/shared/ipc/fleet-messages.ts";
 import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
 import { Fleet } from "../../../src/supervisor/fleet/fleet.ts";
+import { FleetLink } from "../../../src/supervisor/fleet/fleet-link.ts";
+import { FleetNews } from "../../../src/supervisor/fleet/fleet-news.ts";
+import {
+  FleetRequests,
+  type FleetUpdates,
+  type UploadBundle,
+} from "../../../src/supervisor/fleet/fleet-requests.ts";
 import type { TpManagerReply } from "../../../src/supervisor/fleet/fleet-state.ts";
 import { openFleetStore } from "../../../src/supervisor/fleet/fleet-store.ts";
 import { mqttConnector } from "../../../src/supervisor/fleet/mqtt-broker.ts";
@@ -75,10 +82,13 @@ function supervisorStatus(): SupervisorStatus {
   };
 }
 
-type FleetParts = ConstructorParameters<typeof Fleet>[0];
-
-interface RigOptions extends Partial<Omit<FleetParts, "broker">> {
+interface RigOptions {
   readonly url: string;
+  readonly payments?: boolean;
+  readonly updates?: FleetUpdates;
+  readonly upload?: UploadBundle;
+  readonly note?: (ask: string, id: string) => void;
+  readonly random?: () => number;
   readonly clock?: TestClock;
   readonly commands?: boolean;
   readonly path?: string;
@@ -95,19 +105,23 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
   const tpManager = new ToldTpManager(clock);
   const login = { user: "kiosk", password: "secret of the kiosk" };
   const broker = { url, kiosk: KIOSK, ...login, certificate: undefined, key: undefined };
-  const fleet = new Fleet({
+  const { random = () => 0.5, updates, upload } = given;
+  const link = new FleetLink({
     broker: { ...broker, trusted: [], commands, ...more },
     connect: mqttConnector(clock),
+    onRequest: (message) => void requests.take(message),
     store,
-    payments: true,
-    ask: tpManager.ask,
-    status: supervisorStatus,
     clock,
     log,
-    random: () => 0.5,
-    note: (ask, id) => void noted.push(`${ask} ${id}`),
-    ...given,
+    random,
   });
+  const { note = (ask, id) => void noted.push(`${ask} ${id}`) } = given;
+  const actions = { updates, upload, note };
+  const requests = new FleetRequests({ commands, link, store, ...actions, clock, log });
+  const news = new FleetNews(store, KIOSK, given.payments ?? true);
+  const { ask } = tpManager;
+  const sources = { store, ask, status: supervisorStatus, clock, log, random };
+  const fleet = new Fleet({ link, news, requests, ...sources });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopped ??= (async () => {
