@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../shared/time.ts";
-import { HEAD_BYTES_MAX, type PlainHead, readChunks, readPlainHead } from "./plain-http.ts";
+import { type PlainHead, readChunks, readPlainHead } from "./plain-http.ts";
 
 /** Why an exchange has no answer. "stopped": the sender gave up because its program ends. */
 export type FailureCause = "socket" | "certificate" | "timeout" | "stopped";
@@ -28,7 +28,7 @@ interface Limits {
   readonly clock: Clock;
   readonly name: string;
   readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -41,7 +41,7 @@ export class HttpExchange {
   /** Closes the connection, if the exchange ended without a whole answer. */
   onGivenUp: () => void = () => undefined;
   #ended = false;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: AbortSignal;
   readonly #resolve: (end: HttpEnd) => void;
   readonly #timer: Timer;
   readonly #onStop = (): void => this.fail("stopped", "the program was stopped");
@@ -52,8 +52,8 @@ export class HttpExchange {
     this.#timer = clock.startTimer(name, timeoutMs, () =>
       this.fail("timeout", `no complete answer within ${timeoutMs} ms`),
     );
-    if (signal?.aborted) this.#onStop();
-    else signal?.addEventListener("abort", this.#onStop, { once: true });
+    if (signal.aborted) this.#onStop();
+    else signal.addEventListener("abort", this.#onStop, { once: true });
   }
 
   get ended(): boolean {
@@ -81,7 +81,7 @@ export class HttpExchange {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer.clear();
-    this.#signal?.removeEventListener("abort", this.#onStop);
+    this.#signal.removeEventListener("abort", this.#onStop);
     this.#resolve(end);
   }
 }
@@ -110,8 +110,8 @@ interface Settings {
   readonly answerBytesMax: number;
   /** The name of the answer's header that the sender wants, in lower case. */
   readonly header: string;
-  /** Reads an answer that plain-http.ts cannot read; missing: an answer of that form is a fault. */
-  readonly readOther?: (
+  /** Reads an answer that plain-http.ts cannot read, and ends the connection afterwards. */
+  readonly readOther: (
     exchange: HttpExchange,
     pieces: readonly Buffer[],
     socket: Socket,
@@ -226,14 +226,10 @@ class Connection {
   }
 
   close(): void {
-    this.#cutOff(this.#received > 0 ? "the answer was cut off" : CLOSED);
-  }
-
-  #cutOff(why: string): void {
     this.#idle?.clear();
     const exchange = this.#exchange;
     this.#exchange = undefined;
-    exchange?.fail("socket", why);
+    exchange?.fail("socket", this.#received > 0 ? "the answer was cut off" : CLOSED);
     this.#socket.destroy();
   }
 
@@ -257,7 +253,7 @@ class Connection {
     this.#pieces.push(piece);
     this.#head ??= readPlainHead(this.#all(), header);
     const head = this.#head;
-    if (!head) this.#withoutHead(exchange);
+    if (!head) this.#leave(exchange);
     else if (this.#received - head.headBytes > answerBytesMax) {
       exchange.answered(head.httpStatus, head.headers.get(header) ?? null, null);
     } else if (head.bodyBytes === null) this.#takeChunks(exchange, head);
@@ -268,15 +264,9 @@ class Connection {
     }
   }
 
-  /** Waits for the rest of an incomplete head; leaves an unusual head to `readOther`. */
-  #withoutHead(exchange: HttpExchange): void {
-    const isOver = this.#received > HEAD_BYTES_MAX || this.#all().includes("\r\n\r\n");
-    if (isOver || this.#settings.readOther) this.#leave(exchange);
-  }
-
   #takeChunks(exchange: HttpExchange, head: PlainHead): void {
     const found = readChunks(this.#all().subarray(head.headBytes));
-    const isLong = this.#pieces.length >= CHUNKED_PIECES_MAX && this.#settings.readOther;
+    const isLong = this.#pieces.length >= CHUNKED_PIECES_MAX;
     if (!found || (found === "more" && isLong)) this.#leave(exchange);
     else if (found !== "more") {
       const { body, bytes } = found;
@@ -309,18 +299,13 @@ class Connection {
     this.#listener.idle();
   }
 
-  /** Leaves an answer and its connection to `readOther`, which ends the connection afterwards. */
+  /** Leaves an answer, of which the head may be incomplete, and its connection to `readOther`. */
   #leave(exchange: HttpExchange): void {
-    const { readOther } = this.#settings;
-    if (!readOther) {
-      this.#cutOff("the answer is not plain");
-      return;
-    }
     const pieces = this.#pieces;
     this.#pieces = [];
     this.#exchange = undefined;
     this.#socket.removeAllListeners("end");
-    readOther(exchange, pieces, this.#socket, this.#method);
+    this.#settings.readOther(exchange, pieces, this.#socket, this.#method);
   }
 }
 

@@ -14,7 +14,7 @@ export interface PlainHead {
 }
 
 /** The longest head of an answer in bytes, as in Node. */
-export const HEAD_BYTES_MAX = 16 * 1024;
+const HEAD_BYTES_MAX = 16 * 1024;
 /** How long before the server's limit we close an idle connection, so that no request is lost. */
 const EARLY_MS = 1_000;
 

@@ -35,11 +35,19 @@ async function pair() {
   const socketPath = process.platform === "win32" ? String.raw`\\.\pipe\${path}` : path;
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
   const clock = new TestClock();
+  const { signal } = new AbortController();
+  /** The answers that were left to the other reader, which reads none of them here. */
+  const left: string[] = [];
   const connections = new HttpConnections({
     clock,
     open: (to, take) => connect({ path: to }).on("data", take),
     answerBytesMax: 1_000,
     header: "x-word",
+    readOther(exchange, pieces, socket) {
+      left.push(Buffer.concat(pieces).toString("utf8"));
+      exchange.fail("socket", "left to the other reader");
+      socket.destroy();
+    },
   });
   onTestFinished(() => {
     connections.close();
@@ -50,10 +58,11 @@ async function pair() {
     clock,
     sockets,
     connections,
+    left,
     async send(body: string, timeoutMs = 100) {
       const to = { origin: socketPath, host: "localhost", path: "/v1/a", headers: { a: "b" } };
       const end = await new Promise<HttpEnd>((resolve) => {
-        const exchange = new HttpExchange({ clock, name: "answer", timeoutMs }, resolve);
+        const exchange = new HttpExchange({ clock, name: "answer", timeoutMs, signal }, resolve);
         connections.send({ ...to, body }, exchange);
       });
       if (end.kind === "answered" && end.body !== null) {
@@ -91,12 +100,12 @@ test("a message is written once, and answers follow over one connection", async 
   expect(sockets.size).toBe(1);
 });
 
-test("an answer may come in chunks, and in pieces cut anywhere", async () => {
+test("an answer may come in chunks, and after its head in pieces cut anywhere", async () => {
   const { send, nextHeard } = await pair();
-  const answer = `${OK}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`;
   const sent = send("1");
   const { socket } = await nextHeard();
-  for (const piece of answer.match(/.{1,7}/gs) ?? []) {
+  const head = `${OK}transfer-encoding: chunked\r\n\r\n`;
+  for (const piece of [head, ..."2\r\n{}\r\n0\r\n\r\n"]) {
     await new Promise<void>((written) => {
       socket.write(piece, () => setImmediate(written));
     });
@@ -107,13 +116,24 @@ test("an answer may come in chunks, and in pieces cut anywhere", async () => {
 test.each([
   ["of a form that is not plain", "HTTP/1.0 200 OK\r\n\r\n{}"],
   ["without a length", `${OK}\r\n{}`],
-  ["with a head without an end", "x".repeat(17_000)],
-  ["larger than any", `${OK}content-length: 2000\r\n\r\n${"x".repeat(1_001)}`],
-])("an answer %s is none", async (_name, answer) => {
-  const { send, nextHeard } = await pair();
+  ["with a head that is cut", OK],
+])("an answer %s is left to the other reader, once", async (_name, answer) => {
+  const { send, nextHeard, left, sockets } = await pair();
+  for (const body of ["1", "2"]) {
+    const sent = failureOf(send(body));
+    (await nextHeard()).socket.write(answer);
+    expect((await sent).connected).toBe(true);
+  }
+  expect(left).toEqual([answer, answer]);
+  expect(sockets.size).toBe(2); // the connection of such an answer is not used again
+});
+
+test("an answer larger than any is none", async () => {
+  const { send, nextHeard, left } = await pair();
   const sent = failureOf(send("1"));
-  (await nextHeard()).socket.write(answer);
+  (await nextHeard()).socket.write(`${OK}content-length: 2000\r\n\r\n${"x".repeat(1_001)}`);
   expect((await sent).connected).toBe(true);
+  expect(left).toEqual([]);
 });
 
 test("bytes that were not asked for are not taken for the next answer", async () => {
