@@ -19,14 +19,11 @@ import { HttpTransport } from "./gateway/http-transport.ts";
 import { Intake } from "./intake/intake.ts";
 import { supervisorHandlers } from "./intake/message-handlers.ts";
 import {
-  type StatusParts,
+  type SupervisorStatus,
   statusReader,
   supervisorConditionWatch,
 } from "./intake/supervisor-status.ts";
-import {
-  NotificationHandler,
-  type NotificationHandlerParts,
-} from "./notifications/notification-handler.ts";
+import { NotificationHandler } from "./notifications/notification-handler.ts";
 import {
   requireListening,
   startNotificationListener,
@@ -39,6 +36,7 @@ import { Forwarder } from "./outbox/forwarder.ts";
 import { OutboxAdmin } from "./outbox/outbox-admin.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import { retentionChore } from "./outbox/retention.ts";
+import type { StoreLosses } from "./outbox/store-losses.ts";
 import { openStores, storeMessages } from "./stores/supervisor-stores.ts";
 import { supervisorMigrations } from "./supervisor-schema.ts";
 import { startUpdateChecks } from "./updates/update-checks.ts";
@@ -83,13 +81,13 @@ async function start(context: ProgramContext): Promise<void> {
   const tally = new NotificationTally(database, clock);
   const intake = new Intake({ store, losses, forwarder, clock, log });
   const stopping = new AbortController();
-  const ofStores = { ...stores, database, store, forwarder, signal: stopping.signal };
-  const aboutStores = storeMessages({ ...ofStores, gateway, clock, log });
-  const outbox = { intake, store, admin, watch, forwarder, storeMessages: aboutStores };
-  const updates = updateFacts({ dataDirectory, config, clock, log });
+  const { signal } = stopping;
+  const aboutStores = storeMessages({ database, store, losses, gateway, signal, clock, log });
+  const updates = updateFacts(dataDirectory, config, clock, log);
   const ends = certificateEnds(config, clock);
-  const figures = { tally, clock, version: versionNumber, updates, certificates: ends, proof };
-  const messages = { ...outbox, operations, operationStore, alarmStore, ...figures, log };
+  const figures = { tally, updates, certificates: ends, proof, version: versionNumber };
+  const outbox = { store, admin, forwarder, operationStore };
+  const status = statusReader({ ...outbox, ...figures, clock });
   const { isOn: isTested } = probation;
   if (isTested) {
     log.info("the new version is being tested after an update; no transaction is stored or sent");
@@ -99,19 +97,19 @@ async function start(context: ProgramContext): Promise<void> {
   await probation.after(async () => {
     forwarder.endInterrupted();
     operations.start();
-    const onAccepted = (id: string): void => operations.notified(id);
-    await startListening(context, log, { operations: operationStore, tally, losses, onAccepted });
-    startConditionWatch(context, messages);
-    if (config.FLEET_URL !== undefined) await startTelemetry(context, messages, log);
+    await startListening(context, operationStore, operations, losses, tally, log);
+    startConditionWatch(context, status, alarmStore, tally, log);
+    if (config.FLEET_URL !== undefined) await startTelemetry(context, log, status, alarmStore);
     startChores(context, log, [
-      backupChore(databasePath, clock, stores.store, proof),
+      backupChore(databasePath, clock, () => stores.store.copied(), proof),
       retentionChore(database, config.JOURNAL_DAYS, clock),
       oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
     ]);
     startUpdateChecks(context, log);
     if (isTested) forwarder.start();
   });
-  const handlers = supervisorHandlers({ ...messages, requestStop });
+  const messages = { intake, watch, operations, storeMessages: aboutStores, alarmStore, status };
+  const handlers = supervisorHandlers({ ...outbox, ...messages, requestStop, clock, log });
   const server = await startMessages(context, handlers, stores.exchange, probation);
   // Nothing is sent before the start can no longer fail, because a failure interrupts the tries.
   if (!isTested) forwarder.start();
@@ -161,27 +159,43 @@ function checkStore({ dataDirectory }: Installation): void {
 
 async function startListening(
   { config, clock, onStop }: ProgramContext,
+  operationStore: OperationStore,
+  operations: OperationExecutor,
+  losses: StoreLosses,
+  tally: NotificationTally,
   log: AlarmLog,
-  parts: Pick<NotificationHandlerParts, "operations" | "tally" | "losses" | "onAccepted">,
 ): Promise<void> {
-  const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host, NOTIFICATION_SECRET } = config;
+  const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host } = config;
   if (port === undefined) return;
   const salts = config.NOTIFICATION_DIGEST_SECRETS.map((value, i) => ({
     setting: `NOTIFICATION_DIGEST_SECRETS ${i + 1}`,
     value,
   }));
-  const secrets = [{ setting: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...salts];
-  const common = { clock, log, secrets, fraudSecret: NOTIFICATION_SECRET };
-  const handler = new NotificationHandler({ ...parts, ...common });
+  const handler = new NotificationHandler({
+    operations: operationStore,
+    losses,
+    tally,
+    secrets: [{ setting: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...salts],
+    fraudSecret: config.NOTIFICATION_SECRET,
+    onAccepted: (id) => operations.notified(id),
+    clock,
+    log,
+  });
   const listener = await startNotificationListener({ host, port, handler, clock, log });
   onStop("notifications", () => listener.close());
 }
 
-function startConditionWatch({ onStop }: ProgramContext, parts: StatusParts): void {
-  const watch = supervisorConditionWatch(parts);
+function startConditionWatch(
+  { clock, onStop }: ProgramContext,
+  status: () => SupervisorStatus,
+  alarmStore: AlarmStore,
+  tally: NotificationTally,
+  log: AlarmLog,
+): void {
+  const watch = supervisorConditionWatch(status, alarmStore, tally, clock, log);
   onStop("condition watch", async () => {
     await watch.close();
-    parts.tally.save();
+    tally.save();
   });
   watch.start();
 }
@@ -199,10 +213,10 @@ function startChores(
 /** Starts the telemetry to a fleet's broker, whose modules are loaded only if FLEET_URL is set. */
 async function startTelemetry(
   context: ProgramContext,
-  parts: StatusParts,
   log: AlarmLog,
+  status: () => SupervisorStatus,
+  alarmStore: AlarmStore,
 ): Promise<void> {
   const { startFleet } = await import("./start-fleet.ts");
-  const note = (ask: string, id: string): void => parts.alarmStore.noteRequest(ask, id);
-  startFleet(context, log, statusReader(parts), note);
+  startFleet(context, log, status, (ask, id) => alarmStore.noteRequest(ask, id));
 }

@@ -18,7 +18,7 @@ interface BundleParts {
   readonly config: Config;
   /** Reads versions and states, which the bundle holds masked like the logs. */
   readonly facts: () => object;
-  readonly transport: Pick<HttpTransport, "send">;
+  readonly transport: HttpTransport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

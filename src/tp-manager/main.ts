@@ -222,11 +222,11 @@ function linkSupervisor(
 ): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
   const { config, runDirectory, clock } = context;
   const owned = ownedBy(context);
-  const exchange = new StoreExchange({
+  const exchange = new StoreExchange(
     store,
-    onMissing: () => guard.begin("the supervisor remembers more of it than it holds"),
-    onOtherLacks: () => resync.begin(),
-  });
+    () => guard.begin("the supervisor remembers more of it than it holds"),
+    () => resync.begin(),
+  );
   handOffs.marks = exchange;
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
@@ -344,7 +344,7 @@ function startChores(
     at: config.UPDATE_TIME,
     idle: () => arbiter.lease.current === undefined,
     chores: [
-      backupChore(journalPath, clock, journal.store, journal.proof),
+      backupChore(journalPath, clock, () => journal.store.copied(), journal.proof),
       archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],

@@ -33,9 +33,9 @@ async function kiosk(folder = temporaryFolder()) {
   const sent = (orderId: string): number =>
     server.references.filter((reference) => reference === orderId).length;
   await sell("A");
-  await backupChore(rig.path, clock, rig.ownStore).run();
+  await backupChore(rig.path, clock, () => rig.ownStore.copied()).run();
   const { journal, path } = manager;
-  await backupChore(path, clock, journal.store).run();
+  await backupChore(path, clock, () => journal.store.copied()).run();
   await sell("B");
   manager.close();
   await rig.stop();

@@ -26,7 +26,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   const data = temporaryFolder();
   const runDirectory = openRunDirectory(data);
   const common = { runDirectory, log: rig.log };
-  const handlers = supervisorHandlers({ ...rig, version: "1.2.3", requestStop: () => {} });
+  const handlers = supervisorHandlers({ ...rig, requestStop: () => {} });
   const serveSupervisor = () =>
     startIpcServer({ ...common, program: "supervisor", messages: supervisorMessages, handlers });
   let supervisorIpc = await serveSupervisor();
@@ -47,7 +47,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   });
   const local = await api({ monitor }, at);
   const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
-  const own = supervisorConditionWatch({ ...rig, version: "1.2.3" });
+  const own = supervisorConditionWatch(rig.status, rig.alarmStore, rig.tally, rig.clock, rig.log);
   const tapped = at.hub.tap(at.log);
   const read = () => monitor.conditions();
   const theirs = new ConditionWatch({ by: "tp-manager", read, clock: at.clock, log: tapped });

@@ -6,6 +6,7 @@ import type { Clock } from "../../src/shared/time.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
+import { statusReader } from "../../src/supervisor/intake/supervisor-status.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
@@ -13,7 +14,6 @@ import { OperationStore } from "../../src/supervisor/operations/operation-store.
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
-import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { ClosingKeeper } from "../../src/tp-manager/arbiter/closing-keeper.ts";
@@ -30,6 +30,7 @@ import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { secrets } from "../supervisor/notifications/mapi.ts";
+import { OutboxWithTries } from "../supervisor/outbox-with-tries.ts";
 import { newStore } from "../support/files/new-store.ts";
 import { defaultSettings, matcherFor } from "../support/house/payment-house.ts";
 import { onDisk } from "./disk.ts";
@@ -56,11 +57,11 @@ export function startTpManager(
   const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
   const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
   const matcher = matcherFor(journal, terminal, clock, {});
-  const exchange = new StoreExchange({
-    store: journal.store,
-    onMissing: () => guard.begin("the supervisor remembers more of it than it holds"),
-    onOtherLacks: () => resync.begin(),
-  });
+  const exchange = new StoreExchange(
+    journal.store,
+    () => guard.begin("the supervisor remembers more of it than it holds"),
+    () => resync.begin(),
+  );
   handOffs.marks = exchange;
   const link = ipc.linkFor(life, exchange);
   const resync = new Resync(journal.resync, link, clock, log, () => guard.open === undefined);
@@ -146,7 +147,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(plain);
   const stores = onDisk(life.disk, () => openStores(database, path, clock, log));
-  const store = new OutboxStore(database, () => stores.exchange.remember());
+  const store = new OutboxWithTries(database, () => stores.exchange.remember());
   const watch = new DeliveryWatch(clock);
   const client = gateway.clientFor(life);
   const random = (): number => 0.5;
@@ -161,7 +162,6 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     store,
     gateway: client,
     signal: new AbortController().signal,
-    forwarder,
     clock,
     log,
   });
@@ -184,6 +184,9 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   });
   // What a former life was sending is unknown; a disk that fails at the start heals by then.
   onDisk(life.disk, () => operations.start());
+  const tally = new NotificationTally(database, clock);
+  const read = { store, admin, forwarder, operationStore, tally, clock, version: "0" };
+  const status = statusReader(read);
   const handlers = supervisorHandlers({
     intake,
     store,
@@ -194,10 +197,9 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     alarmStore,
     clock,
     log,
-    version: "0",
     storeMessages: aboutStores,
     forwarder,
-    tally: new NotificationTally(database, clock),
+    status,
     requestStop: () => {},
   });
   return { life, store, stores, handlers, forwarder, notified, close: () => database.close() };

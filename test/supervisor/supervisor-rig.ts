@@ -9,13 +9,13 @@ import type { Gateway, OperationGateway } from "../../src/supervisor/gateway/gat
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
+import { statusReader } from "../../src/supervisor/intake/supervisor-status.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
-import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
@@ -23,6 +23,7 @@ import { newStore } from "../support/files/new-store.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { PASSWORD } from "./gateway-password.ts";
 import { gatewaySettings } from "./gateway-settings.ts";
+import { OutboxWithTries } from "./outbox-with-tries.ts";
 import { RecordingGateway } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
 
@@ -57,7 +58,7 @@ export async function openRig(options: RigOptions = {}) {
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(createLogger({ program: "supervisor", level: "debug", stream }));
   const { losses, exchange, store: ownStore } = openStores(database, path, clock, log);
-  const store = new OutboxStore(database, () => exchange.remember());
+  const store = new OutboxWithTries(database, () => exchange.remember());
   const admin = new OutboxAdmin(database);
   const { certificates = [], url = server.url, callbackUrl } = options;
   const settings = gatewaySettings(url, {
@@ -70,16 +71,7 @@ export async function openRig(options: RigOptions = {}) {
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, random: () => 0.5 });
   const { signal } = new AbortController();
   const intake = new Intake({ store, losses, forwarder, clock, log });
-  const aboutStores = storeMessages({
-    database,
-    store,
-    losses,
-    gateway,
-    signal,
-    forwarder,
-    clock,
-    log,
-  });
+  const aboutStores = storeMessages({ database, store, losses, gateway, signal, clock, log });
 
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -109,15 +101,17 @@ export async function openRig(options: RigOptions = {}) {
   const outbox = { store, admin, watch, forwarder, intake, requeued, alarmStore };
   const stores = { storeMessages: aboutStores, losses, exchange, ownStore };
   const proof = new WriteProof(database, path, clock);
+  const figures = { tally, proof, version: "1.2.3" };
+  const status = statusReader({ store, admin, forwarder, operationStore, ...figures, clock });
   const base = { server, clock, path, database, lines, log, proof };
-  const rig = { ...base, ...outbox, ...atGateway, ...stores, stop };
+  const rig = { ...base, ...outbox, ...atGateway, ...stores, status, stop };
   return { ...rig, ...conveniences(rig) };
 }
 
 interface Parts {
   readonly clock: TestClock;
   readonly lines: ReadonlyArray<Record<string, unknown>>;
-  readonly store: OutboxStore;
+  readonly store: OutboxWithTries;
   readonly intake: Intake;
 }
 

@@ -6,23 +6,23 @@ import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "../../src/shared/store/sqlite.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
-import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_MAX } from "../../src/supervisor/outbox/queue-window.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { PATIENCE_MS, TEST_LIMIT_MS } from "../support/clocks/patience.ts";
 import { newStore } from "../support/files/new-store.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { isWhole } from "../support/run/scope.ts";
+import { OutboxWithTries } from "./outbox-with-tries.ts";
 import { accepted, RecordingGateway } from "./recording-gateway.ts";
 import { fullTransaction, sampleTransaction } from "./sample-transaction.ts";
 import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";
 import { PASSWORD } from "./supervisor-rig.ts";
 
 /** Opens the store of a data folder whose supervisor is stopped, or runs and is only observed. */
-function storeOf(data: string): OutboxStore {
+function storeOf(data: string): OutboxWithTries {
   const database = openDatabase(join(data, "supervisor.db"), supervisorMigrations);
   onTestFinished(() => database.close());
-  return new OutboxStore(database);
+  return new OutboxWithTries(database);
 }
 
 const sentBy = async (supervisor: SupervisorProcess): Promise<number> =>

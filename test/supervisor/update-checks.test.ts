@@ -41,11 +41,11 @@ test("a file of updates that cannot be read leaves them out of the status, logge
   mkdirSync(join(dataDirectory, "update", "hold.json"), { recursive: true });
   const { log, lines } = recordingLog();
   const config = { UPDATE_URL: "https://updates.example", UPDATE_CHANNEL: "stable" as const };
-  const parts = { dataDirectory, config, clock: new TestClock(0), log, isUpdated: true };
-  const facts = updateFacts(parts);
+  const clock = new TestClock(0);
+  const facts = updateFacts(dataDirectory, config, clock, log, true);
   expect([facts(), facts()]).toEqual([undefined, undefined]);
   expect(lines).toHaveLength(1);
-  expect(updateFacts({ ...parts, dataDirectory: temporaryFolder() })()).toMatchObject({
+  expect(updateFacts(temporaryFolder(), config, clock, log, true)()).toMatchObject({
     heldBy: null,
   });
 });

@@ -56,7 +56,6 @@ function readOutbox(database: DatabaseSync, n: number): void {
   for (const i of [1, due, doubled]) {
     store.content(transactionOf(i));
     store.delivery(transactionOf(i));
-    store.attempts(transactionOf(i));
     store.othersOfOrder(sampleTransaction({ orderId: orderOf(i) }));
   }
 }
@@ -67,9 +66,8 @@ function storesOf(database: DatabaseSync, clock: TestClock) {
   const store = new OutboxStore(database);
   const none = () => Promise.reject(new Error("there is no gateway"));
   const gateway = { generate: none, findOrder: none, close: () => undefined };
-  const forwarder = { tryAtOnce: () => undefined };
   const { signal } = new AbortController();
-  const parts = { database, store, losses, clock, log, forwarder, gateway, signal };
+  const parts = { database, store, losses, clock, log, gateway, signal };
   return { losses, store, messages: storeMessages(parts) };
 }
 

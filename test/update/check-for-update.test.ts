@@ -121,10 +121,9 @@ class Fleet {
 
   figures(asks = true) {
     const UPDATE_URL = asks ? this.repository.url : undefined;
-    const { data: dataDirectory, clock } = this;
     const config = { UPDATE_URL, UPDATE_CHANNEL: "stable" as const };
-    const facts = { dataDirectory, config, clock, log: recordingLog().log, isUpdated: true };
-    return updateFacts(facts)() ?? expect.fail("the files of updates cannot be read");
+    const facts = updateFacts(this.data, config, this.clock, recordingLog().log, true);
+    return facts() ?? expect.fail("the files of updates cannot be read");
   }
 
   versions(): string[] {

@@ -29,13 +29,13 @@ function ended(more: Partial<SwitchRecord>): SwitchRecord {
 }
 
 const figures = (data: string) =>
-  updateFacts({
-    dataDirectory: data,
-    config: { UPDATE_URL: "https://x.example", UPDATE_CHANNEL: "stable" },
-    clock: new TestClock(0),
-    log: recordingLog().log,
-    isUpdated: true,
-  })() ?? expect.fail("the files of updates cannot be read");
+  updateFacts(
+    data,
+    { UPDATE_URL: "https://x.example", UPDATE_CHANNEL: "stable" },
+    new TestClock(0),
+    recordingLog().log,
+    true,
+  )() ?? expect.fail("the files of updates cannot be read");
 
 test("each installation checks within half an hour of UPDATE_TIME, always at the same time", () => {
   const minutes = Array.from({ length: 500 }, (_, i) => checkTime("00:10", `kiosk-${i}`)).map(

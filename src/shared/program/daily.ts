@@ -3,7 +3,6 @@ import { basename, dirname, join } from "node:path";
 import type { ScheduledTask } from "node-cron";
 import type { AlarmLog } from "../process/logger.ts";
 import { dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
-import type { Store } from "../store/store.ts";
 import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, sleep } from "../time.ts";
 
@@ -90,13 +89,13 @@ export async function runChores({ idle, chores, clock, log }: DailyOptions): Pro
 /**
  * Returns the chore that copies a database in use into `<data>/backup` and keeps the newest copies.
  * A separate program (copy-database.ts) makes the copy, so that payments continue. When the copy is
- * whole and checked, {@link Store.copied} begins a new session and the copy gets its name.
+ * whole and checked, `copied` begins the database's next session and the copy gets its name.
  */
 export function backupChore(
   databasePath: string,
   clock: Clock,
-  store: Pick<Store, "copied">,
-  proof?: Pick<WriteProof, "assertKept">,
+  copied: () => void,
+  proof?: WriteProof,
 ): Chore {
   const folder = join(dirname(databasePath), "backup");
   const name = basename(databasePath, ".db");
@@ -117,7 +116,7 @@ export function backupChore(
         await copyDatabase(databasePath, unfinished);
         proof?.assertKept();
         chmodSync(unfinished, 0o600);
-        store.copied();
+        copied();
         const nowMs = clock.now();
         const fileOf = (day: string): string => join(folder, `${name}-${day}.db`);
         renameSync(unfinished, fileOf(dayOf(nowMs)));

@@ -28,14 +28,6 @@ function sameMark(a: StoreMark | null, b: StoreMark | null): boolean {
 
 type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
-interface ExchangeParts {
-  readonly store: Store;
-  /** Records on disk that this database lacks data that it had at the time of the mark. */
-  readonly onMissing: (mark: StoreMark) => void;
-  /** Records on disk that the other program's database has lost a part of its data. */
-  readonly onOtherLacks?: () => void;
-}
-
 /**
  * Exchanges the marks of the two databases with every message (docs/rules/17-loss.md). Each program
  * checks its database against the mark that the other program remembers. The other program replaces
@@ -43,32 +35,39 @@ interface ExchangeParts {
  * crash in between hides no loss.
  */
 export class StoreExchange {
-  readonly #parts: ExchangeParts;
+  readonly #store: Store;
+  readonly #onMissing: (mark: StoreMark) => void;
+  readonly #onOtherLacks: (() => void) | undefined;
   #standing: Standing = { answered: null, lacks: false };
   #other: StoreMark | null;
   #written: StoreMark | null;
 
-  constructor(parts: ExchangeParts) {
-    this.#parts = parts;
-    this.#other = parts.store.other;
+  /**
+   * `onMissing` records on disk that this database lacks data that it had at the time of the mark;
+   * `onOtherLacks`, that the other program's database has lost a part of its data.
+   */
+  constructor(store: Store, onMissing: (mark: StoreMark) => void, onOtherLacks?: () => void) {
+    this.#store = store;
+    this.#onMissing = onMissing;
+    this.#onOtherLacks = onOtherLacks;
+    this.#other = store.other;
     this.#written = this.#other;
   }
 
   /** Returns the marks to send with a message; in an answer `standing` is from {@link receive}. */
   outgoing(standing: Standing = this.#standing): StoreMarks {
-    return { mine: this.#parts.store.mark, yours: this.#other, ...standing };
+    return { mine: this.#store.mark, yours: this.#other, ...standing };
   }
 
   /** Checks this database against the sender's marks; undefined: an older version sends none. */
   receive(marks: StoreMarks | undefined): Standing {
-    const { store, onMissing, onOtherLacks } = this.#parts;
     if (!marks) return this.#standing;
     const { yours, mine } = marks;
-    const lacks = yours !== null && !store.contains(yours);
-    if (lacks && !sameMark(yours, this.#standing.answered)) onMissing(yours);
+    const lacks = yours !== null && !this.#store.contains(yours);
+    if (lacks && !sameMark(yours, this.#standing.answered)) this.#onMissing(yours);
     this.#standing = { answered: yours, lacks };
     const judged = this.#other !== null && sameMark(marks.answered, this.#other);
-    if (judged && marks.lacks) onOtherLacks?.();
+    if (judged && marks.lacks) this.#onOtherLacks?.();
     if (mine) this.#learn(mine, judged);
     return this.#standing;
   }
@@ -76,7 +75,7 @@ export class StoreExchange {
   /** Stores the mark of the other program's database, in a commit that is made anyway. */
   remember(): void {
     if (!this.#other || sameMark(this.#other, this.#written)) return;
-    this.#parts.store.rememberOther(this.#other);
+    this.#store.rememberOther(this.#other);
     this.#written = this.#other;
   }
 

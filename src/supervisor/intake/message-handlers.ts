@@ -1,19 +1,32 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { AlarmStore } from "../alarms/alarm-store.ts";
 import { gatewayHistoryOf, gatewayReturns } from "../operations/gateway-history.ts";
 import type { OperationExecutor } from "../operations/operation-executor.ts";
+import type { OperationStore } from "../operations/operation-store.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
+import type { Forwarder } from "../outbox/forwarder.ts";
 import type { OutboxAdmin } from "../outbox/outbox-admin.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { storeMessages } from "../stores/supervisor-stores.ts";
 import type { Intake } from "./intake.ts";
-import { type StatusParts, statusReader } from "./supervisor-status.ts";
+import type { SupervisorStatus } from "./supervisor-status.ts";
 
-interface HandlerParts extends StatusParts {
+interface HandlerParts {
   readonly intake: Intake;
-  readonly operations: OperationExecutor;
+  readonly store: OutboxStore;
   readonly admin: OutboxAdmin;
   readonly watch: DeliveryWatch;
+  readonly forwarder: Forwarder;
+  readonly operations: OperationExecutor;
+  readonly operationStore: OperationStore;
+  readonly alarmStore: AlarmStore;
   readonly storeMessages: ReturnType<typeof storeMessages>;
+  readonly status: () => SupervisorStatus;
   readonly requestStop: (why: string) => void;
+  readonly clock: Clock;
+  readonly log: AlarmLog;
 }
 
 /** Returns the handlers of all messages to the supervisor (docs/design.md 7.2). */
@@ -60,7 +73,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
     "gateway-returns": ({ after, limit }) => gatewayReturns(after, limit, operationStore),
     "gateway-history": ({ orderId }) => gatewayHistoryOf(orderId, operationStore),
     alarms: ({ origin, after, limit }) => parts.alarmStore.after(origin, after, limit),
-    status: statusReader(parts),
+    status: parts.status,
     stop: () => {
       parts.requestStop("asked to by another program");
       return { stopping: true };

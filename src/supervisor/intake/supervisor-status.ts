@@ -11,15 +11,13 @@ import type { Forwarder } from "../outbox/forwarder.ts";
 import type { OutboxAdmin } from "../outbox/outbox-admin.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 
-export interface StatusParts {
+interface StatusParts {
   readonly store: OutboxStore;
   readonly admin: OutboxAdmin;
   readonly operationStore: OperationStore;
   readonly forwarder: Forwarder;
   readonly tally: NotificationTally;
-  readonly alarmStore: AlarmStore;
   readonly clock: Clock;
-  readonly log: AlarmLog;
   readonly version: string;
   readonly updates?: () => SupervisorStatus["updates"];
   readonly certificates?: () => SupervisorStatus["certificates"];
@@ -62,9 +60,13 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
 }
 
 /** Returns the watch that raises the alarms of the supervisor's own conditions. */
-export function supervisorConditionWatch(parts: StatusParts): ConditionWatch {
-  const { alarmStore, tally, clock, log } = parts;
-  const status = statusReader(parts);
+export function supervisorConditionWatch(
+  status: () => SupervisorStatus,
+  alarmStore: AlarmStore,
+  tally: NotificationTally,
+  clock: Clock,
+  log: AlarmLog,
+): ConditionWatch {
   return new ConditionWatch({
     by: "supervisor",
     clock,

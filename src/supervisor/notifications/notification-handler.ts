@@ -11,7 +11,7 @@ import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type DigestSecret, type MapiNotification, readMapi } from "./mapi-notification.ts";
 import { type NotificationTally, type Refusal, refusal } from "./notification-tally.ts";
 
-export interface NotificationHandlerParts {
+interface NotificationHandlerParts {
   readonly operations: OperationStore;
   readonly losses: StoreLosses;
   readonly clock: Clock;

@@ -296,17 +296,6 @@ export class OutboxStore extends Tables {
     });
   }
 
-  attempts(transactionId: string): Attempt[] {
-    const sql = `SELECT number, started_at_ms AS startedAtMs, ended_at_ms AS endedAtMs, class,
-        http_status AS httpStatus, code, description, ambiguous, notes
-      FROM attempts WHERE transaction_id = ? ORDER BY number`;
-    return this.all<Attempt & { notes: string }>(sql, transactionId).map(
-      ({ ambiguous, notes, ...row }) => {
-        return { ...row, ambiguous: Boolean(ambiguous), notes: JSON.parse(notes) };
-      },
-    );
-  }
-
   counts(): Readonly<Record<DeliveryState, number>> {
     type Count = { state: DeliveryState; items: number };
     const sql = "SELECT state, items FROM outbox_counts WHERE state <> 'steps'";

@@ -17,7 +17,6 @@ import { noDetails, readStored, type Transaction } from "../../shared/transactio
 import type { Gateway } from "../gateway/gateway-client.ts";
 import { returnedOfOrder } from "../operations/gateway-history.ts";
 import { OperationStore } from "../operations/operation-store.ts";
-import type { Forwarder } from "../outbox/forwarder.ts";
 import { insertItem, reversedIsClosed, settleItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { StoreLosses } from "../outbox/store-losses.ts";
@@ -39,7 +38,7 @@ export function openStores(database: DatabaseSync, path: string, clock: Clock, l
     if (finding.kind !== "whole") losses.note(finding.because);
   });
   const because = "tp-manager remembers more of it than it holds";
-  const exchange = new StoreExchange({ store, onMissing: () => losses.note(because) });
+  const exchange = new StoreExchange(store, () => losses.note(because));
   return { store, losses, exchange };
 }
 
@@ -52,7 +51,6 @@ interface MessageParts {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  readonly forwarder: Pick<Forwarder, "tryAtOnce">;
 }
 
 /** Returns the query for items of the outbox; CROSS JOIN makes SQLite read the left table first. */
@@ -66,7 +64,7 @@ const oneOrder = itemsFrom("transactions CROSS JOIN outbox", "order_id = :order"
 export function storeMessages(
   parts: MessageParts,
 ): Pick<Handlers<typeof supervisorMessages>, "known-orders" | "take-over" | "order-at-gateway"> {
-  const { database, losses, log, forwarder } = parts;
+  const { database, losses, gateway, signal, log } = parts;
   const operations = new OperationStore(database);
   return {
     "known-orders": ({ orderId, after, limit }) => {
@@ -87,12 +85,9 @@ export function storeMessages(
       if (last) losses.end();
       const about = { items: items.length, added: added.length, last };
       log.info(about, "resync: tp-manager handed off transactions once more");
-      for (const { transaction: one, state } of added) {
-        if (state === "pending") forwarder.tryAtOnce(one.transactionId);
-      }
       return { added: added.length };
     },
-    "order-at-gateway": ({ orderId }) => orderAtGateway(orderId, parts),
+    "order-at-gateway": ({ orderId }) => orderAtGateway(orderId, gateway, signal),
   };
 }
 
@@ -121,7 +116,8 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
  */
 async function orderAtGateway(
   orderId: string,
-  { gateway, signal }: Pick<MessageParts, "gateway" | "signal">,
+  gateway: Gateway,
+  signal: AbortSignal,
 ): Promise<SupervisorAnswer<"order-at-gateway">> {
   const unlike: Transaction = {
     transactionId: randomUUID(),

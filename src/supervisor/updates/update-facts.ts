@@ -19,18 +19,14 @@ const THREE_NIGHTS_MS = 46 * 3_600_000;
 
 type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">;
 
-interface FactParts {
-  readonly dataDirectory: string;
-  readonly config: Settings;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Whether this installation is updated; missing: true for a delivery, false for a checkout. */
-  readonly isUpdated?: boolean;
-}
-
 /** Returns a function that reads the state of updates; undefined: unreadable, or a checkout. */
-export function updateFacts(parts: FactParts): () => Figures | undefined {
-  const { dataDirectory, config, clock, log, isUpdated = isDelivery } = parts;
+export function updateFacts(
+  dataDirectory: string,
+  config: Settings,
+  clock: Clock,
+  log: Logger,
+  isUpdated = isDelivery,
+): () => Figures | undefined {
   let isLogged = false;
   return () => {
     if (!isUpdated) return undefined;

@@ -61,7 +61,7 @@ async function crashedKiosk(): Promise<Files> {
     opened.push({ database, store });
     store.begin(() => {});
     mark(database, "copied");
-    await backupChore(path, systemClock, store).run();
+    await backupChore(path, systemClock, () => store.copied()).run();
     mark(database, "since");
   }
   const files = filesOf(folder);

@@ -18,7 +18,7 @@ import { recordingLog } from "../../support/house/recording-log.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-const store = { copied: () => {} };
+const nothing = (): void => {};
 
 function database(folder: string) {
   const path = join(folder, "journal.db");
@@ -31,7 +31,7 @@ test("a backup is a whole database, made while the original is in use", async ()
   const folder = temporaryFolder();
   const { path, opened } = database(folder);
   opened.exec("INSERT INTO sale VALUES (1)");
-  const copied = backupChore(path, new TestClock(), store).run();
+  const copied = backupChore(path, new TestClock(), nothing).run();
   opened.exec("INSERT INTO sale VALUES (2)");
   await copied;
   const copy = new DatabaseSync(join(folder, "backup", "journal-2026-01-15.db"));
@@ -46,7 +46,7 @@ test("a copy keeps the numbers of rows, the schema and the mode of its file", as
   const opened = openDatabase(path, ["CREATE TABLE sale (id TEXT PRIMARY KEY) STRICT"]);
   onTestFinished(() => opened.close());
   opened.exec("INSERT INTO sale VALUES ('a'), ('b'), ('c'); DELETE FROM sale WHERE id <> 'c'");
-  await backupChore(path, new TestClock(), store).run();
+  await backupChore(path, new TestClock(), nothing).run();
   const file = join(folder, "backup", "journal-2026-01-15.db");
   const copy = new DatabaseSync(file);
   onTestFinished(() => copy.close());
@@ -63,7 +63,7 @@ test("what is written while a copy is made is in the database and not in the cop
   const numbers = "SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < 200000";
   opened.exec(`INSERT INTO sale WITH RECURSIVE row (i) AS (${numbers}) SELECT i FROM row`);
   let copied = false;
-  const copying = Promise.resolve(backupChore(path, new TestClock(), store).run());
+  const copying = Promise.resolve(backupChore(path, new TestClock(), nothing).run());
   void copying.then(() => (copied = true));
   const insert = opened.prepare("INSERT INTO sale VALUES (0)");
   let written = 0;
@@ -87,7 +87,7 @@ test("a database that cannot be copied leaves the former copies and says why", a
   writeFileSync(path, "no database at all, but long enough to be looked at");
   mkdirSync(join(folder, "backup"));
   writeFileSync(join(folder, "backup", "journal-2026-01-01.db"), "former");
-  await expect(backupChore(path, new TestClock(), store).run()).rejects.toThrow(/not a database/);
+  await expect(backupChore(path, new TestClock(), nothing).run()).rejects.toThrow(/not a database/);
   expect(readdirSync(join(folder, "backup"))).toEqual(["journal-2026-01-01.db"]);
 });
 
@@ -108,7 +108,7 @@ test("a copy that is damaged is not kept, and leaves the former ones", async () 
     writeFileSync(join(folder, "backup", `journal-2026-01-${day}.db`), "former");
   }
   const copied = vi.fn();
-  const copying = backupChore(path, new TestClock(), { copied }).run();
+  const copying = backupChore(path, new TestClock(), copied).run();
   await expect(copying).rejects.toThrow(/damaged: .*non-INTEGER value in sale\.id/);
   expect(copied).not.toHaveBeenCalled();
   const kept = readdirSync(join(folder, "backup"));
@@ -125,7 +125,7 @@ test("the files of a copy that was cut off are removed at the next start", async
   const clock = new TestClock();
   const stuck = { name: "stuck", run() {}, clear: () => expect.fail("stuck") };
   const { log } = recordingLog();
-  const chores = [stuck, backupChore(path, clock, store)];
+  const chores = [stuck, backupChore(path, clock, nothing)];
   const daily = startDaily({ at: "04:00", idle: () => true, chores, clock, log });
   expect(readdirSync(join(folder, "backup"))).toEqual(["journal-mine.db"]);
   await daily.stop();
@@ -138,7 +138,7 @@ test("two backups are kept, and other files are left alone", async () => {
   mkdirSync(join(folder, "backup"));
   writeFileSync(join(folder, "backup", "journal-mine.db"), "");
   for (let day = 0; day < 4; day++) {
-    await backupChore(path, clock, store).run();
+    await backupChore(path, clock, nothing).run();
     clock.jumpWallClock(DAY_MS);
   }
   const kept = readdirSync(join(folder, "backup")).sort();
@@ -153,7 +153,7 @@ test("a clock that was wrong neither keeps its copies nor drops the later ones",
   const clock = new TestClock();
   const nights = async (count: number) => {
     for (let night = 0; night < count; night++) {
-      await backupChore(path, clock, store).run();
+      await backupChore(path, clock, nothing).run();
       clock.jumpWallClock(DAY_MS);
     }
     return daysOfCopies(join(folder, "backup"), "journal", clock.now() - DAY_MS);

@@ -25,7 +25,6 @@ async function openMessages() {
     messages: supervisorMessages,
     handlers: supervisorHandlers({
       ...rig,
-      version: "1.2.3",
       requestStop: (why) => stops.push(why),
     }),
     log,

@@ -7,13 +7,14 @@ import {
   type ItemUpdate,
   insertItem,
 } from "../../../src/supervisor/outbox/item-rows.ts";
-import { type EndedTry, OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
+import type { EndedTry } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
 import { noUncertainSend } from "../../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { newStore } from "../../support/files/new-store.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { countLog } from "../../support/files/write-ahead-log.ts";
+import { OutboxWithTries } from "../outbox-with-tries.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 
 const T0 = 1_000_000;
@@ -26,14 +27,14 @@ const PAGES_OF_PAYMENT_MAX = 14;
 /** SQLite copies a log of 1000 pages back and begins it anew. */
 const LOG_BYTES_MAX = 1_100 * 4_120;
 
-function openStore(path = join(temporaryFolder(), "supervisor.db")): OutboxStore {
+function openStore(path = join(temporaryFolder(), "supervisor.db")): OutboxWithTries {
   const database = openDatabase(newStore(path, supervisorMigrations), supervisorMigrations);
   onTestFinished(() => database.close());
-  return new OutboxStore(database);
+  return new OutboxWithTries(database);
 }
 
 /** Stores transactions of these orders, one per millisecond; returns their ids. */
-function addOrders(store: OutboxStore, ...orderIds: string[]): string[] {
+function addOrders(store: OutboxWithTries, ...orderIds: string[]): string[] {
   return orderIds.map((orderId, i) => {
     const transaction = sampleTransaction({ orderId });
     store.add(transaction, T0 + i);
@@ -42,7 +43,7 @@ function addOrders(store: OutboxStore, ...orderIds: string[]): string[] {
 }
 
 function finish(
-  store: OutboxStore,
+  store: OutboxWithTries,
   item: ClaimedItem,
   update: Partial<ItemUpdate>,
   attempt: Partial<EndedTry["attempt"]> = {},
@@ -261,7 +262,7 @@ test("a payment that the gateway takes at once writes few pages, in two commits"
   const database = openDatabase(path, supervisorMigrations);
   onTestFinished(() => database.close());
   database.exec("PRAGMA synchronous = OFF");
-  const store = new OutboxStore(database);
+  const store = new OutboxWithTries(database);
   const pay = (payments: number, from: number): void => {
     for (let i = from; i < from + payments; i++) {
       const item = store.add(sampleTransaction({ orderId: `A-${i}` }), T0 + i, { isClaimed: true });
@@ -281,7 +282,7 @@ test("a queue that never pauses writes few pages an item, into a log that stays 
   const database = openDatabase(path, supervisorMigrations);
   onTestFinished(() => database.close());
   database.exec("PRAGMA synchronous = OFF"); // the same pages, without waits for the disk
-  const store = new OutboxStore(database);
+  const store = new OutboxWithTries(database);
   const orders = Array.from({ length: 1_000 }, (_, i) => sampleTransaction({ orderId: `A-${i}` }));
   transaction(database, () => {
     for (const order of orders) insertItem(database, order, T0);

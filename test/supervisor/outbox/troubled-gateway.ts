@@ -97,7 +97,8 @@ export async function openTroubled(
   rig.forwarder.start();
   /** Lets the supervisor check for its conditions, as main.ts does. */
   const watch = (): void => {
-    const own = supervisorConditionWatch({ ...rig, version: "1.2.3" });
+    const { status, alarmStore, tally, log } = rig;
+    const own = supervisorConditionWatch(status, alarmStore, tally, rig.clock, log);
     onTestFinished(() => own.close());
     own.start();
   };

@@ -28,7 +28,6 @@ export class SupervisorSeat {
       const standing = rig.exchange.receive(structuredClone(word));
       const handlers = supervisorHandlers({
         ...rig,
-        version: "1",
         requestStop: () => {},
       });
       const handler = handlers[name as keyof typeof handlers] as (given: unknown) => unknown;
@@ -59,11 +58,11 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
       isDoubted = finding.kind !== "whole";
       if (finding.kind !== "whole") gaps.begin(`journal.db: ${finding.because}`, false, now());
     });
-    const exchange = new StoreExchange({
+    const exchange = new StoreExchange(
       store,
-      onMissing: () => at.guard.begin("the supervisor remembers more of it than it holds"),
-      onOtherLacks: () => resync?.begin(),
-    });
+      () => at.guard.begin("the supervisor remembers more of it than it holds"),
+      () => resync?.begin(),
+    );
     handOffs.marks = exchange;
     return seat.link(exchange);
   };

@@ -33,7 +33,6 @@ export async function apiWithSupervisor(
     messages: supervisorMessages,
     handlers: supervisorHandlers({
       ...rig,
-      version: "1.2.3",
       requestStop: () => {},
     }),
     log: rig.log,

@@ -80,7 +80,7 @@ test("no return begins, neither at the terminal nor at the gateway", async () =>
 test("what lies under the name is not copied as the journal of the day", async () => {
   const at = house();
   const { journal, path, clock } = at;
-  const chore = backupChore(path, clock, journal.store, journal.proof);
+  const chore = backupChore(path, clock, () => journal.store.copied(), journal.proof);
   rmSync(path);
   await expect(chore.run()).rejects.toThrow(/was deleted or moved away/);
   expect(readdirSync(backupOf(at))).toEqual([expect.stringContaining("-saved-")]);

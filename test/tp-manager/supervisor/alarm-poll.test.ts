@@ -19,7 +19,6 @@ const originOf = ({ alarmStore }: Rig): string => alarmStore.after(undefined, 0,
 async function answering(rig: Rig, runDirectory: string, without?: string) {
   const handlers = supervisorHandlers({
     ...rig,
-    version: "1.2.3",
     requestStop: () => {},
   });
   const known = Object.entries(supervisorMessages).filter(([name]) => name !== without);
