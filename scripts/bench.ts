@@ -5,12 +5,13 @@
  * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
  * and gateway are fakes without storage, shared by both; with --simulators the product talks to the
  * simulators of the demo, with `--line pty` over a pseudo-terminal. TEST_BUNDLE=dist/bundle runs
- * the bundled programs. Prints POST-to-answer times and processor time of both, their ratios, and
- * what one payment writes.
+ * the bundled programs. Prints POST-to-answer times and processor time of both, their ratios, what
+ * one payment writes, and the load of the machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
@@ -83,6 +84,8 @@ try {
     ["launch to both ready", `${readyMs.toFixed(0)} ms`, "", ""],
     ["memory idle", idle, "", ""],
     [`memory after ${payments + warmUp} payments`, memory(), "", ""],
+    ["programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources", "", ""],
+    ["load of the machine at the end", loadavg()[0]?.toFixed(1) ?? "", "", ""],
   ]);
 } finally {
   poster.close();
