@@ -8,9 +8,49 @@ const keys = ["test/tp-manager/http/gateway-keys.test.ts"];
 const listener = ["test/supervisor/notifications/notification-listener.test.ts"];
 const noReturn = "while the journal has a gap no return of such an order leaves";
 const oneSum = "what the journal knew when the return was reserved, plus this return";
+const rows = "src/tp-manager/journal/hand-off-rows.ts";
+const countsAgain = "the row counts again, in the same commit";
+const withdrawn = ["test/supervisor/intake/withdraw.test.ts"];
+const charged = ["test/tp-manager/orders/charged-after-all.test.ts"];
+
+/** A sale that no longer counts is not sent, unless it counts again. */
+const ofWithdrawal: readonly Mutation[] = [
+  oneEdit(
+    "the close of a reversed item at the end of its try",
+    ["27-both-sides", "the transaction is not sent again: this last try shows whether"],
+    withdrawn,
+    [
+      "src/supervisor/outbox/item-rows.ts",
+      "of [namedIsSent, reversedIsClosed]) {",
+      "of [namedIsSent]) {",
+    ],
+  ),
+  oneEdit(
+    "the refusal to queue a reversed item again",
+    ["27-both-sides", "the transaction is closed in the outbox, where the operator sees it"],
+    withdrawn,
+    [
+      "src/supervisor/outbox/outbox-admin.ts",
+      "claimed_at_ms IS NULL AND reversed = 0",
+      "claimed_at_ms IS NULL",
+    ],
+  ),
+  oneEdit("the mark of a withdrawn sale that counts again", ["09-handoff", countsAgain], charged, [
+    rows,
+    "iif(withdrawn > 0, -1, withdrawn)",
+    "iif(withdrawn > 0, 0, withdrawn)",
+  ]),
+  oneEdit(
+    "the sale that counts again while its withdrawal is on the way",
+    ["09-handoff", countsAgain],
+    charged,
+    [rows, "WHERE transaction_id = ? AND withdrawn > 0`", "WHERE transaction_id = ?`"],
+  ),
+];
 
 /** Money that goes back once, also where a database was lost. */
 export const returnMutations: readonly Mutation[] = [
+  ...ofWithdrawal,
   oneEdit("the check for a lost journal before a reversal", ["34-journal-gap", noReturn], lost, [
     "src/tp-manager/orders/after-sale.ts",
     'this.#parts.guard.assertNotReturned(attempt, "gateway");',
