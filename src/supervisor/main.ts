@@ -123,7 +123,7 @@ async function endMessages(
   stopping: AbortController,
   operations: OperationExecutor,
 ): Promise<void> {
-  const closed = server.close(); // first, so that no message begins another operation
+  const closed = server.close(); // first, so that no new message begins another operation
   watch.close();
   stopping.abort(new Error("stopping"));
   await operations.stop(RUNNING_GRACE_MS);

@@ -74,16 +74,18 @@ export class OperationExecutor {
 
   /**
    * Lets running operations end within `graceMs`, then abandons them: an operation whose request
-   * was written becomes unknown. Lookups are abandoned at once.
+   * was written becomes unknown. An operation that begins after that ends as not sent. Lookups are
+   * abandoned at once.
    */
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#parts;
     this.#stopLookups.abort(new Error("stopping"));
-    const timer = clock.startTimer("running operations", graceMs, () =>
-      this.#abandon.abort(new Error("stopping")),
-    );
-    await Promise.all(this.#running.values());
+    const abandon = () => this.#abandon.abort(new Error("stopping"));
+    const timer = clock.startTimer("running operations", graceMs, abandon);
+    // A message that had arrived before the stop may begin another operation during the wait.
+    while (this.#running.size > 0) await Promise.allSettled(this.#running.values());
     timer.clear();
+    abandon();
     await this.#lookups.stop();
   }
 
