@@ -46,6 +46,18 @@ test.each([0, 10])("a copy with %i alarms is restored after tp-manager read 20",
   expect(names(rig.alarmStore)).toHaveLength(kept + 2);
 });
 
+test("two losses that one restore shows skip the alarm ids once", async () => {
+  const rig = await openRig();
+  for (let i = 0; i < 90; i++)
+    rig.log.error({ alarm: "transaction-parked", orderId: `A-${i}` }, "parked");
+  rig.losses.note("it is an older copy");
+  rig.losses.note("tp-manager remembers more of it than it holds");
+  const all = names(rig.alarmStore);
+  expect(all.slice(-2)).toEqual(["991 outbox-lost", "992 outbox-lost"]);
+  // Alarms that tp-manager has not read yet are not deleted.
+  expect(all).toHaveLength(92);
+});
+
 test("the alarm of a condition is raised once, and again when the condition returns", async () => {
   const rig = await openRig();
   const paused = ({ log }: typeof rig): void =>
