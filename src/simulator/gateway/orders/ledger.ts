@@ -136,7 +136,8 @@ export class Ledger {
       sent_date: isoTime(this.#parts.clock.now()).replace(/\.\d+Z$/, "+00:00"),
     });
     const { fraudUrl: url, passphrase } = website;
-    const secret = has(struck, "notification-bad-digest") ? `${passphrase}?` : passphrase;
+    const isForged = has(struck, "notification-bad-digest");
+    const secret = isForged ? `${passphrase ?? ""}?` : passphrase;
     // The signature is SHA-256 over the body and the passphrase, in hex (docs/gateway.md 4.2).
     const signature = secret === undefined ? "" : hash("sha256", body + secret);
     const fraud = { subject: "fraud", url, contentType: "application/json", body, signature };

@@ -323,12 +323,25 @@ describe("notification faults:", () => {
 });
 
 describe("the fraud event", () => {
-  const withFraud = (url: string) => [
-    {
-      ...account,
-      websites: [{ id: 107, currency: "EUR", fraudUrl: url, passphrase: "whisper" }],
-    },
+  const withFraud = (url: string, signing: object = { passphrase: "whisper" }) => [
+    { ...account, websites: [{ id: 107, currency: "EUR", fraudUrl: url, ...signing }] },
   ];
+
+  test.each([
+    ["with a passphrase", { passphrase: "whisper" }, "whisper?"],
+    ["without a passphrase", {}, "?"],
+  ])("is signed with another passphrase by a fault, %s", async (_, signing, secret) => {
+    const merchant = await merchantForTest();
+    const accounts = withFraud(merchant.url, signing);
+    const sandbox = await sandboxForTest({ autoPay: true, accounts });
+    await generate(sandbox, {});
+    sandbox.addFault({ kind: "notification-bad-digest" });
+    const id = sandbox.orders()[0]?.transactionPublicId;
+    await fetch(`${sandbox.url}/sandbox/orders/${id}/fraud`, { method: "POST" });
+    await eventually(() => merchant.received.length).toBe(1);
+    const { body, signature } = merchant.received[0] ?? {};
+    expect(signature).toBe(createHash("sha256").update(`${body}${secret}`).digest("hex"));
+  });
 
   test("is posted as JSON with a signature of body and passphrase", async () => {
     const merchant = await merchantForTest();
