@@ -30,6 +30,12 @@ test("an order below a wrong address is not asked for, so it is not known", asyn
   await expect(client.payment("A-1")).rejects.toMatchObject({ http: 404, error });
 });
 
+test.each([".", ".."])("an order whose id is lost in the URL is not known: %s", async (orderId) => {
+  const { client } = await clientOf();
+  expect((await client.pay({ amount: 9.99, orderId })).status).toBe("Success");
+  await expect(client.payment(orderId)).rejects.toMatchObject({ error: { charged: "unknown" } });
+});
+
 test("a stream of events that the caller leaves is closed", async () => {
   const { client, get } = await clientOf();
   const { signal } = new AbortController();

@@ -98,21 +98,25 @@ export function openCalls(
         method: methodsOf(record),
         url: prefix + path.replace(/\{(\w+)\}/g, ":$1"),
         config: { call: record },
-        handler: (request, reply) => carryOut(record, request, reply, context),
+        // The router takes an empty text for a parameter: what a URL keeps of the order id ".".
+        handler: (request, reply) =>
+          Object.values(request.params as object).includes("")
+            ? reply.callNotFound()
+            : carryOut(record, request, reply, context),
       });
     }
   }
   app.setNotFoundHandler((request, reply) => {
     const url = request.url.startsWith(prefix) ? request.url.slice(prefix.length) : request.url;
-    const methods = allowedMethods(url);
+    const path = url.split("?")[0] ?? "";
+    const methods = allowedMethods(path);
     if (methods.length > 0) void reply.header("allow", methods.join(", "));
-    // A mistyped path may mean any order, so whether that order is charged is unknown.
-    const charged = /^\/+payment\/+./i.test(url) ? ({ charged: "unknown" } as const) : {};
+    const charged = mayMeanOrder(path) ? ({ charged: "unknown" } as const) : {};
     const error =
       methods.length > 0
         ? new AppError("METHOD_NOT_ALLOWED", undefined, charged)
-        : new AppError("NOT_FOUND", hintFor(url), charged);
-    error.orderId = orderIn(url);
+        : new AppError("NOT_FOUND", hintFor(path), charged);
+    error.orderId = orderIn(path);
     throw error;
   });
 }
@@ -135,14 +139,21 @@ const forms = calls.flatMap((record) =>
   })),
 );
 
-function allowedMethods(url: string): string[] {
-  const path = url.split("?")[0] ?? "";
+function allowedMethods(path: string): string[] {
   return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
 }
 
+const ofOrders = calls.flatMap(({ path }) => path.match(/\w+(?=\/\{orderId\})/) ?? []);
+
+/** Whether a mistyped path may mean any order; a URL parser makes "/" of an order id "..". */
+function mayMeanOrder(path: string): boolean {
+  const [, first = "", second] = path.toLowerCase().split(/\/+/);
+  return first === "" || (second !== undefined && ofOrders.includes(first));
+}
+
 /** Returns the order id in the path of a payment, even an id whose slash was not encoded. */
-function orderIn(url: string): string | undefined {
-  const named = /^\/payment\/([^?]+)/.exec(url)?.[1];
+function orderIn(path: string): string | undefined {
+  const named = /^\/payment\/(.+)/.exec(path)?.[1];
   try {
     return named && decodeURIComponent(named);
   } catch {
@@ -151,8 +162,7 @@ function orderIn(url: string): string | undefined {
 }
 
 /** Returns a hint if a path only differs from a call in upper case or slashes, else undefined. */
-function hintFor(url: string): string | undefined {
-  const path = url.split("?")[0] ?? "";
+function hintFor(path: string): string | undefined {
   const known = path
     .toLowerCase()
     .replace(/\/+/g, "/")

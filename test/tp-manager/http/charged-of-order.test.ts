@@ -343,6 +343,11 @@ test.each([
   ["GET", "/payment/7/", 404, "unknown"],
   ["GET", "/payment/7/status", 404, "unknown"],
   ["GET", "/Payment/7", 404, "unknown"],
+  ["GET", "/payment/", 404, "unknown"],
+  ["GET", "/payment/?x=7", 404, "unknown"],
+  ["POST", "/payment//settle", 404, "unknown"],
+  ["GET", "/story/", 404, "unknown"],
+  ["GET", "/", 405, "unknown"],
 ])("a wrong call about a charged order never has charged no: %s %s", async (...row) => {
   const [method, path, status, charged] = row;
   const rig = await api();
