@@ -167,8 +167,10 @@ export class ConnectorClient {
 
   /**
    * Yields the connector's events from now on, or all events after the one with the id `afterId`,
-   * until `signal` aborts. A broken stream continues after the last event. Rejects when the
-   * connector refuses the login or the origin of the web page.
+   * until `signal` aborts. A broken stream continues after the last event. While the connector
+   * cannot be reached or has too many readers (TOO_MANY_READERS), the client tries again every two
+   * seconds and yields nothing. Rejects when the connector refuses the login or the origin of the
+   * web page.
    */
   async *events(options: {
     readonly signal: AbortSignal;
