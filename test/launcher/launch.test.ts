@@ -5,7 +5,6 @@ import { join, relative } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
 import { addressOf } from "../../src/shared/ipc/run-directory.ts";
-import { sleep, systemClock } from "../../src/shared/time.ts";
 import { until } from "../support/programs/child-program.ts";
 import { startProcess } from "../support/programs/own-processes.ts";
 import { isWhole } from "../support/run/scope.ts";
@@ -23,6 +22,11 @@ afterAll(() => checkout.remove());
 
 const both = ["tp-manager", "supervisor"] as const;
 const pids = (data: string) => both.map((program) => checkout.running(program, data));
+/** How many connections to this socket its program has not accepted: they have no inode yet. */
+const queued = (address: string): number =>
+  readFileSync("/proc/net/unix", "utf8")
+    .split("\n")
+    .filter((line) => line.endsWith(` 0 ${address}`)).length;
 
 // One installation, on which every test goes on from the one before.
 describe("started, looked at and stopped", () => {
@@ -258,7 +262,8 @@ test("a program that ends while start waits for its answer is started again", as
   const starting = checkout.launch("--data", data);
   const isBack = () => checkout.running("supervisor", data).some((pid) => pid !== supervisor);
   await until("the other program", () => isBack() || undefined);
-  await sleep(systemClock, "an unanswered question", 3_000);
+  const address = addressOf(join(data, "run"), "tp-manager") ?? "";
+  await until("an unanswered question and the next one", () => queued(address) > 1 || undefined);
   process.kill(manager, "SIGKILL");
   const { code, out } = await starting;
   const [again] = checkout.running("tp-manager", data);
