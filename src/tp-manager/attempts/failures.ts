@@ -1,4 +1,5 @@
 import { AppError, type Charged, type ErrorCode } from "../../shared/catalog/errors.ts";
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import { TerminalUnavailable, type UnavailableReason } from "../terminal/terminal.ts";
 
 export class CancelledInTime extends Error {
@@ -38,12 +39,14 @@ export function invalid(
 /**
  * Runs `work` on the journal and turns its errors into STORAGE_FAILED. `charged` is what is known
  * of the requested order at that time (docs/rules/10-charged.md). `mayBeDone`: what was requested
- * was sent.
+ * was sent. A broken invariant is no fault of the disk: it is thrown again, and the API answers
+ * INTERNAL, which means that the request may have been carried out.
  */
 export function storage<T>(work: () => T, charged: Charged, mayBeDone = false): T {
   try {
     return work();
   } catch (error) {
+    if (error instanceof BrokenInvariant) throw error;
     throw new AppError("STORAGE_FAILED", undefined, { charged, mayBeDone, cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
+import { BrokenInvariant } from "../../../src/shared/invariant.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { type House, house, pay, request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
@@ -354,4 +355,46 @@ test.each([
   await rig.call("POST", "/payment", { amount: 9.99, orderId: "7" });
   const { http, one } = await rig.call(method as "GET", path);
   expect([http, one.error.charged]).toEqual([status, charged]);
+});
+
+test("a broken invariant before a payment is no fault of the disk and not 'not paid'", async () => {
+  const at = house();
+  const rig = await api({}, at);
+  const { attempts } = at.journal;
+  const begin = attempts.begin.bind(attempts);
+  attempts.begin = () => {
+    throw new BrokenInvariant("of a test");
+  };
+  const sale = { amount: 9.99, orderId: "A" };
+  const { http, one } = await rig.call("POST", "/payment", sale);
+  expect([http, one.status, one.error]).toMatchObject([
+    500,
+    "Unknown",
+    { code: "INTERNAL", charged: "unknown", retry: "same_order" },
+  ]);
+  expect(at.terminal.paid).toEqual([]);
+  attempts.begin = begin;
+  expect((await rig.call("POST", "/payment", sale)).one.status).toBe("Success");
+  expect(at.terminal.paid).toHaveLength(1);
+});
+
+test("a broken invariant while an order is read leaves it unknown", async () => {
+  const at = house();
+  const rig = await api({}, at);
+  await rig.call("POST", "/payment", { amount: 9.99, orderId: "A" });
+  at.journal.attempts.decisive = () => {
+    throw new BrokenInvariant("of a test");
+  };
+  for (const [method, path] of [
+    ["GET", "/payment/A"],
+    ["POST", "/payment"],
+  ] as const) {
+    const body = method === "POST" ? { amount: 9.99, orderId: "A" } : undefined;
+    const { http, one } = await rig.call(method, path, body);
+    expect([http, one.status, one.error]).toMatchObject([
+      500,
+      "Unknown",
+      { code: "INTERNAL", charged: "unknown" },
+    ]);
+  }
 });
