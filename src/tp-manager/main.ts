@@ -13,7 +13,7 @@ import { Probation } from "../shared/program/probation.ts";
 import { StoreExchange } from "../shared/store/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
 import type { ArbiterSettings } from "./arbiter/arbiter-parts.ts";
-import { ClosingKeeper, type ClosingParts } from "./arbiter/closing-keeper.ts";
+import { ClosingKeeper } from "./arbiter/closing-keeper.ts";
 import { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { FailureDelay } from "./http/door/failure-delay.ts";
@@ -88,7 +88,7 @@ async function start(context: ProgramContext): Promise<void> {
   const areaLog = (area: string): AlarmLog => hub.tap(log.child({ area }));
   logFaults(journal, hub.tap(log));
   const isLost = beginSession(journal, clock);
-  const { handOffs, returns } = journal;
+  const { handOffs, returns, proof } = journal;
 
   const terminalLog = areaLog("terminal");
   const driver = owned("terminal", await driverFor(config).create(config, clock, terminalLog));
@@ -98,16 +98,16 @@ async function start(context: ProgramContext): Promise<void> {
   const handOffLog = areaLog("hand-off");
   const handOff = owned("hand-off", new HandOff(handOffs, supervisor, clock, handOffLog));
   const deliveries = owned("delivery poll", deliveryPoll(handOffs, supervisor, clock, handOffLog));
-  const stores = { ...journal, guard, matcher };
+  const stores = { journal, guard, matcher };
   const settings = settingsOf(context);
   const payments = { ...stores, probation: ongoing, clock, log: areaLog("payments"), settings };
   const news = { announce: hub.announce, settled: () => handOff.nudge() };
-  const arbiter = new TerminalArbiter({ ...payments, terminal: driver, ...news });
+  const arbiter = new TerminalArbiter({ ...payments, terminal: driver, proof, ...news });
   const orders = new Orders({ ...payments, arbiter, handOff });
   const house = { journal, journalPath, arbiter, handOff, supervisor, guard, matcher, hub };
   const monitor = owned("monitor", createMonitor(context, house));
   const gatewayLog = areaLog("gateway");
-  const gatewayParts = { ...stores, link: supervisor, clock, log: gatewayLog };
+  const gatewayParts = { journal, guard, link: supervisor, clock, log: gatewayLog };
   const gateway = owned("open returns", new GatewayOperations(gatewayParts));
   const returned = owned("return poll", returnPoll(returns, supervisor, clock, gatewayLog));
   const hours = watchHours(context, house);
@@ -115,7 +115,7 @@ async function start(context: ProgramContext): Promise<void> {
     ...setUpOf(context),
     monitor,
     orders,
-    listings: new Listings({ ...stores, arbiter }),
+    listings: new Listings(journal, arbiter),
     arbiter,
     supervisor,
     hours,
@@ -139,7 +139,7 @@ async function start(context: ProgramContext): Promise<void> {
   await probation.after(() => {
     startChores(context, house);
     handOff.nudge();
-    startClosing(context, { ...payments, arbiter });
+    startClosing(context, house, payments.log);
     deliveries.start();
     startAlarms(context, house, monitor);
     owned("hours", hours).start();
@@ -216,11 +216,12 @@ function matcherOf(
 /** Starts the link to the supervisor, and compares the two databases (docs/rules/17-loss.md). */
 function linkSupervisor(
   context: ProgramContext,
-  { store, handOffs, resync: resyncRows, ...journal }: Journal,
+  journal: Journal,
   matcher: Matcher,
   log: AlarmLog,
 ): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
   const { config, runDirectory, clock } = context;
+  const { store, gaps, handOffs } = journal;
   const owned = ownedBy(context);
   const exchange = new StoreExchange(
     store,
@@ -230,9 +231,9 @@ function linkSupervisor(
   handOffs.marks = exchange;
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
-  const isWhole = (): boolean => journal.gaps.open() === undefined;
-  const resync = owned("resync", new Resync(resyncRows, link, clock, log, isWhole));
-  const stores = { ...journal, resync: resyncRows, matcher, link, clock, log };
+  const isWhole = (): boolean => gaps.open() === undefined;
+  const resync = owned("resync", new Resync(journal.resync, link, clock, log, isWhole));
+  const stores = { journal, matcher, link, clock, log };
   const onSupervisorLacks = (): void => resync.beginOnce();
   const isShared = config.TERMINAL_SHARED;
   const guard = owned("store guard", new StoreGuard({ ...stores, isShared, onSupervisorLacks }));
@@ -317,11 +318,18 @@ function startAlarms(
   owned("condition watch", new ConditionWatch({ by: "tp-manager", read, clock, log })).start();
 }
 
-function startClosing(context: ProgramContext, parts: ClosingParts): void {
-  const { config, log } = context;
-  if (config.AUTO_END_OF_DAY) ownedBy(context)("end of day", new ClosingKeeper(parts)).start();
-  else
+function startClosing(
+  context: ProgramContext,
+  { arbiter, journal }: House,
+  paymentLog: AlarmLog,
+): void {
+  const { config, clock, log } = context;
+  if (!config.AUTO_END_OF_DAY) {
     log.info("AUTO_END_OF_DAY is off: if the terminal demands an end of day, an operator runs it");
+    return;
+  }
+  const keeper = new ClosingKeeper(arbiter, journal, clock, paymentLog);
+  ownedBy(context)("end of day", keeper).start();
 }
 
 function watchHours(

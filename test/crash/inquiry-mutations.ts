@@ -39,7 +39,7 @@ export const inquiryMutations: readonly Mutation[] = [
     "the check of the other orders that a probe concerns",
     ["19-late", "and whenever the storage is read"],
     inquiries,
-    ["src/tp-manager/arbiter/inquiries.ts", "    this.#parts.probed(probe);\n", ""],
+    ["src/tp-manager/arbiter/inquiries.ts", "    this.#callbacks.probed(probe);\n", ""],
   ),
   oneEdit(
     "the sale that was stored over another one",

@@ -100,7 +100,7 @@ const situations: Record<
     code: "UPDATING",
     cr: "2",
     make(at) {
-      Object.assign(at.probation, { isOn: true });
+      Object.defineProperty(at.probation, "isOn", { value: true });
     },
   },
   "a journal gap, and a supervisor that does not report its orders": {

@@ -55,7 +55,7 @@ export function startTpManager(
   const path = newStore(journalPath(folder), migrations);
   const journal = onDisk(life.disk, () => new Journal(path, clock));
   const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
-  const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
+  const { handOffs, returns } = journal;
   const matcher = matcherFor(journal, terminal, clock, {});
   const exchange = new StoreExchange(
     journal.store,
@@ -66,10 +66,7 @@ export function startTpManager(
   const link = ipc.linkFor(life, exchange);
   const resync = new Resync(journal.resync, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
-    gaps: journal.gaps,
-    resync: journal.resync,
-    attempts,
-    records,
+    journal,
     matcher,
     link,
     clock,
@@ -78,16 +75,13 @@ export function startTpManager(
     onSupervisorLacks: () => resync.beginOnce(),
   });
   const handOff = new HandOff(handOffs, link, clock, log);
-  const known = { attempts, answers, handOffs, terminalLog, reconciliations, records };
-  const stores = { ...known, matcher };
-  const shared = { ...stores, guard, clock, log, settings: defaultSettings };
+  const shared = { journal, matcher, guard, clock, log, settings: defaultSettings };
   const settled = (): void => handOff.nudge();
-  const arbiter = new TerminalArbiter({ ...shared, terminal, settled });
+  const arbiter = new TerminalArbiter({ ...shared, terminal, settled, proof: undefined });
   const orders = new Orders({ ...shared, arbiter, handOff });
   const afterSale = new AfterSale({ ...shared, arbiter, orders });
-  const closing = new ClosingKeeper({ ...shared, arbiter });
-  const { returns } = journal;
-  const gateway = new GatewayOperations({ attempts, returns, guard, link, clock, log });
+  const closing = new ClosingKeeper(arbiter, journal, clock, log);
+  const gateway = new GatewayOperations({ journal, guard, link, clock, log });
   const poll = returnPoll(returns, link, clock, log);
   const start = (): void => {
     resync.start();

@@ -12,7 +12,7 @@ function faultsOf(wall: (one: Import) => string | undefined): string[] {
 }
 
 /** What other rooms may name of the arbiter; everything else of it leads to the driver. */
-const nameable = new Set(["TerminalArbiter", "ArbiterSettings", "ClosingKeeper", "ClosingParts"]);
+const nameable = new Set(["TerminalArbiter", "ArbiterSettings", "ClosingKeeper"]);
 
 /** Why an import leads past the arbiter to the wire (docs/architecture.md 2.2), if it does. */
 function wallFault({ path, target, name, passedOn }: Import): string | undefined {

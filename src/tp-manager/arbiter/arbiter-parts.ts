@@ -8,7 +8,6 @@ import type { JournalGap } from "../journal/gap-rows.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import type { Inquiries } from "./inquiries.ts";
 
 export interface ArbiterSettings {
   /** How long a payment may run before the terminal is asked to cancel it. */
@@ -25,9 +24,9 @@ export interface ArbiterSettings {
   readonly terminalShared: boolean;
 }
 
-type Rows = "attempts" | "terminalLog" | "records" | "reconciliations";
-
-export interface ArbiterParts extends Pick<Journal, Rows> {
+/** What the arbiter is made from; its own objects share it. */
+export interface ArbiterParts {
+  readonly journal: Journal;
   readonly terminal: Terminal;
   readonly settings: ArbiterSettings;
   readonly matcher: Matcher;
@@ -41,18 +40,15 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
    * The probation of a new version (docs/updates.md 4.3), during which the terminal is not used.
    * Missing: this version is not on probation.
    */
-  readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
+  readonly probation?: Probation | undefined;
   /** Proves by test writes that written records survive a restart; undefined: no proof is made. */
-  readonly proof?: WriteProof | undefined;
-}
-
-export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
-  readonly inquiries: Inquiries;
+  readonly proof: WriteProof | undefined;
 }
 
 /**
  * What the arbiter needs to know about a journal gap: a journal that was lost or restored from a
- * copy may lack sales (docs/rules/34-journal-gap.md). StoreGuard describes the members.
+ * copy may lack sales (docs/rules/34-journal-gap.md). StoreGuard describes the members. An
+ * interface, because the arbiter must not know the link to the supervisor.
  */
 interface ArbiterGuard {
   whole(signal: AbortSignal): Promise<void> | undefined;

@@ -1,15 +1,11 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Timer } from "../../shared/time.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
 import type { Attempt } from "../attempts/payment.ts";
+import type { Journal } from "../journal/journal.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
-import type { ArbiterParts } from "./arbiter-parts.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
-
-export interface ClosingParts
-  extends Pick<ArbiterParts, "attempts" | "terminalLog" | "clock" | "log"> {
-  readonly arbiter: TerminalArbiter;
-}
 
 /** The time between two checks of whether the end of day that the terminal demands can begin. */
 const CHECK_MS = 5_000;
@@ -40,17 +36,23 @@ const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOP
  * when an end of day was last begun.
  */
 export class ClosingKeeper {
-  readonly #parts: ClosingParts;
+  readonly #arbiter: TerminalArbiter;
+  readonly #journal: Journal;
+  readonly #clock: Clock;
+  readonly #log: AlarmLog;
   #timer: Timer | undefined;
   #unsubscribe: (() => void) | undefined;
   #closed = false;
 
-  constructor(parts: ClosingParts) {
-    this.#parts = parts;
+  constructor(arbiter: TerminalArbiter, journal: Journal, clock: Clock, log: AlarmLog) {
+    this.#arbiter = arbiter;
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#log = log;
   }
 
   start(): void {
-    this.#unsubscribe = this.#parts.arbiter.terminal.subscribe((event) => {
+    this.#unsubscribe = this.#arbiter.terminal.subscribe((event) => {
       if (event.type === "demand") this.#checkSoon(0);
     });
     this.#checkSoon(0);
@@ -64,12 +66,12 @@ export class ClosingKeeper {
   }
 
   get #isDemanded(): boolean {
-    return this.#parts.arbiter.terminal.state.demands.includes("end-of-day");
+    return this.#arbiter.terminal.state.demands.includes("end-of-day");
   }
 
   #checkSoon(afterMs: number): void {
     if (this.#timer || this.#closed) return;
-    this.#timer = this.#parts.clock.startTimer("end of day", afterMs, () => {
+    this.#timer = this.#clock.startTimer("end of day", afterMs, () => {
       void this.#check().then((nextMs) => {
         this.#timer = undefined;
         if (nextMs !== undefined) this.#checkSoon(nextMs);
@@ -80,15 +82,15 @@ export class ClosingKeeper {
   /** Runs the end of day if it is due. Resolves with the pause until the next check, in ms. */
   async #check(): Promise<number | undefined> {
     if (!this.#isDemanded) return undefined;
-    const { arbiter, log } = this.#parts;
+    const log = this.#log;
     try {
       if (!this.#isQuiet()) return CHECK_MS;
-      await arbiter.lastAnswer.ask();
+      await this.#arbiter.lastAnswer.ask();
       // The demand is checked again: an end of day may have run, or a payment may have begun since.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return CHECK_MS;
       log.info("the end of day that the terminal demands begins now");
-      const { applications } = await arbiter.upkeep.telecollect("terminal");
+      const { applications } = await this.#arbiter.upkeep.telecollect("terminal");
       log.info({ applications }, "the end of day that the terminal demanded has succeeded");
       return CHECK_MS;
     } catch (error) {
@@ -100,19 +102,19 @@ export class ClosingKeeper {
 
   /** Whether no work and no recovery runs, and no payment or end of day was recent. */
   #isQuiet(): boolean {
-    const { arbiter, attempts, terminalLog, clock } = this.#parts;
+    const arbiter = this.#arbiter;
     if (arbiter.lease.current || arbiter.lease.closed) return false;
     // Waits for recovery, unless the terminal refuses all probes until its end of day has run.
     if (arbiter.inquiries.isAsking && !arbiter.inquiries.isLockedOut) return false;
-    const nowMs = clock.now();
+    const nowMs = this.#clock.now();
     // A time in the future counts like one in the past: the wall clock may have been set back.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
     const isLocked = arbiter.terminal.state.status?.cr === "2";
-    const newest = attempts.newest().take(PAYMENTS_CHECKED);
+    const newest = this.#journal.attempts.newest().take(PAYMENTS_CHECKED);
     const isRecent = ({ startedAtMs, endedAtMs }: Attempt): boolean =>
       sinceMs(endedAtMs ?? startedAtMs) < QUIET_MS;
     if (!isLocked && newest.some(isRecent)) return false;
-    const tried = terminalLog.demandedTelecollections(nowMs - RECENT_MS);
+    const tried = this.#journal.terminalLog.demandedTelecollections(nowMs - RECENT_MS);
     const last = tried.at(-1);
     if (last === undefined) return true;
     const pauseMs = Math.min(PAUSE_MIN_MS * 2 ** Math.min(tried.length - 1, 16), PAUSE_MAX_MS);
@@ -120,7 +122,7 @@ export class ClosingKeeper {
   }
 
   #failed(error: unknown): void {
-    const { log } = this.#parts;
+    const log = this.#log;
     if (error instanceof TerminalUnavailable) {
       log.info(
         { reason: error.message },

@@ -1,4 +1,5 @@
 import type { Charged } from "../../shared/catalog/errors.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { type Stored, sameTerminal } from "../attempts/comparison.ts";
@@ -16,7 +17,7 @@ import { reportsOf } from "../matching/candidates.ts";
 import { lostSince } from "../matching/facts.ts";
 import { freshnessOf } from "../matching/fresh-number.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 
 /**
  * Corrects the orders whose answer differs from the transaction that the terminal has stored
@@ -26,7 +27,7 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 export function applyAnswer(
   answer: Answer,
   report: TransactionReport,
-  parts: ArbiterTools,
+  parts: ArbiterParts,
 ): string | undefined {
   let charged: string | undefined;
   for (const { attempt, ...effect } of effectsOf(answer)) {
@@ -53,7 +54,7 @@ export const chargedBy = (proof: Proof) => ({
  * charged, the gateway could refund the money a second time. Returns the id of the sale's order;
  * undefined: no sale is certain. Throws when the journal fails.
  */
-export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
+export function giveBack(now: Stored, parts: ArbiterParts): string | undefined {
   const attempt = givenBack(now, parts);
   if (!attempt || now.last.kind !== "transaction") return undefined;
   const writer = new AttemptWriter(attempt, parts);
@@ -65,12 +66,12 @@ export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
 }
 
 /** Returns the sale whose reversal the terminal has stored. Throws when the journal fails. */
-export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined {
+export function givenBack(now: Stored, parts: ArbiterParts): Attempt | undefined {
   if (now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
   const { good, originalTrace } = report;
   if (!good || originalTrace === null) return undefined;
-  const { records, attempts } = parts;
+  const { records, attempts } = parts.journal;
   for (const transactionId of new Set(records.sharingTrace(originalTrace).toReversed())) {
     const attempt = attempts.read(transactionId);
     if (attempt && isGivenBack(attempt, now, report, parts)) return attempt;
@@ -86,17 +87,17 @@ function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
   now: Stored,
   reversal: TransactionReport,
-  parts: ArbiterTools,
+  parts: ArbiterParts,
 ): boolean {
   if (!isCharged(state) || !baseline || !sameTerminal(baseline.identity, now.identity)) {
     return false;
   }
   if (!givesBack(state.report, reversal)) return false;
-  if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
+  if (parts.journal.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
   // The journal lost commands after this sale, and with one of them the number may have come again.
-  if (parts.records.nextCommand(transactionId) === lostSince) return false;
+  if (parts.journal.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
-  return freshnessOf(sold, now, parts).freshness === "reversed";
+  return freshnessOf(sold, now, parts.journal, parts.matcher.isShared).freshness === "reversed";
 }
 
 /** Raises the alarm that a sale was reversed without our request: a person has to find out why. */
@@ -112,7 +113,7 @@ export function chargeLate(
   attempt: Attempt,
   found: LateSale,
   how: string,
-  parts: ArbiterTools,
+  parts: ArbiterParts,
 ): void {
   const writer = new AttemptWriter(attempt, parts);
   writer.advance({ input: "found-charged", ...found });
@@ -129,7 +130,7 @@ export function putInDoubt(
   attempt: Attempt,
   found: LateSale,
   says: string,
-  parts: ArbiterTools,
+  parts: ArbiterParts,
 ): void {
   const writer = new AttemptWriter(attempt, parts);
   writer.advance({ input: "found-in-doubt", ...found });
@@ -144,23 +145,23 @@ export function putInDoubt(
 /** Raises an alarm when another attempt of the same order is charged, or may be charged. */
 export function alarmIfTwice(
   attempt: Attempt,
-  parts: ArbiterTools,
+  parts: ArbiterParts,
   when: readonly Charged[] = ["yes", "unknown"],
 ): void {
   const { transactionId, number, request } = attempt;
-  const other = parts.attempts
+  const other = parts.journal.attempts
     .ofOrder(request.orderId)
     .find((one) => one.transactionId !== transactionId && when.includes(chargedOf(one)));
   if (!other) return;
   const text = `attempts ${number} and ${other.number} of one order have a sale, or can`;
-  alarmTwice(attempt, text, parts);
+  alarmTwice(attempt, text, parts.log);
 }
 
 /** Raises the alarm that an order can have been charged twice. Changes no attempt. */
 export function alarmTwice(
   { transactionId, request: { orderId } }: Attempt,
   what: string,
-  { log }: Pick<ArbiterTools, "log">,
+  log: AlarmLog,
 ): void {
   const advice = "see the terminal's journal, and give one charge back if there are two";
   log.error({ alarm: "order-charged-twice", orderId, transactionId }, `${what}: ${advice}`);

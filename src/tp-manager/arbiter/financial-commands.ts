@@ -8,25 +8,27 @@ import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
-import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, GoodsDecision, Terminal, TransactionReport } from "../terminal/terminal.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 import { alarmReversedBefore } from "./corrections.ts";
-import type { OneWayTools } from "./one-way.ts";
+import type { Inquiries } from "./inquiries.ts";
+import type { OneWay } from "./one-way.ts";
 import { observe, orderOf, PaymentRun, writeEnd } from "./payment-run.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Recovery } from "./recovery.ts";
-import type { IdentityCheck, LastAnswer } from "./terminal-identity.ts";
+import type { IdentityCheck } from "./terminal-identity.ts";
 import type { Held, TerminalLease } from "./terminal-lease.ts";
-import type { Unmatched } from "./unmatched.ts";
 
-export interface CommandParts extends OneWayTools {
+/** The arbiter's own objects that its commands use. */
+export interface CommandTools {
   readonly lease: TerminalLease;
   readonly identityCheck: IdentityCheck;
+  /** Judges results of a one-way terminal; undefined: the terminal answers queries. */
+  readonly oneWay: OneWay | undefined;
   readonly recovery: Recovery;
+  readonly reconciler: Reconciler;
   /** Called with the terminal's last stored transaction, which the next command would overwrite. */
   readonly noteStored: (now: Baseline) => void;
-  readonly reconciler: Reconciler;
-  readonly lastAnswer: LastAnswer;
-  readonly unmatched: Unmatched;
 }
 
 /** The callbacks for the payment of one order while this payment has the terminal. */
@@ -47,10 +49,12 @@ interface PaymentWork {
  * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
  */
 export class FinancialCommands {
-  readonly #parts: CommandParts;
+  readonly #parts: ArbiterParts;
+  readonly #tools: CommandTools;
 
-  constructor(parts: CommandParts) {
+  constructor(parts: ArbiterParts, tools: CommandTools) {
     this.#parts = parts;
+    this.#tools = tools;
   }
 
   /**
@@ -59,7 +63,8 @@ export class FinancialCommands {
    * not be written to the disk.
    */
   pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
-    const { log, lease, identityCheck, noteStored, oneWay, reconciler } = this.#parts;
+    const { lease, identityCheck, noteStored, oneWay, reconciler } = this.#tools;
+    const { log } = this.#parts;
     const ended = lease.use("payment", orderId, {
       needs: "pay",
       prepare: async (preparing) => {
@@ -70,7 +75,7 @@ export class FinancialCommands {
       run: async (_terminal, baseline, held) => {
         const begun = payment.begin(baseline);
         const about = { transactionId: begun.transactionId, orderId, attempt: begun.number };
-        const run = new PaymentRun(begun, this.#parts);
+        const run = new PaymentRun(begun, this.#parts, oneWay);
         held.run = run;
         void run.approved.promise.then(payment.approved);
         const finished = run.finish();
@@ -91,12 +96,12 @@ export class FinancialCommands {
    * terminal's line is lost.
    */
   async #borneOut(attempt: Attempt): Promise<Attempt> {
-    const { clock, attempts, recovery, prepareMs, confirmAfterMs } = this.#parts;
+    const { clock, journal, settings } = this.#parts;
     const { state, transactionId } = attempt;
     if (!("heard" in state)) return attempt;
-    const limitMs = prepareMs + confirmAfterMs;
-    await within(clock, "heard end", limitMs, recovery.recover(transactionId));
-    return attempts.read(transactionId) ?? attempt;
+    const limitMs = settings.prepareMs + settings.confirmAfterMs;
+    await within(clock, "heard end", limitMs, this.#tools.recovery.recover(transactionId));
+    return journal.attempts.read(transactionId) ?? attempt;
   }
 
   /**
@@ -104,7 +109,8 @@ export class FinancialCommands {
    * `saleOf` chooses the sale or throws. It is called when the reversal already has the terminal.
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
-    const { log, lease, identityCheck, proof, matcher } = this.#parts;
+    const { lease, identityCheck } = this.#tools;
+    const { log, proof, matcher } = this.#parts;
     return lease.use("reversal", orderId, {
       needs: "reverse",
       // The stored sale is not passed to `noteStored`: if no order knows the sale, the reversal is
@@ -133,7 +139,8 @@ export class FinancialCommands {
     run: Promise<Attempt>,
     ended: PaymentWork["ended"] = () => {},
   ): Promise<Attempt> {
-    const { log, clock, settled, recovery } = this.#parts;
+    const { log, clock, settled } = this.#parts;
+    const { recovery } = this.#tools;
     const end = await run.catch((error: unknown) => {
       const { transactionId } = begun;
       const isFault = endsProcess(error, clock);
@@ -218,31 +225,34 @@ function writeReversal(
 
 /** Acts on the running payment: decides whether its goods came out, or cancels the payment. */
 export class RunningPayment {
-  readonly #parts: CommandParts;
+  readonly #terminal: Terminal;
+  readonly #lease: TerminalLease;
+  readonly #inquiries: Inquiries;
 
-  constructor(parts: CommandParts) {
-    this.#parts = parts;
+  constructor(terminal: Terminal, lease: TerminalLease, inquiries: Inquiries) {
+    this.#terminal = terminal;
+    this.#lease = lease;
+    this.#inquiries = inquiries;
   }
 
   /** Records whether a sale's goods came out. undefined: no payment of that order is running. */
   decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
-    const { held } = this.#parts.lease;
+    const { held } = this.#lease;
     if (held?.orderId !== orderId) return undefined;
     return held.run?.decide(decision, "the kiosk said so");
   }
 
   awaitsGoods(orderId: string): boolean {
-    const { held } = this.#parts.lease;
+    const { held } = this.#lease;
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
   /** Asks the terminal to cancel the payment. Resolves when it agrees, not with the outcome. */
   async cancel(): Promise<void> {
-    const { lease, terminal, inquiries } = this.#parts;
-    const { held } = lease;
-    if (!terminal.cancel) {
+    const { held } = this.#lease;
+    if (!this.#terminal.cancel) {
       // Without a cancel command, a payment that runs or begins can still charge its order.
-      const charged = held || inquiries.isAsking ? "unknown" : "no";
+      const charged = held || this.#inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }
     if (held?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");

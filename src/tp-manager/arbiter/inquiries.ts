@@ -1,10 +1,10 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { AlarmLog } from "../../shared/process/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../attempts/comparison.ts";
 import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts";
 import type { Conclusion, Verdict } from "../matching/table.ts";
-import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
+import { type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 
 /** What a probe of the terminal's storage must find out. Its methods throw if the journal fails. */
 export interface Question {
@@ -30,13 +30,10 @@ export interface Question {
   note(verdict: Verdict, probe: Probe): void;
 }
 
-interface InquiryParts {
-  readonly clock: Clock;
-  readonly log: AlarmLog;
-  readonly terminal: Terminal;
+/** How {@link Inquiries} calls the arbiter's other objects. */
+interface InquiryCallbacks {
   /** Resolves when the terminal is free, and no import into the journal and no probation is on. */
   readonly readyToProbe: (signal: AbortSignal) => Promise<void>;
-  readonly accepted: () => TerminalIdentity | undefined;
   /** Called with each answer of the terminal, after it has been used for the questions. */
   readonly probed: (probe: Probe) => void;
   /** Called when the value of {@link Inquiries.isAsking} may have changed. */
@@ -67,7 +64,8 @@ interface Open {
  * and after growing pauses. Between two probes, only questions with `blocks` delay commands.
  */
 export class Inquiries {
-  readonly #parts: InquiryParts;
+  readonly #parts: ArbiterParts;
+  readonly #callbacks: InquiryCallbacks;
   readonly #open = new Map<string, Open>();
   readonly #abort = new AbortController();
   readonly #unsubscribe: () => void;
@@ -79,8 +77,9 @@ export class Inquiries {
   #vainState = "";
   #isLockedOut = false;
 
-  constructor(parts: InquiryParts) {
+  constructor(parts: ArbiterParts, callbacks: InquiryCallbacks) {
     this.#parts = parts;
+    this.#callbacks = callbacks;
     this.#unsubscribe = parts.terminal.subscribe(() => this.#stateChanged());
   }
 
@@ -135,7 +134,7 @@ export class Inquiries {
       earlier: null,
     };
     this.#open.set(question.key, open);
-    this.#parts.asking();
+    this.#callbacks.asking();
     if (!this.#isRunning) this.#runner = this.#run();
     this.#wake?.();
     return open.ended.promise;
@@ -178,7 +177,7 @@ export class Inquiries {
 
   #stateChanged(): void {
     if (this.#open.size === 0) return;
-    this.#parts.asking();
+    this.#callbacks.asking();
     if (this.#stateKey === this.#vainState) return;
     this.#vainState = "";
     this.reconsider();
@@ -205,7 +204,9 @@ export class Inquiries {
 
   /** Concludes the questions that need no probe any more, for example after a settlement. */
   #dropAnswered(): void {
-    const accepted = this.#guarded(undefined, () => this.#parts.accepted());
+    const accepted = this.#guarded(undefined, () =>
+      this.#parts.journal.terminalLog.acceptedTerminal(),
+    );
     for (const open of [...this.#open.values()]) {
       const { question } = open;
       this.#guarded(open, () => {
@@ -240,8 +241,8 @@ export class Inquiries {
 
   /** Probes the connected terminal once, when no work uses it, for all questions that are due. */
   async #probe(): Promise<void> {
-    const { terminal, readyToProbe, log } = this.#parts;
-    await readyToProbe(this.#abort.signal);
+    const { terminal, log } = this.#parts;
+    await this.#callbacks.readyToProbe(this.#abort.signal);
     const due = this.#due.filter((open) => !this.#isElsewhere(open));
     if (due.length === 0) return;
     let probe: Probe;
@@ -259,7 +260,7 @@ export class Inquiries {
       return;
     }
     for (const open of due) this.#guarded(open, () => this.#process(open, probe));
-    this.#parts.probed(probe);
+    this.#callbacks.probed(probe);
   }
 
   #process(open: Open, probe: Probe): void {
@@ -306,7 +307,7 @@ export class Inquiries {
 
   #end({ question, ended }: Open): void {
     this.#open.delete(question.key);
-    this.#parts.asking();
+    this.#callbacks.asking();
     ended.resolve();
   }
 

@@ -25,7 +25,7 @@ import {
   SETTLED_RESULT,
 } from "../matching/one-way.ts";
 import type { OneWayResult, TransactionReport } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 import {
   alarmDifference,
   alarmIfTwice,
@@ -33,12 +33,8 @@ import {
   chargeLate,
   putInDoubt,
 } from "./corrections.ts";
+import type { Inquiries } from "./inquiries.ts";
 import { aboutWhom, alarmOf } from "./unmatched.ts";
-
-export interface OneWayTools extends ArbiterTools {
-  /** Judges results of a one-way terminal; undefined: the terminal answers queries. */
-  readonly oneWay: OneWay | undefined;
-}
 
 /**
  * Handles the results of a one-way terminal (docs/rules/25-one-way.md): finds the order of each
@@ -47,10 +43,12 @@ export interface OneWayTools extends ArbiterTools {
  * ACK. Methods throw when the journal fails, unless their comment says otherwise.
  */
 export class OneWay {
-  readonly #parts: ArbiterTools;
+  readonly #parts: ArbiterParts;
+  readonly #inquiries: Inquiries;
 
-  constructor(parts: ArbiterTools) {
+  constructor(parts: ArbiterParts, inquiries: Inquiries) {
     this.#parts = parts;
+    this.#inquiries = inquiries;
   }
 
   get learned(): Learned {
@@ -61,7 +59,7 @@ export class OneWay {
   /** Whether a result that came during the payment `running` is the result of this payment. */
   isOf(running: Attempt, { report, ...rest }: OneWayResult): boolean {
     const result = { ...rest, report: this.withContradictions(report) };
-    const answer = resultInPayment(result, running, this.#parts, this.#line);
+    const answer = resultInPayment(result, running, this.#parts.journal, this.#line);
     const { transactionId, request } = running;
     if (answer.answer === "many") {
       this.#parts.log.warn(
@@ -111,7 +109,9 @@ export class OneWay {
     }
     const isGood = isCharged(state);
     const chargedMinor = isGood ? state.report.amountMinor : request.amountMinor;
-    const kept = this.#parts.terminalLog.unmatchedSince(transactionId).map((one) => one.report);
+    const kept = this.#parts.journal.terminalLog
+      .unmatchedSince(transactionId)
+      .map((one) => one.report);
     const report = [...(own ? [own] : []), ...kept].findLast(
       (one) =>
         one.resultCode !== null &&
@@ -131,15 +131,16 @@ export class OneWay {
   get ambiguousOrders(): readonly Attempt[] {
     const { namesNoPayment = false, sharesLine = false } = this.#parts.terminal.capabilities;
     if (!sharesLine) return [];
-    return ambiguousWith(this.#parts, { ...this.#line, namesNothing: namesNoPayment });
+    const line = { ...this.#line, namesNothing: namesNoPayment };
+    return ambiguousWith(this.#parts.journal, line);
   }
 
   /** Handles a late result. Returns whether the result is on disk, false if the journal fails. */
   take({ report: received, ...rest }: OneWayResult): boolean {
-    const { log } = this.#parts;
+    const { log, journal } = this.#parts;
     try {
       const report = this.withContradictions(received);
-      const answer = lateResult({ ...rest, report }, this.#parts, this.#line);
+      const answer = lateResult({ ...rest, report }, journal, this.#line);
       if (answer.answer === "known") {
         const { orderId } = answer;
         log.warn({ orderId }, "the terminal reported a result again that is already stored");
@@ -188,9 +189,10 @@ export class OneWay {
    * apart from the attempts that they name. The operator may have settled these attempts since.
    */
   begin(): void {
-    const { terminalLog, clock } = this.#parts;
+    const { clock, journal } = this.#parts;
+    const { terminalLog, attempts } = journal;
     const kept = new Set(terminalLog.heldReferences().filter(isReference));
-    for (const attempt of attemptsNamed(kept, this.#parts)) {
+    for (const attempt of attemptsNamed(kept, attempts)) {
       if (!isNotCharged(attempt.state)) continue;
       const because = "it was kept apart from the order";
       const rows = terminalLog.heldAs(referenceOf(attempt.transactionId));
@@ -207,10 +209,10 @@ export class OneWay {
    * waited for this write may have changed the order. Throws STORAGE_FAILED.
    */
   decisiveAfter(end: Attempt): Attempt {
-    const { terminal, attempts } = this.#parts;
+    const { terminal, journal } = this.#parts;
     terminal.endWritten?.();
     if (!isNotCharged(end.state)) return end;
-    return storage(() => attempts.decisive(end.request.orderId) ?? end, "unknown", true);
+    return storage(() => journal.attempts.decisive(end.request.orderId) ?? end, "unknown", true);
   }
 
   /** Writes what follows from a late result. Returns false if the attempt awaits no such result. */
@@ -238,7 +240,7 @@ export class OneWay {
     } else if (isNotCharged(state) && judgement === "disagrees") {
       // The terminal approved another amount or currency than was requested.
       writer.advance({ input: "found-in-doubt", report, judgement, because });
-      this.#parts.inquiries.reconsider();
+      this.#inquiries.reconsider();
       alarmMismatch(writer, report, "the order had been answered as not charged");
       alarmIfTwice(attempt, this.#parts);
     } else if (isCharged(state) || isNotCharged(state)) {
@@ -253,20 +255,20 @@ export class OneWay {
     judgement: Judgement,
     because: string,
   ): void {
-    const { inquiries, settled } = this.#parts;
     const { state } = writer.advance({ input: "late-result", report, judgement, because });
     if (judgement === "disagrees") alarmMismatch(writer, report, "it cannot be refused");
     const text = `the terminal reported the result late; the attempt is now ${state.phase}`;
     writer.log("warn", { judgement }, text);
-    inquiries.reconsider();
+    this.#inquiries.reconsider();
     if (!isCharged(state)) return;
     alarmDifference(writer, report);
-    settled();
+    this.#parts.settled();
   }
 
   /** Notes a result that agrees with an operator's settlement; the order awaits no other result. */
   #noteSettledResult(transactionId: string, report: TransactionReport): void {
-    const { attempts, clock } = this.#parts;
+    const { clock, journal } = this.#parts;
+    const { attempts } = journal;
     const note = { atMs: clock.now(), kind: SETTLED_RESULT, detail: { report } } as const;
     attempts.addEvent(transactionId, note);
   }
@@ -275,11 +277,12 @@ export class OneWay {
   #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
     const found = { report, judgement: "disagrees", because } as const;
     putInDoubt(attempt, found, "reports a sale that is its own or another's", this.#parts);
-    this.#parts.inquiries.reconsider();
+    this.#inquiries.reconsider();
   }
 
   #withoutOrder(report: TransactionReport, answer: Answer): void {
-    const { terminalLog, terminal, clock, log } = this.#parts;
+    const { terminal, clock, log } = this.#parts;
+    const { terminalLog } = this.#parts.journal;
     const { good, resultCode, amountMinor } = report;
     const detail = { good, resultCode, amountMinor };
     const because = answer.answer === "many" ? answer.because : "";
@@ -306,7 +309,9 @@ export class OneWay {
   }
 
   get #line(): OneWayLine {
-    const { sharesLine: isShared = false } = this.#parts.terminal.capabilities;
-    return { isShared, holds: this.#parts.matcher.assumptions, learned: this.learned };
+    const { terminal, matcher, clock } = this.#parts;
+    const { sharesLine: isShared = false } = terminal.capabilities;
+    const { assumptions: holds } = matcher;
+    return { isShared, holds, learned: this.learned, nowMs: clock.now() };
   }
 }

@@ -24,15 +24,17 @@ import type {
   Prompt,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 import { alarmDifference, alarmMismatch } from "./corrections.ts";
-import type { OneWayTools } from "./one-way.ts";
+import type { OneWay } from "./one-way.ts";
 
 /**
  * Runs one payment on the terminal, from the write-ahead record to the outcome: passes the
  * terminal's messages to the payment machine and writes every new state before the next step.
  */
 export class PaymentRun {
-  readonly #parts: OneWayTools;
+  readonly #parts: ArbiterParts;
+  readonly #oneWay: OneWay | undefined;
   readonly writer: AttemptWriter;
   /** Resolves when the terminal approved a two-phase sale, which waits for the goods decision. */
   readonly approved = Promise.withResolvers<Attempt>();
@@ -41,8 +43,9 @@ export class PaymentRun {
   /** Whether the terminal has ended the payment, so that a goods decision comes too late. */
   #isOver = false;
 
-  constructor(attempt: Attempt, parts: OneWayTools) {
+  constructor(attempt: Attempt, parts: ArbiterParts, oneWay: OneWay | undefined) {
     this.#parts = parts;
+    this.#oneWay = oneWay;
     this.writer = new AttemptWriter(attempt, parts);
   }
 
@@ -51,7 +54,9 @@ export class PaymentRun {
    * the journal then still has the attempt as "sent", and recovery probes the terminal.
    */
   async finish(): Promise<Attempt> {
-    const { terminal, clock, paymentTimeoutMs, matcher, oneWay } = this.#parts;
+    const { terminal, clock, settings, matcher } = this.#parts;
+    const { paymentTimeoutMs } = settings;
+    const oneWay = this.#oneWay;
     const { request, transactionId } = this.writer.attempt;
     this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
       const detail = { paymentTimeoutMs };
@@ -104,7 +109,7 @@ export class PaymentRun {
    * (docs/rules/13-receipt.md). false when the journal cannot be read.
    */
   get #isInSync(): boolean {
-    const { attempts } = this.#parts;
+    const { attempts } = this.#parts.journal;
     const { transactionId, baseline } = this.writer.attempt;
     try {
       const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);

@@ -21,7 +21,7 @@ import {
   type Reconciliation,
 } from "../attempts/reconciliation/reconciliation-policy.ts";
 import type { TelecollectionEnd } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 
 /** The number of orders that an alarm names at most, because a longer text would be cut off. */
 const NAMED_IN_ALARM = 5;
@@ -33,16 +33,16 @@ const NAMED_IN_ALARM = 5;
  * fails raises an alarm and throws nothing.
  */
 export class Reconciler {
-  readonly #parts: ArbiterTools;
+  readonly #parts: ArbiterParts;
 
-  constructor(parts: ArbiterTools) {
+  constructor(parts: ArbiterParts) {
     this.#parts = parts;
   }
 
   /** At start, compares the ends of day that a previous process has not compared. */
   begin(): void {
     this.#safely(() => {
-      for (const id of this.#parts.reconciliations.uncompared()) this.#compare(id);
+      for (const id of this.#parts.journal.reconciliations.uncompared()) this.#compare(id);
     });
   }
 
@@ -53,19 +53,20 @@ export class Reconciler {
 
   /** Checks whether receipt numbers are missing between a charged sale and the previous sale. */
   sold({ transactionId, state }: Attempt): void {
-    const { terminalShared, reconciliations } = this.#parts;
-    if (!isCharged(state) || terminalShared) return;
+    const { settings, journal } = this.#parts;
+    if (!isCharged(state) || settings.terminalShared) return;
     const { receiptNumber } = state.report;
     this.#safely(() => {
       const number = receiptNumberOf(receiptNumber);
-      const former = receiptNumberOf(reconciliations.formerReceipt(transactionId));
+      const former = receiptNumberOf(journal.reconciliations.formerReceipt(transactionId));
       if (number === null || former === null || nextReceipt(former) === number) return;
       this.#judgeJump(transactionId);
     });
   }
 
   #judgeJump(transactionId: string): void {
-    const { reconciliations, clock, log } = this.#parts;
+    const { clock, log } = this.#parts;
+    const { reconciliations } = this.#parts.journal;
     const body = judgeJump(reconciliations.entriesUpTo(transactionId, ENTRIES_BEFORE));
     if (!body || reconciliations.hasRefutedJump()) return;
     const jump = { atMs: clock.now(), closingId: null, result: "jump" as const, body };
@@ -78,12 +79,13 @@ export class Reconciler {
   }
 
   #compare(closingId: number): Reconciliation | undefined {
-    const { reconciliations, clock } = this.#parts;
+    const { clock, settings } = this.#parts;
+    const { reconciliations } = this.#parts.journal;
     const period = reconciliations.period(closingId);
     if (!period) return undefined;
     const { closing, entries } = period;
     if (closing.end?.end !== "completed") return undefined;
-    const terminal = compareClosing(period, closing.end.totals, this.#parts.terminalShared);
+    const terminal = compareClosing(period, closing.end.totals, settings.terminalShared);
     const body = bodyOf(period, closing.end, terminal);
     const isFaulty = terminal.result === "differs" || body.gateway.faults.length > 0;
     const hasMore = terminal.result === "differs" && terminal.differenceMinor > 0;

@@ -13,9 +13,10 @@ import {
   type TelecollectionEnd,
   type TransactionReport,
 } from "../terminal/terminal.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 import { alarmTwice, chargedBy } from "./corrections.ts";
-import type { Question } from "./inquiries.ts";
-import type { OneWayTools } from "./one-way.ts";
+import type { Inquiries, Question } from "./inquiries.ts";
+import type { OneWay } from "./one-way.ts";
 
 /** The kind of the event which says that probes gave no proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
@@ -29,10 +30,14 @@ const heardEnds = ["end-completed", "end-aborted"];
  * decides what is asked about an attempt and writes the verdict; Inquiries decides when to probe.
  */
 export class Recovery {
-  readonly #parts: OneWayTools;
+  readonly #parts: ArbiterParts;
+  readonly #inquiries: Inquiries;
+  readonly #oneWay: OneWay | undefined;
 
-  constructor(parts: OneWayTools) {
+  constructor(parts: ArbiterParts, inquiries: Inquiries, oneWay: OneWay | undefined) {
     this.#parts = parts;
+    this.#inquiries = inquiries;
+    this.#oneWay = oneWay;
   }
 
   /**
@@ -41,7 +46,7 @@ export class Recovery {
    * every attempt in doubt.
    */
   begin(): void {
-    for (const attempt of this.#parts.attempts.unfinished()) {
+    for (const attempt of this.#parts.journal.attempts.unfinished()) {
       this.#endUnwritten(attempt);
       void this.recover(attempt.transactionId);
     }
@@ -49,14 +54,13 @@ export class Recovery {
 
   /** Probes the terminal for one attempt in doubt. Resolves when its question is concluded. */
   recover(transactionId: string): Promise<void> {
-    const { attempts, inquiries } = this.#parts;
-    const attempt = attempts.read(transactionId);
+    const attempt = this.#parts.journal.attempts.read(transactionId);
     if (!attempt || !inDoubtStateOf(attempt)) return Promise.resolve();
-    return inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
+    return this.#inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
   }
 
   askAgain(): void {
-    for (const { transactionId } of this.#parts.attempts.unfinished()) {
+    for (const { transactionId } of this.#parts.journal.attempts.unfinished()) {
       void this.recover(transactionId);
     }
   }
@@ -66,7 +70,7 @@ export class Recovery {
    * recovery before the reversal does not count, because it was about the sale.
    */
   #wasUnsettled(transactionId: string): boolean {
-    const events = this.#parts.attempts.events(transactionId);
+    const events = this.#parts.journal.attempts.events(transactionId);
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
     return events.slice(since + 1).some(({ kind }) => kind === UNSETTLED);
   }
@@ -79,16 +83,16 @@ export class Recovery {
    * Settles like {@link recover}.
    */
   doubted(attempt: Attempt, unwritten?: WrittenEvent[]): Promise<void> {
-    return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
+    return this.#inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
   /** Settles attempts in doubt without a probe, if what a later command found stored is proof. */
   learn(): void {
-    const { attempts, inquiries, matcher, log } = this.#parts;
+    const { journal, matcher, log } = this.#parts;
     try {
-      for (const attempt of attempts.unfinished()) {
+      for (const attempt of journal.attempts.unfinished()) {
         const state = inDoubtStateOf(attempt);
-        if (!state || inquiries.has(attempt.transactionId)) continue;
+        if (!state || this.#inquiries.has(attempt.transactionId)) continue;
         const inquiry = matcher.inquiry(attempt, state, 0);
         const proof = judgeByNext(inquiry, matcher.ofAttempt(attempt, null));
         if (proof) this.#conclude(attempt, proof, null);
@@ -101,8 +105,8 @@ export class Recovery {
 
   /** Stores an end of day as evidence for each order about which the terminal is being asked. */
   closed(end: TelecollectionEnd): void {
-    const { inquiries, log } = this.#parts;
-    for (const { key, orderId } of inquiries.questions) {
+    const { log } = this.#parts;
+    for (const { key, orderId } of this.#inquiries.questions) {
       if (orderId === null) continue;
       try {
         this.#note(key, "closed-while-in-doubt", { ...end });
@@ -122,7 +126,7 @@ export class Recovery {
     // journal, or charged as it was before its reversal.
     let isEndWritten = inDoubtStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
-      const now = this.#parts.attempts.read(transactionId);
+      const now = this.#parts.journal.attempts.read(transactionId);
       if (!now || (isEndWritten && inDoubtStateOf(now))) return now;
       if (isEndWritten) return undefined;
       const ended = this.#endUnwritten(now, unwritten);
@@ -135,10 +139,10 @@ export class Recovery {
       const state = now && inDoubtStateOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
       isWatched &&= isProbedInTime(earlier ? probe.atMs - earlier.atMs : this.#unseenMs(now));
-      const { matcher } = this.#parts;
+      const { matcher, settings } = this.#parts;
       const inquiry = { ...matcher.inquiry(now, state, lostSinceMs), isWatched };
       const known = matcher.ofAttempt(now, probe);
-      return judge(inquiry, probe, known, earlier, this.#parts.confirmAfterMs);
+      return judge(inquiry, probe, known, earlier, settings.confirmAfterMs);
     };
     return {
       key: transactionId,
@@ -162,7 +166,7 @@ export class Recovery {
    * command, or since the attempt began. An earlier process had another monotonic clock.
    */
   #unseenMs({ transactionId, startedAtMs }: Attempt): number {
-    const events = this.#parts.attempts.events(transactionId);
+    const events = this.#parts.journal.attempts.events(transactionId);
     const heard = events.findLast(({ kind }) => heardEnds.includes(kind));
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
   }
@@ -179,7 +183,7 @@ export class Recovery {
       const lost = unwritten ? {} : { unwritten: true as const };
       ended = writer.advance({ input: "interrupted", ...lost });
     } else if (!inDoubtStateOf(attempt)) return undefined;
-    return this.#parts.oneWay?.endStored(ended) ?? ended;
+    return this.#oneWay?.endStored(ended) ?? ended;
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, probe: Probe | null): void {
@@ -198,7 +202,7 @@ export class Recovery {
         this.#parts.settled();
         if (isTwice) {
           const text = "the terminal had stored another sale of this order before";
-          alarmTwice(before, text, this.#parts);
+          alarmTwice(before, text, this.#parts.log);
         }
         return;
       }
@@ -228,8 +232,8 @@ export class Recovery {
 
   /** Whether an earlier probe showed another sale, overwritten since, that can be this order's. */
   #hadAnotherStored({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
-    const { matcher, attempts } = this.#parts;
-    return attempts.events(transactionId).some(({ kind, detail }) => {
+    const { matcher, journal } = this.#parts;
+    return journal.attempts.events(transactionId).some(({ kind, detail }) => {
       const { observation } = detail as { readonly observation?: Probe | null };
       if (kind !== PROBE || observation?.last.kind !== "transaction") return false;
       const { report } = observation.last;
@@ -251,8 +255,8 @@ export class Recovery {
   }
 
   #note(transactionId: string, kind: NoteKind, detail: Detail): void {
-    const { attempts, clock } = this.#parts;
-    attempts.addEvent(transactionId, { atMs: clock.now(), kind, detail });
+    const { journal, clock } = this.#parts;
+    journal.attempts.addEvent(transactionId, { atMs: clock.now(), kind, detail });
   }
 }
 

@@ -5,7 +5,7 @@ import { storage, unavailableCodes } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import type { Baseline, TerminalFacts, TerminalState } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
-import { type CommandParts, FinancialCommands, RunningPayment } from "./financial-commands.ts";
+import { type CommandTools, FinancialCommands, RunningPayment } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
 import { OneWay } from "./one-way.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -41,7 +41,11 @@ const ofInquiries = ["blockedBy", "unmatchedAsked", "isAsking", "isLockedOut"] a
  * between two leases (docs/rules/05-evidence.md).
  */
 export class TerminalArbiter {
-  readonly #parts: CommandParts;
+  readonly #parts: ArbiterParts;
+  readonly #tools: CommandTools;
+  readonly #inquiries: Inquiries;
+  readonly #lastAnswer: LastAnswer;
+  readonly #unmatched: Unmatched;
   readonly terminal: TerminalFacts;
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
   readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;
@@ -57,8 +61,7 @@ export class TerminalArbiter {
   readonly upkeep: Upkeep;
 
   constructor(parts: ArbiterParts) {
-    const inquiries = new Inquiries({
-      ...parts,
+    const inquiries = new Inquiries(parts, {
       readyToProbe: async (signal) => {
         if (parts.probation?.isOn) await unlessAborted(parts.probation.over, signal);
         // The work that has the terminal may find that the journal lacks orders.
@@ -67,24 +70,26 @@ export class TerminalArbiter {
           await parts.guard.whole(signal);
         } while (lease.current);
       },
-      accepted: () => parts.terminalLog.acceptedTerminal(),
       probed: (probe) => unmatched.probed(probe),
       asking: () => this.#keepEvidence(),
     });
-    const lease = new TerminalLease(inquiries, parts);
-    const lastAnswer = new LastAnswer({ ...parts, lease });
-    const tools = { ...parts, ...parts.settings, inquiries, lease, lastAnswer };
-    const identityCheck = new IdentityCheck(tools);
-    const oneWay = parts.terminal.takeLateResults && new OneWay(tools);
-    const recovery = new Recovery({ ...tools, oneWay });
-    const unmatched = new Unmatched(tools);
-    const reconciler = new Reconciler(tools);
+    const lease = new TerminalLease(parts, inquiries);
+    const lastAnswer = new LastAnswer(parts.terminal, parts.clock, lease);
+    const identityCheck = new IdentityCheck(parts, inquiries, lastAnswer);
+    const oneWay = parts.terminal.takeLateResults && new OneWay(parts, inquiries);
+    const recovery = new Recovery(parts, inquiries, oneWay);
+    const unmatched = new Unmatched(parts, inquiries);
+    const reconciler = new Reconciler(parts);
     const noteStored = (now: Baseline): void => {
       // Recovery probes again: an unmatched sale may belong to an attempt that stayed unknown.
       if (unmatched.found(now)) recovery.askAgain();
     };
-    const asked = { identityCheck, oneWay, recovery, unmatched };
-    this.#parts = { ...tools, ...asked, reconciler, noteStored };
+    const tools = { lease, identityCheck, oneWay, recovery, reconciler, noteStored };
+    this.#parts = parts;
+    this.#tools = tools;
+    this.#inquiries = inquiries;
+    this.#lastAnswer = lastAnswer;
+    this.#unmatched = unmatched;
     this.terminal = viewOf(parts.terminal, "capabilities", "state", "subscribe");
     this.lease = viewOf(lease, ...ofLease);
     this.inquiries = viewOf(inquiries, ...ofInquiries);
@@ -93,22 +98,23 @@ export class TerminalArbiter {
     this.oneWay = oneWay && viewOf(oneWay, "ambiguousOrders", "learned");
     this.recovery = viewOf(recovery, "recover");
     this.unmatched = viewOf(unmatched, "lateReport");
-    this.commands = new FinancialCommands(this.#parts);
-    this.running = new RunningPayment(this.#parts);
-    this.upkeep = new Upkeep(this.#parts);
+    this.commands = new FinancialCommands(parts, tools);
+    this.running = new RunningPayment(parts.terminal, lease, inquiries);
+    this.upkeep = new Upkeep(parts, tools);
   }
 
   /** Puts in doubt the attempts that an earlier process left running, and probes the terminal. */
   start(): void {
-    const { probation, terminal, reconciler, recovery, unmatched, oneWay } = this.#parts;
+    const { probation, terminal } = this.#parts;
+    const { reconciler, recovery, oneWay } = this.#tools;
     terminal.subscribe((event) => {
       if (event.type !== "unmatched-report") return;
       probation?.received();
-      unmatched.take(event.report);
+      this.#unmatched.take(event.report);
     });
     reconciler.begin();
     recovery.begin();
-    unmatched.begin();
+    this.#unmatched.begin();
     if (oneWay) {
       oneWay.begin();
       terminal.takeLateResults?.((result) => {
@@ -122,16 +128,17 @@ export class TerminalArbiter {
 
   /** Refuses new work, lets running work end, and cancels a payment that takes too long. */
   async stop(): Promise<void> {
-    const { lease, terminal, inquiries, clock, stopPatienceMs, log } = this.#parts;
+    const { terminal, clock, settings, log } = this.#parts;
+    const { lease } = this.#tools;
     lease.close();
     const free = lease.whenFree().then(() => true);
-    const isFree = await within(clock, "stop patience", stopPatienceMs, free);
+    const isFree = await within(clock, "stop patience", settings.stopPatienceMs, free);
     if (!isFree && terminal.cancel) {
       const text = "what runs at the terminal could not be cancelled for the stop";
       await this.running.cancel().catch((error: unknown) => log.warn({ err: error }, text));
     }
     await free;
-    await inquiries.close();
+    await this.#inquiries.close();
   }
 
   /**
@@ -141,15 +148,16 @@ export class TerminalArbiter {
    * no reason, because it ends by itself.
    */
   get notReadyReasons(): readonly NotReadyReason[] {
-    const { terminal, lease, inquiries, identityCheck, guard, proof, lastAnswer } = this.#parts;
-    const { state } = terminal;
+    const { guard, proof } = this.#parts;
+    const { lease, identityCheck } = this.#tools;
+    const { state } = this.#parts.terminal;
     const isRunning = lease.current !== undefined;
     // While a command runs, no test write is made: the terminal would have to wait for the disk.
     const isHeld = isRunning || state.busy;
     return [
       closedBy(lease),
-      terminalReason(state, isRunning, lastAnswer),
-      inquiryReason(inquiries),
+      terminalReason(state, isRunning, this.#lastAnswer),
+      inquiryReason(this.#inquiries),
       changedReason(identityCheck),
       unwritableBy(isHeld ? proof?.known : proof?.proved),
       gapReason(guard.unanswered),
@@ -164,21 +172,21 @@ export class TerminalArbiter {
     attempt: Attempt,
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): void {
-    const { oneWay, terminal } = this.#parts;
+    const { oneWay } = this.#tools;
     const writer = new AttemptWriter(attempt, this.#parts);
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "unknown");
     const { report: _, ...detail } = decision;
     writer.log("warn", detail, "an operator settled the attempt");
-    this.#parts.inquiries.reconsider();
+    this.#inquiries.reconsider();
     this.#parts.settled();
     storage(() => oneWay?.settled(attempt, settled), "unknown", true);
-    terminal.endWritten?.();
+    this.#parts.terminal.endWritten?.();
   }
 
   /** Forbids the driver to change the terminal's storage while a probe still has to read it. */
   #keepEvidence(): void {
-    const { terminal, probation, inquiries } = this.#parts;
-    terminal.keepEvidence(inquiries.isAsking || probation?.isOn === true);
+    const { terminal, probation } = this.#parts;
+    terminal.keepEvidence(this.#inquiries.isAsking || probation?.isOn === true);
   }
 }
 

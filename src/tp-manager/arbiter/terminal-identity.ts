@@ -5,11 +5,13 @@ import { sameTerminal } from "../attempts/comparison.ts";
 import { storage } from "../attempts/failures.ts";
 import {
   type Baseline,
+  type Terminal,
   type TerminalIdentity,
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
-import type { ArbiterParts, ArbiterTools } from "./arbiter-parts.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
+import type { Inquiries } from "./inquiries.ts";
 import type { TerminalLease } from "./terminal-lease.ts";
 
 /** How long the terminal's last status is reused before the terminal is asked again. */
@@ -25,19 +27,23 @@ const SILENCE_KEPT_MS = 60_000;
  * docs/rules/12-terminal.md).
  */
 export class IdentityCheck {
-  readonly #parts: ArbiterTools & { readonly lastAnswer: LastAnswer };
+  readonly #parts: ArbiterParts;
+  readonly #inquiries: Inquiries;
+  readonly #lastAnswer: LastAnswer;
 
-  constructor(parts: ArbiterTools & { readonly lastAnswer: LastAnswer }) {
+  constructor(parts: ArbiterParts, inquiries: Inquiries, lastAnswer: LastAnswer) {
     this.#parts = parts;
+    this.#inquiries = inquiries;
+    this.#lastAnswer = lastAnswer;
   }
 
   /** Accepts the connected terminal as the terminal to work with. Throws TERMINAL_DISCONNECTED. */
   accept(): TerminalIdentity {
-    const { terminal, inquiries } = this.#parts;
+    const { terminal } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
     const { identity } = terminal.state;
     this.#accept(identity);
-    inquiries.reconsider();
+    this.#inquiries.reconsider();
     return identity;
   }
 
@@ -54,9 +60,9 @@ export class IdentityCheck {
    * reason of `preparing`, or TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
-    const { terminal, clock, lastAnswer, prepareMs } = this.#parts;
-    const prepared = (signal: AbortSignal) => lastAnswer.heard(terminal.prepare(signal));
-    const baseline = await answerWithin(clock, prepareMs, prepared, preparing);
+    const { terminal, clock, settings } = this.#parts;
+    const prepared = (signal: AbortSignal) => this.#lastAnswer.heard(terminal.prepare(signal));
+    const baseline = await answerWithin(clock, settings.prepareMs, prepared, preparing);
     preparing.signal.throwIfAborted();
     const { identity } = baseline;
     const accepted = this.#assertAccepted(identity);
@@ -83,12 +89,12 @@ export class IdentityCheck {
 
   /** The accepted terminal. Errors get `charged: no`, because no financial command was sent yet. */
   get #accepted(): TerminalIdentity | undefined {
-    return storage(() => this.#parts.terminalLog.acceptedTerminal(), "no");
+    return storage(() => this.#parts.journal.terminalLog.acceptedTerminal(), "no");
   }
 
   #accept(identity: TerminalIdentity): void {
-    const { terminalLog, clock } = this.#parts;
-    storage(() => terminalLog.acceptTerminal(identity, clock.now()), "no");
+    const { journal, clock } = this.#parts;
+    storage(() => journal.terminalLog.acceptTerminal(identity, clock.now()), "no");
   }
 
   /** Returns the accepted terminal, if any. Throws TERMINAL_CHANGED if `found` is another one. */
@@ -116,15 +122,19 @@ const completed = (accepted: TerminalIdentity, found: TerminalIdentity): Termina
  * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
  */
 export class LastAnswer {
-  readonly #parts: ArbiterParts & { readonly lease: TerminalLease };
+  readonly #terminal: Terminal;
+  readonly #clock: Clock;
+  readonly #lease: TerminalLease;
   #status:
     | { status: TerminalStatus; atMs: number; monotonicMs: number; leases: number }
     | undefined;
   #silence: { readonly why: TerminalUnavailable; readonly monotonicMs: number } | undefined;
 
-  constructor(parts: ArbiterParts & { readonly lease: TerminalLease }) {
-    this.#parts = parts;
-    parts.terminal.subscribe(() => {
+  constructor(terminal: Terminal, clock: Clock, lease: TerminalLease) {
+    this.#terminal = terminal;
+    this.#clock = clock;
+    this.#lease = lease;
+    terminal.subscribe(() => {
       this.#status = undefined;
       this.#silence = undefined;
     });
@@ -132,17 +142,16 @@ export class LastAnswer {
 
   /** Resolves with the terminal's status and its time. Throws {@link TerminalUnavailable}. */
   async ask() {
-    const { terminal, clock, lease } = this.#parts;
     this.#status = undefined;
-    const { begun } = lease;
-    const { busy } = terminal.state;
-    const check = (signal: AbortSignal) => terminal.check(signal);
-    const asked = answerWithin(clock, STATUS_LIMIT_MS, check, undefined, busy);
+    const { begun } = this.#lease;
+    const { busy } = this.#terminal.state;
+    const check = (signal: AbortSignal) => this.#terminal.check(signal);
+    const asked = answerWithin(this.#clock, STATUS_LIMIT_MS, check, undefined, busy);
     const status = await this.heard(asked);
-    const dated = { status, atMs: clock.now() };
+    const dated = { status, atMs: this.#clock.now() };
     // If a command began meanwhile, the status is outdated already and is not stored.
-    if (begun === lease.begun) {
-      this.#status = { ...dated, monotonicMs: clock.monotonicMs(), leases: begun };
+    if (begun === this.#lease.begun) {
+      this.#status = { ...dated, monotonicMs: this.#clock.monotonicMs(), leases: begun };
     }
     return dated;
   }
@@ -150,7 +159,7 @@ export class LastAnswer {
   /** The last status if it is recent and no command began since; the terminal is not asked. */
   get kept() {
     const last = this.#status;
-    const isKept = last?.leases === this.#parts.lease.begun && this.#isWithin(STATUS_KEPT_MS, last);
+    const isKept = last?.leases === this.#lease.begun && this.#isWithin(STATUS_KEPT_MS, last);
     return isKept ? last : undefined;
   }
 
@@ -169,14 +178,14 @@ export class LastAnswer {
     } catch (error) {
       const isSilence = (reason: string) => ["no-answer", "disconnected"].includes(reason);
       if (error instanceof TerminalUnavailable && isSilence(error.reason)) {
-        this.#silence = { why: error, monotonicMs: this.#parts.clock.monotonicMs() };
+        this.#silence = { why: error, monotonicMs: this.#clock.monotonicMs() };
       }
       throw error;
     }
   }
 
   #isWithin(limitMs: number, kept: { readonly monotonicMs: number }): boolean {
-    return this.#parts.clock.monotonicMs() - kept.monotonicMs < limitMs;
+    return this.#clock.monotonicMs() - kept.monotonicMs < limitMs;
   }
 }
 

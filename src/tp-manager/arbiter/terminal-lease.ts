@@ -43,15 +43,15 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
 export class TerminalLease {
   readonly #terminal: HeldTerminal;
   readonly #inquiries: Inquiries;
-  readonly #facts: ArbiterParts;
+  readonly #parts: ArbiterParts;
   #begun = 0;
   #current: Lease | undefined;
   #closed = false;
 
-  constructor(inquiries: Inquiries, facts: ArbiterParts) {
-    this.#terminal = facts.terminal;
+  constructor(parts: ArbiterParts, inquiries: Inquiries) {
+    this.#terminal = parts.terminal;
     this.#inquiries = inquiries;
-    this.#facts = facts;
+    this.#parts = parts;
   }
 
   get held(): Lease | undefined {
@@ -77,7 +77,7 @@ export class TerminalLease {
 
   /** Whether a new version is on probation and may not use the terminal (docs/updates.md 4.3). */
   get updating(): boolean {
-    return this.#facts.probation?.isOn === true;
+    return this.#parts.probation?.isOn === true;
   }
 
   /** Refuses every new use of the terminal from now on with 503 `STOPPING`. */
@@ -104,7 +104,7 @@ export class TerminalLease {
 
   /** Throws STORAGE_FAILED when the record of a new order could not be written to the disk. */
   assertWritable(): void {
-    const fault = unwritableBy(this.#facts.proof?.standing);
+    const fault = unwritableBy(this.#parts.proof?.standing);
     if (fault) throw refusalBy(fault);
   }
 
@@ -184,11 +184,9 @@ export interface NotReadyReason {
 }
 
 /** Returns why no work may use the terminal; undefined when work may use it. */
-export function closedBy(
-  lease: Pick<TerminalLease, "closed" | "updating">,
-): NotReadyReason | undefined {
-  if (lease.closed) return { code: "STOPPING", says: "the connector is being stopped" };
-  if (lease.updating) return { code: "UPDATING", says: "a new version is on probation" };
+export function closedBy({ closed, updating }: TerminalLease): NotReadyReason | undefined {
+  if (closed) return { code: "STOPPING", says: "the connector is being stopped" };
+  if (updating) return { code: "UPDATING", says: "a new version is on probation" };
   return undefined;
 }
 

@@ -21,9 +21,9 @@ import { inquiryOfUnmatched, type Known, type Probe } from "../matching/facts.ts
 import { nothingFound } from "../matching/matcher.ts";
 import { type Conclusion, judge, type Verdict } from "../matching/table.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 import { applyAnswer, giveBack, givenBack } from "./corrections.ts";
-import type { Question } from "./inquiries.ts";
+import type { Inquiries, Question } from "./inquiries.ts";
 
 /**
  * Handles unmatched transactions, which belong to no attempt for certain
@@ -33,17 +33,19 @@ import type { Question } from "./inquiries.ts";
  * still has the transaction. No payment begins before the answer, which it would hide.
  */
 export class Unmatched {
-  readonly #parts: ArbiterTools;
+  readonly #parts: ArbiterParts;
+  readonly #inquiries: Inquiries;
   readonly #open = new Map<string, UnmatchedRow>();
   #asked = 0;
 
-  constructor(parts: ArbiterTools) {
+  constructor(parts: ArbiterParts, inquiries: Inquiries) {
     this.#parts = parts;
+    this.#inquiries = inquiries;
   }
 
   /** At start, asks about the unmatched transactions that an earlier process left undecided. */
   begin(): void {
-    for (const row of this.#parts.terminalLog.openUnmatched()) this.#ask(row);
+    for (const row of this.#parts.journal.terminalLog.openUnmatched()) this.#ask(row);
   }
 
   /**
@@ -96,7 +98,7 @@ export class Unmatched {
   }
 
   #noteStored(now: Stored, concerns: (answer: Answer) => boolean): boolean {
-    const { attempts, matcher, terminalLog } = this.#parts;
+    const { matcher, journal } = this.#parts;
     if (now.last.kind !== "transaction") return false;
     const { report } = now.last;
     if (this.#isOpen(report) || this.#wasAsked(report)) return false;
@@ -110,9 +112,9 @@ export class Unmatched {
     // At a terminal shared with another till, only a sale that is certainly ours is asked about.
     const isAsked = matcher.isShared
       ? answer.answer === "one"
-      : candidates.length > 0 || attempts.unfinished().length > 0;
+      : candidates.length > 0 || journal.attempts.unfinished().length > 0;
     if (isAsked) return this.#hold(now, report, answer);
-    const [newest] = terminalLog.unmatched(1);
+    const [newest] = journal.terminalLog.unmatched(1);
     if (newest && matcher.isAgain(newest, { ...now, report })) return false;
     if (answer.answer === "many") applyAnswer(answer, report, this.#parts);
     this.#note(now, report, answer);
@@ -138,7 +140,8 @@ export class Unmatched {
 
   /** Stores a transaction that a further probe could not explain, and raises its alarm once. */
   #note({ identity }: Stored, report: TransactionReport, answer: Answer): void {
-    const { terminalLog, clock, log, matcher } = this.#parts;
+    const { clock, log, matcher } = this.#parts;
+    const { terminalLog } = this.#parts.journal;
     // At a shared terminal, sales that belong to the other till raise no alarm.
     if (matcher.isShared && answer.answer === "none") return;
     const atMs = clock.now();
@@ -161,7 +164,7 @@ export class Unmatched {
    * nothing in the report distinguishes it from other reports.
    */
   #wasAsked(report: TransactionReport): boolean {
-    const { terminalLog } = this.#parts;
+    const { terminalLog } = this.#parts.journal;
     const [newest] = terminalLog.unmatched(1);
     const wasAlarmed = newest?.finding === "held" || newest?.finding === "unclear";
     if (!wasAlarmed || !isDeepStrictEqual(newest.report, report)) return false;
@@ -179,7 +182,7 @@ export class Unmatched {
       const late = [...this.#open].find(([, row]) =>
         notChargedOrdersIn(this.#parts.matcher.whoseUnmatched(row)).includes(orderId),
       );
-      return late && this.#parts.inquiries.ended(late[0]);
+      return late && this.#inquiries.ended(late[0]);
     }, undefined);
   }
 
@@ -205,13 +208,13 @@ export class Unmatched {
     identity: TerminalIdentity,
     isOfNoOrder: boolean,
   ): UnmatchedRow | "repeated" {
-    const { terminalLog, clock, log, matcher } = this.#parts;
+    const { journal, clock, log, matcher } = this.#parts;
     const unmatched = { atMs: clock.now(), report, identity, isOfNoOrder };
     // If the journal fails, only the rows in memory can show that the same report came before.
     if (this.#isOpen(report, ({ id }) => id === null)) return "repeated";
     try {
       const isSame = (newest: UnmatchedRow): boolean => matcher.isAgain(newest, unmatched);
-      const id = terminalLog.keepUnmatched(unmatched, isSame);
+      const id = journal.terminalLog.keepUnmatched(unmatched, isSame);
       return id === undefined ? "repeated" : { id, ...unmatched };
     } catch (error) {
       endsProcess(error, clock);
@@ -225,11 +228,11 @@ export class Unmatched {
     this.#asked += 1;
     const key = `unmatched ${this.#asked}`;
     this.#open.set(key, row);
-    void this.#parts.inquiries.ask(this.#questionOf(key, row));
+    void this.#inquiries.ask(this.#questionOf(key, row));
   }
 
   #questionOf(key: string, row: UnmatchedRow): Question {
-    const { clock, terminal, confirmAfterMs } = this.#parts;
+    const { clock, terminal, settings } = this.#parts;
     const { receiptNumber, traceNumber } = row.report;
     const lostSinceMs = clock.monotonicMs();
     let isAlarmed = false;
@@ -247,10 +250,10 @@ export class Unmatched {
         const earlier = before && probeWith(row.report, before);
         const { paymentLimitMs: limitMs } = terminal.capabilities;
         const inquiry = inquiryOfUnmatched(row, { lostSinceMs, limitMs, printsCount: false });
-        return judge(inquiry, probe, this.#known(row, probe), earlier, confirmAfterMs);
+        return judge(inquiry, probe, this.#known(row, probe), earlier, settings.confirmAfterMs);
       },
       conclude: (conclusion, probe) => {
-        const { terminalLog } = this.#parts;
+        const { terminalLog } = this.#parts.journal;
         const found = this.#finding(conclusion, row, probe);
         const { finding, because, answer } = found;
         if (!isAlarmed) this.#alarm(row.report, found);

@@ -2,7 +2,8 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { storage } from "../attempts/failures.ts";
 import type { TelecollectionAsker } from "../journal/terminal-rows.ts";
 import { type Baseline, type LastTransaction, TerminalUnavailable } from "../terminal/terminal.ts";
-import type { CommandParts } from "./financial-commands.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
+import type { CommandTools } from "./financial-commands.ts";
 import { answerWithin } from "./terminal-identity.ts";
 
 /** The number of unanswered probes after which a locked terminal gets its end of day anyway. */
@@ -10,11 +11,13 @@ const UNANSWERED_MAX = 3;
 
 /** Maintenance of the terminal: a restart or an end of day, never during a payment. */
 export class Upkeep {
-  readonly #parts: CommandParts;
+  readonly #parts: ArbiterParts;
+  readonly #tools: CommandTools;
   #unanswered = 0;
 
-  constructor(parts: CommandParts) {
+  constructor(parts: ArbiterParts, tools: CommandTools) {
     this.#parts = parts;
+    this.#tools = tools;
   }
 
   /**
@@ -23,13 +26,13 @@ export class Upkeep {
    * too.
    */
   async reset(): Promise<void> {
-    const { lease, clock, resetLimitMs } = this.#parts;
-    await lease.use("reset", undefined, {
+    const { clock, settings } = this.#parts;
+    await this.#tools.lease.use("reset", undefined, {
       needs: "reset",
       prepare: () => Promise.resolve(),
       run: async (terminal) => {
         try {
-          await answerWithin(clock, resetLimitMs, (signal) => terminal.reset(signal));
+          await answerWithin(clock, settings.resetLimitMs, (signal) => terminal.reset(signal));
         } catch (error) {
           if (!(error instanceof TerminalUnavailable)) throw error;
           throw new AppError("RESET_FAILED", error.message, { cause: error });
@@ -44,23 +47,25 @@ export class Upkeep {
    * with the completed end of day and with the result of its comparison with the journal.
    */
   async telecollect(askedBy: TelecollectionAsker = "operator") {
-    const { lease, identityCheck, clock, log, terminalLog, reconciler } = this.#parts;
+    const { lease, identityCheck, reconciler } = this.#tools;
+    const { clock, log, settings, journal } = this.#parts;
+    const { terminalLog } = journal;
     const { end, id } = await lease.use("end of day", undefined, {
       needs: "telecollect",
       prepare: async (preparing) => {
         const baseline = await identityCheck.prepareToClose(preparing);
-        if (baseline) this.#parts.noteStored(baseline);
+        if (baseline) this.#tools.noteStored(baseline);
         await this.#keepLast(baseline);
       },
       run: async (terminal) => {
         const { identity } = this.#parts.terminal.state;
         const begin = () => terminalLog.beginTelecollection(clock.now(), askedBy, identity);
         const id = storage(begin, "no");
-        const ended = await answerWithin(clock, this.#parts.telecollectionLimitMs, (signal) =>
+        const ended = await answerWithin(clock, settings.telecollectionLimitMs, (signal) =>
           terminal.telecollect(signal),
         );
         storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no", true);
-        this.#parts.recovery.closed(ended);
+        this.#tools.recovery.closed(ended);
         return { end: ended, id };
       },
     });
@@ -99,9 +104,9 @@ export class Upkeep {
    * until its end of day has run, or gave no answer so often that it would stay locked for ever.
    */
   async #lastUnderLock(): Promise<LastTransaction | undefined> {
-    const { terminal, prepareMs, clock, log } = this.#parts;
+    const { terminal, settings, clock, log } = this.#parts;
     try {
-      const last = await answerWithin(clock, prepareMs, (signal) =>
+      const last = await answerWithin(clock, settings.prepareMs, (signal) =>
         terminal.lastTransaction(signal),
       );
       this.#unanswered = 0;

@@ -2,7 +2,7 @@ import { invariant } from "../../shared/invariant.ts";
 import type { AlarmLog, LineFields } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { Prompt } from "../terminal/terminal.ts";
 import { eventAt, fold, type NoteKind, stepOf, type WrittenEvent } from "./attempt-event.ts";
 import type { AttemptInput } from "./attempt-input.ts";
@@ -21,7 +21,7 @@ import { alarmReturnedTwice, isReturnedTwice, phaseTable } from "./phase-table.t
 const HEARD_WITHIN_MS = 1_000;
 
 interface WriterParts {
-  readonly attempts: AttemptRows;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly log: AlarmLog;
   readonly announce?: Announce | undefined;
@@ -100,7 +100,7 @@ export class AttemptWriter {
     });
     const wasSold = saleOf(before) !== undefined;
     const approvedAtMs = (isPaying(before) && events.at(-1)?.atMs) || startedAtMs;
-    this.#attempt = this.#parts.attempts.update(transactionId, {
+    this.#attempt = this.#parts.journal.attempts.update(transactionId, {
       from: before.phase,
       state,
       steps,
@@ -123,7 +123,7 @@ export class AttemptWriter {
   note(kind: NoteKind, detail: Detail): void {
     try {
       const atMs = this.#parts.clock.now();
-      this.#parts.attempts.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
+      this.#parts.journal.attempts.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
     } catch (error) {
       const text = "could not write a note about the attempt to the journal";
       this.log("error", { err: error, kind }, text);

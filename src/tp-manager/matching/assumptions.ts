@@ -112,7 +112,7 @@ const echoes = factNames.filter((fact) => factTable[fact].of === "echoes-referen
 export function takenForGranted(
   terminal: { readonly lastTransaction: boolean; readonly namesNoPayment?: true },
   holds: Assumptions,
-  learned: Pick<Learned, "has" | "refuted"> | undefined,
+  learned: Learned | undefined,
 ) {
   const family = familyOf(terminal);
   const isNameless = terminal.namesNoPayment === true;

@@ -31,10 +31,6 @@ type Freshness =
   | { readonly freshness: "reversed"; readonly report: TransactionReport }
   | { readonly freshness: "stale"; readonly because: string };
 
-interface FreshnessParts extends Pick<Journal, "attempts" | "terminalLog"> {
-  readonly matcher: { readonly isShared: boolean };
-}
-
 /** A number this close to 9999 and then one this close to 1: they wrapped, not restarted. */
 const WRAP_WINDOW = 100;
 
@@ -45,7 +41,8 @@ const WRAP_WINDOW = 100;
 export function freshnessOf(
   sale: ReportedResult,
   now: Stored,
-  { attempts, terminalLog, matcher: { isShared } }: FreshnessParts,
+  { attempts, terminalLog }: Journal,
+  isShared: boolean,
 ): Freshness {
   const since = attempts.since(sale.transactionId);
   if (!since) return stale("too much has happened since the sale");

@@ -22,17 +22,13 @@ import {
 
 /** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Only reads. */
 
-/** The parts of the journal that the rules read. All throw if the journal fails. */
-interface OneWayJournal extends Pick<Journal, "attempts" | "terminalLog"> {
-  readonly clock: { now(): number };
-}
-
 /** What the rules know about the terminal and about the line that brings its results. */
 export interface OneWayLine {
   /** Whether all payments use one line, so that a result can come within a later payment. */
   readonly isShared: boolean;
   readonly holds: Assumptions;
-  readonly learned: Pick<Learned, "has">;
+  readonly learned: Learned;
+  readonly nowMs: number;
 }
 
 /** The event of a result that confirms what an operator had settled. */
@@ -47,7 +43,7 @@ const carriesIts = "the result carries the order's reference";
 export function resultInPayment(
   result: OneWayResult,
   running: Attempt,
-  journal: OneWayJournal,
+  journal: Journal,
   line: OneWayLine,
 ): Answer {
   const { report } = result;
@@ -81,17 +77,19 @@ export function resultInPayment(
 }
 
 /** Returns the attempts that a result which came outside its payment can belong to. */
-export function lateResult(result: OneWayResult, journal: OneWayJournal, line: OneWayLine): Answer {
+export function lateResult(result: OneWayResult, journal: Journal, line: OneWayLine): Answer {
   const { report, cameFor = report.reference } = result;
   const sure = sureOf(report, line.holds);
   if (cameFor && isReference(cameFor)) {
-    const [named] = attemptsNamed(new Set([cameFor]), journal);
+    const [named] = attemptsNamed(new Set([cameFor]), journal.attempts);
     if (!named) return { answer: "none", near: [] };
     return sure(named, result.cameFor ? "the result came within the payment" : carriesIts);
   }
   const recent = recentOf(journal, line.holds);
   const repeated =
-    result.isAgain === undefined ? repeatedAfterRestart(report, recent, journal) : undefined;
+    result.isAgain === undefined
+      ? repeatedAfterRestart(report, recent, journal, line.nowMs)
+      : undefined;
   if (repeated) {
     const facts = ["the result came within the last seconds, before the start"];
     const { transactionId, request } = repeated;
@@ -125,7 +123,7 @@ export function lateResult(result: OneWayResult, journal: OneWayJournal, line: O
  * not be distinguished, and the new customer would be charged for nothing.
  */
 export function ambiguousWith(
-  journal: OneWayJournal,
+  journal: Journal,
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
   if (journal.attempts.unfinished().length === 0) return [];
@@ -145,7 +143,7 @@ export function ambiguousWith(
  */
 export function contradicting(
   report: TransactionReport,
-  learned: Pick<Learned, "has">,
+  learned: Learned,
   before?: TransactionReport,
 ): TransactionReport {
   const { differs = [], good } = report;
@@ -217,7 +215,7 @@ function agrees(
 function wasReportedBefore(
   report: TransactionReport,
   { sent }: Recent,
-  journal: OneWayJournal,
+  journal: Journal,
   except?: Attempt,
 ): boolean {
   const [kept] = journal.terminalLog.unmatched(1);
@@ -234,11 +232,12 @@ function wasReportedBefore(
 function repeatedAfterRestart(
   report: TransactionReport,
   { sent }: Recent,
-  journal: OneWayJournal,
+  journal: Journal,
+  nowMs: number,
 ): Attempt | undefined {
   const newest = sent.find((one) => journal.attempts.canHaveLeft(one));
   const last = newest && lastResult(newest, journal);
-  const agoMs = last ? journal.clock.now() - last.atMs : REPEAT_MS;
+  const agoMs = last ? nowMs - last.atMs : REPEAT_MS;
   return last && agoMs >= 0 && agoMs < REPEAT_MS && isSameResult(last.report, report)
     ? newest
     : undefined;
@@ -248,7 +247,7 @@ function isNewestOf(
   attempt: Attempt,
   report: TransactionReport,
   { sent }: Recent,
-  { attempts }: OneWayJournal,
+  { attempts }: Journal,
 ): boolean {
   return sent.find((one) => agrees(one, report) && attempts.canHaveLeft(one)) === attempt;
 }
@@ -257,11 +256,7 @@ function isNewestOf(
  * Returns the orders answered as not charged that an approval without a reference may be about.
  * Results come in order, so the search ends at the last payment that had its own result.
  */
-function deniedBefore(
-  report: TransactionReport,
-  { sent }: Recent,
-  journal: OneWayJournal,
-): Attempt[] {
+function deniedBefore(report: TransactionReport, { sent }: Recent, journal: Journal): Attempt[] {
   const denied: Attempt[] = [];
   for (const attempt of sent.filter((one) => journal.attempts.canHaveLeft(one))) {
     const { state, request } = attempt;
@@ -277,7 +272,7 @@ function deniedBefore(
 /** Returns orders in doubt of another amount, or followed by an order that had its own result. */
 function nearOf(
   report: TransactionReport,
-  { attempts }: OneWayJournal,
+  { attempts }: Journal,
   fitting: readonly Attempt[],
 ): Near[] {
   return attempts
@@ -290,7 +285,7 @@ function nearOf(
 }
 
 /** Whether the newest result carries no reference of ours; false before the first result. */
-function newestNamesNothing({ attempts, terminalLog }: OneWayJournal): boolean {
+function newestNamesNothing({ attempts, terminalLog }: Journal): boolean {
   const [kept] = terminalLog.unmatched(1);
   const isNameless = (reference: string | null | undefined): boolean =>
     reference === null || (reference !== undefined && !isReference(reference));
@@ -332,7 +327,7 @@ interface Recent {
  * Returns the recent attempts without `running`. If results come in order, only attempts after the
  * last one with its own result await a result; otherwise every unfinished attempt does.
  */
-function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt): Recent {
+function recentOf(journal: Journal, holds: Assumptions, running?: Attempt): Recent {
   const isOrdered = holds.has("ordered-results");
   const sent: Attempt[] = [];
   const owed: Attempt[] = [];
@@ -382,7 +377,7 @@ function isWaitedFor({ state }: Attempt): boolean {
 }
 
 /** Returns the last result for the attempt, and when it came, in epoch milliseconds. */
-function lastResult({ transactionId }: Attempt, { attempts }: OneWayJournal) {
+function lastResult({ transactionId }: Attempt, { attempts }: Journal) {
   for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };
     if (report?.resultCode != null) return { atMs, report };
@@ -390,7 +385,7 @@ function lastResult({ transactionId }: Attempt, { attempts }: OneWayJournal) {
   return undefined;
 }
 
-function hasSettledResult({ state, transactionId }: Attempt, { attempts }: OneWayJournal): boolean {
+function hasSettledResult({ state, transactionId }: Attempt, { attempts }: Journal): boolean {
   if (!("settled" in state)) return false;
   return attempts.events(transactionId).some(({ kind }) => settledResults.includes(kind));
 }
@@ -398,7 +393,7 @@ function hasSettledResult({ state, transactionId }: Attempt, { attempts }: OneWa
 /** Returns the attempts whose reference is among these references, however old they are. */
 export function attemptsNamed(
   references: ReadonlySet<string>,
-  { attempts }: Pick<OneWayJournal, "attempts">,
+  attempts: Journal["attempts"],
 ): Attempt[] {
   const left = new Set(references);
   const named: string[] = [];

@@ -9,11 +9,6 @@ import type { Journal } from "../journal/journal.ts";
 /** The setting REPEAT_MUST_MATCH: the members in which a repeated order must equal the first. */
 export type RepeatMustMatch = "amount" | "all";
 
-interface AdmissionParts extends Pick<Journal, "attempts" | "answers"> {
-  readonly settings: { readonly repeatMustMatch: RepeatMustMatch };
-  readonly arbiter: TerminalArbiter;
-}
-
 /** What a known order gets. "answer": its stored answer. "ask": the terminal is probed first. */
 interface Known {
   readonly way: "answer" | "ask";
@@ -26,12 +21,14 @@ interface Known {
  */
 export function admissionOf(
   request: PaymentRequest,
-  { attempts, answers, arbiter, settings }: AdmissionParts,
+  { attempts, answers }: Journal,
+  arbiter: TerminalArbiter,
+  mustMatch: RepeatMustMatch,
 ): Known | { readonly way: "begin" } {
   // The order is read before any refusal, because a refusal such as TERMINAL_BUSY also reports that
   // the order is not charged (docs/rules/10-charged.md).
   const earlier = storage(() => attempts.decisive(request.orderId), "unknown");
-  const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
+  const known = earlier && admissionOfKnown(request, earlier, mustMatch);
   if (known) return known;
   arbiter.lease.assertFree();
   assertAnswerRead(request, answers);
@@ -157,9 +154,10 @@ export function differences(request: PaymentRequest, attempt: Attempt): string[]
  */
 export function asAnswered(
   read: Attempt,
-  { attempts, arbiter }: Pick<AdmissionParts, "attempts" | "arbiter">,
+  { attempts }: Journal,
+  { running }: TerminalArbiter,
 ): Attempt {
-  if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
+  if (!isApproved(read.state) || running.awaitsGoods(read.request.orderId)) return read;
   const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;
   const { state } = attempt;
   if (!isPaying(state) || !isApproved(state)) return attempt;

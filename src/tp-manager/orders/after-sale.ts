@@ -17,7 +17,8 @@ import type { StoreGuard } from "../supervisor/store-guard.ts";
 import type { GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
-interface AfterSaleParts extends Pick<Journal, "attempts" | "terminalLog"> {
+interface AfterSaleParts {
+  readonly journal: Journal;
   readonly matcher: Matcher;
   readonly arbiter: TerminalArbiter;
   readonly orders: Orders;
@@ -160,7 +161,11 @@ function decisionOf(
  * this sale alone (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal's
  * baseline for the reversal. Throws {@link AppError}; no command was sent then.
  */
-function reversibleSale(attempt: Attempt, now: Stored, parts: AfterSaleParts): SaleToReverse {
+function reversibleSale(
+  attempt: Attempt,
+  now: Stored,
+  { journal, matcher }: AfterSaleParts,
+): SaleToReverse {
   const { state, startedAtMs, transactionId } = attempt;
   if (!isCharged(state) || state.report.receiptNumber === null) {
     throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
@@ -168,11 +173,11 @@ function reversibleSale(attempt: Attempt, now: Stored, parts: AfterSaleParts): S
   if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
     throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
   }
-  if (storage(() => parts.terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
+  if (storage(() => journal.terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
     throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
   }
   const sold = { transactionId, report: state.report };
-  const verdict = storage(() => freshnessOf(sold, now, parts), "yes");
+  const verdict = storage(() => freshnessOf(sold, now, journal, matcher.isShared), "yes");
   switch (verdict.freshness) {
     case "fresh":
       return { attempt, reversedBefore: null };

@@ -18,40 +18,42 @@ export interface ComparedDay extends Reconciliation {
   readonly now: ReadonlyMap<string, Attempt>;
 }
 
-type Rows = "attempts" | "archive" | "terminalLog" | "reconciliations";
-type ListingParts = Pick<Journal, Rows> & { readonly arbiter: TerminalArbiter };
-
 /**
  * Returns pages of the journal for people, the newest entries first, without asking the terminal or
  * the gateway. Each method throws STORAGE_FAILED when the journal cannot be read.
  */
 export class Listings {
-  readonly #parts: ListingParts;
+  readonly #journal: Journal;
+  readonly #arbiter: TerminalArbiter;
 
-  constructor(parts: ListingParts) {
-    this.#parts = parts;
+  constructor(journal: Journal, arbiter: TerminalArbiter) {
+    this.#journal = journal;
+    this.#arbiter = arbiter;
   }
 
   list(page: ListPage): ListedAttempt[] {
-    const listed = storage(() => this.#parts.attempts.list(page), "unknown");
-    return listed.map((one) => ({ ...one, attempt: asAnswered(one.attempt, this.#parts) }));
+    const listed = storage(() => this.#journal.attempts.list(page), "unknown");
+    return listed.map((one) => ({
+      ...one,
+      attempt: asAnswered(one.attempt, this.#journal, this.#arbiter),
+    }));
   }
 
   listArchived(page: ListPage): ListedAttempt[] {
-    return storage(() => this.#parts.archive.list(page), "unknown");
+    return storage(() => this.#journal.archive.list(page), "unknown");
   }
 
   unmatchedTransactions(limit: number): SettledUnmatched[] {
-    return storage(() => this.#parts.terminalLog.unmatched(limit), "unknown");
+    return storage(() => this.#journal.terminalLog.unmatched(limit), "unknown");
   }
 
   reconciliations(limit: number, before: number | null): ComparedDay[] {
-    const listed = storage(() => this.#parts.reconciliations.list(limit, before), "unknown");
+    const listed = storage(() => this.#journal.reconciliations.list(limit, before), "unknown");
     return listed.map((one) => this.comparedDay(one));
   }
 
   comparedDay(compared: Reconciliation): ComparedDay {
-    const { attempts } = this.#parts;
+    const { attempts } = this.#journal;
     const ids = suspectsOf(compared.body).map(({ transactionId }) => transactionId);
     const known = storage(() => ids.flatMap((id) => attempts.read(id) ?? []), "unknown");
     const now = new Map(known.map((attempt) => [attempt.transactionId, attempt]));

@@ -51,7 +51,8 @@ export interface FoundOrder extends PaymentResult {
   readonly attempts: ReadonlyArray<Attempt & { events: AttemptStep[] }>;
 }
 
-interface OrderParts extends Pick<Journal, "attempts" | "answers" | "handOffs"> {
+interface OrderParts {
+  readonly journal: Journal;
   readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
   readonly guard: StoreGuard;
@@ -100,12 +101,13 @@ export class Orders {
    * (not always the last one, docs/rules/19-late.md), and what the gateway has of that attempt.
    */
   async lookUp(orderId: string): Promise<FoundOrder> {
-    const { attempts: store } = this.#parts;
+    const { journal, arbiter } = this.#parts;
+    const { attempts: store } = journal;
     const lookup = this.#find(orderId);
     if (lookup !== undefined) await lookup;
     const attempts = reading(() =>
       store.ofOrder(orderId).map((attempt) => ({
-        ...asAnswered(attempt, this.#parts),
+        ...asAnswered(attempt, journal, arbiter),
         events: store.events(attempt.transactionId),
       })),
     );
@@ -120,7 +122,7 @@ export class Orders {
    * while the terminal is prepared for the order's first attempt.
    */
   decisive(orderId: string, mayBeDone = false): Attempt {
-    const attempt = reading(() => this.#parts.attempts.decisive(orderId), mayBeDone);
+    const attempt = reading(() => this.#parts.journal.attempts.decisive(orderId), mayBeDone);
     if (!attempt) throw this.#notFound(orderId);
     return attempt;
   }
@@ -131,7 +133,7 @@ export class Orders {
    */
   toSettle(orderId: string, number?: number): Attempt {
     const latest = this.decisive(orderId);
-    const all = reading(() => this.#parts.attempts.ofOrder(orderId));
+    const all = reading(() => this.#parts.journal.attempts.ofOrder(orderId));
     if (number === undefined) return all.findLast(({ state }) => isInDoubt(state)) ?? latest;
     const named = all.find((attempt) => attempt.number === number);
     if (!named) throw new AppError("NOTHING_TO_SETTLE", `The order has no attempt ${number}.`);
@@ -145,7 +147,7 @@ export class Orders {
    */
   chargedOfOrder(orderId: string): Charged | undefined {
     try {
-      const attempt = this.#parts.attempts.decisive(orderId);
+      const attempt = this.#parts.journal.attempts.decisive(orderId);
       if (attempt) return this.#unsureOf(attempt) ? "unknown" : chargedOf(attempt);
       const { charged } = this.#notFound(orderId);
       return charged === "no" ? undefined : charged;
@@ -186,7 +188,7 @@ export class Orders {
   /** Returns the order of one of our transactions, also an archived one; undefined when unknown. */
   orderOfTransaction(transactionId: string): string | undefined {
     try {
-      return this.#parts.attempts.orderOf(transactionId);
+      return this.#parts.journal.attempts.orderOf(transactionId);
     } catch {
       return undefined;
     }
@@ -204,12 +206,13 @@ export class Orders {
 
   /** Notes that the kiosk has read the whole answer about an order (docs/rules/11-unread.md). */
   answerRead(orderId: string): void {
-    reading(() => this.#parts.answers.markAnswerDelivered(orderId));
+    reading(() => this.#parts.journal.answers.markAnswerDelivered(orderId));
   }
 
   /** Notes whether the kiosk got the answer about a charge completely (docs/rules/11-unread.md). */
   chargeAnswered(orderId: string, arrived: boolean): void {
-    const { answers, clock } = this.#parts;
+    const { clock, journal } = this.#parts;
+    const { answers } = journal;
     reading(() =>
       arrived ? answers.markChargeRead(orderId) : answers.markChargeUnread(orderId, clock.now()),
     );
@@ -217,8 +220,9 @@ export class Orders {
 
   /** Resolves with the answer to an order: an attempt and its delivery state at the gateway. */
   async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
-    const { handOff, settings, attempts, handOffs } = this.#parts;
-    const attempt = asAnswered(read, this.#parts);
+    const { handOff, settings, journal, arbiter } = this.#parts;
+    const { attempts, handOffs } = journal;
+    const attempt = asAnswered(read, journal, arbiter);
     const { transactionId } = attempt;
     if (!isCharged(attempt.state)) {
       const delivery = reading(
@@ -247,13 +251,14 @@ export class Orders {
 
   /** Answers an order or begins it. `hasAsked`: this request has already probed the terminal. */
   #admit(request: PaymentRequest, hasAsked = false): Promise<PaymentResult> {
+    const { journal, arbiter, settings } = this.#parts;
+    const { repeatMustMatch } = settings;
     const running = this.#runningOf(request.orderId);
     if (running) {
-      const { repeatMustMatch } = this.#parts.settings;
       assertSameOrder(request, running, "unknown", repeatMustMatch);
       return this.#answer(running);
     }
-    const admission = admissionOf(request, this.#parts);
+    const admission = admissionOf(request, journal, arbiter, repeatMustMatch);
     if (admission.way === "begin") return this.#begin(request);
     const { way, attempt } = admission;
     if (way === "answer" || hasAsked) return this.result(attempt, true);
@@ -261,7 +266,8 @@ export class Orders {
   }
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
-    const { attempts, arbiter, clock, guard, handOff, settings } = this.#parts;
+    const { journal, arbiter, clock, guard, handOff, settings } = this.#parts;
+    const { attempts } = journal;
     const transactionId = newId();
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
     const ended = arbiter.commands
@@ -329,7 +335,7 @@ export class Orders {
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;
-    assertStillOpen(orderId, this.#parts.attempts);
+    assertStillOpen(orderId, this.#parts.journal.attempts);
     const isUnknown = !generatedId && this.#parts.guard.chargedOfUnknown() === "unknown";
     if (isUnknown) throw asUnknown(why);
     const late = this.#lateReportOf(orderId);
@@ -345,13 +351,13 @@ export class Orders {
   }
 
   #failed(transactionId: string, request: PaymentRequest, reason: AppError): Attempt {
-    const { attempts, clock, log } = this.#parts;
+    const { journal, clock, log } = this.#parts;
     const { code, message } = reason;
     log.warn({ transactionId, orderId: request.orderId }, `the payment did not begin: ${message}`);
     const status = code === "PAYMENT_CANCELLED" ? "cancelled" : "failed";
     const outcome = { status, error: code, message, terminalCode: null } as const;
     const failure = { transactionId, request, outcome, startedAtMs: clock.now() };
-    return storage(() => attempts.recordFailure(failure), "no");
+    return storage(() => journal.attempts.recordFailure(failure), "no");
   }
 
   /**

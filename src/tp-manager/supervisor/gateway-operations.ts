@@ -13,8 +13,7 @@ import type { Clock } from "../../shared/time.ts";
 import { afterSent, storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
 import { alarmReturnedTwice, isReturnedTwice, rowOf } from "../attempts/phase-table.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { ReturnRows } from "../journal/return-rows.ts";
+import type { Journal } from "../journal/journal.ts";
 import { Poll } from "./polls.ts";
 import {
   addedBy,
@@ -32,8 +31,7 @@ import { type SupervisorLink, unavailable } from "./supervisor-link.ts";
 export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
 
 interface GatewayOperationsParts {
-  readonly attempts: AttemptRows;
-  readonly returns: ReturnRows;
+  readonly journal: Journal;
   readonly guard: StoreGuard;
   readonly link: SupervisorLink;
   readonly clock: Clock;
@@ -75,7 +73,8 @@ export class GatewayOperations {
   }
 
   start(): void {
-    const { returns, log } = this.#parts;
+    const { log } = this.#parts;
+    const { returns } = this.#parts.journal;
     for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
     this.openReturns.nudge();
   }
@@ -86,7 +85,8 @@ export class GatewayOperations {
   }
 
   async #askOpen(isClosed: () => boolean): Promise<void> {
-    const { returns, log } = this.#parts;
+    const { log } = this.#parts;
+    const { returns } = this.#parts.journal;
     for (const attempt of returns.openReturns()) {
       if (isClosed()) return;
       const { transactionId } = attempt;
@@ -153,7 +153,7 @@ export class GatewayOperations {
 
   /** Returns whether the journal proves that no return of this order was requested with the key. */
   #neverAsked(kind: GatewayOperationKind, target: GatewayTarget, idempotencyKey: string): boolean {
-    const { attempts, returns } = this.#parts;
+    const { attempts, returns } = this.#parts.journal;
     if (kind === "confirm" || !("orderId" in target)) return false;
     return storage(() => {
       const known = attempts.ofOrder(target.orderId);
@@ -211,7 +211,7 @@ export class GatewayOperations {
 
   /** Returns the order's id at the gateway; undefined: no such order. Throws GATEWAY_ID_UNKNOWN. */
   async publicIdOf(orderId: string): Promise<string | undefined> {
-    const known = storage(() => this.#parts.attempts.decisive(orderId), "unknown");
+    const known = storage(() => this.#parts.journal.attempts.decisive(orderId), "unknown");
     return known && (await this.#resolve({ orderId })).transactionPublicId;
   }
 
@@ -240,7 +240,8 @@ export class GatewayOperations {
    * gateway. Throws NOTHING_TO_SETTLE.
    */
   async settleCopies(orderId: string, note: string): Promise<readonly string[]> {
-    const { attempts, link } = this.#parts;
+    const { link } = this.#parts;
+    const { attempts } = this.#parts.journal;
     const known = storage(() => attempts.ofOrder(orderId), "unknown");
     if (known.length === 0) throw new AppError("ORDER_NOT_FOUND");
     const { settled, transactionId, ...result } = await link.ask("gateway-copies", {
@@ -263,11 +264,12 @@ export class GatewayOperations {
     const asked = { kind, amountMinor, transactionPublicId, currency, exponent, askedAtMs };
     const result = await this.#parts.link.ask("gateway-operation-end", { operationId, asked });
     this.#conclude(attempt, open, result);
-    return this.#parts.attempts.read(transactionId) ?? attempt;
+    return this.#parts.journal.attempts.read(transactionId) ?? attempt;
   }
 
   async #resolve(target: GatewayTarget): Promise<Resolved> {
-    const { attempts, link } = this.#parts;
+    const { link } = this.#parts;
+    const { attempts } = this.#parts.journal;
     if ("orderId" in target) {
       const known = storage(() => attempts.decisive(target.orderId), "unknown");
       if (!known) throw new AppError("ORDER_NOT_FOUND");
@@ -283,7 +285,7 @@ export class GatewayOperations {
   #attemptOf(of: Pick<Resolved, "transactionId" | "orderId">): Attempt | undefined {
     const { transactionId, orderId } = of;
     if (transactionId === null || orderId === null) return undefined;
-    const { attempts } = this.#parts;
+    const { attempts } = this.#parts.journal;
     return storage(
       () => attempts.ofOrder(orderId).find((one) => one.transactionId === transactionId),
       "unknown",
@@ -291,7 +293,8 @@ export class GatewayOperations {
   }
 
   #reserve(attempt: Attempt, asked: Omit<OpenReturn, "atMs">): OpenReturn | undefined {
-    const { attempts, returns, clock, log } = this.#parts;
+    const { clock, log } = this.#parts;
+    const { attempts, returns } = this.#parts.journal;
     const charged = returnableMinorOf(attempt);
     const { transactionId } = attempt;
     // An archived order's refund is not reserved in the journal: the terminal cannot reverse the
@@ -356,7 +359,8 @@ export class GatewayOperations {
    * does not know will never be carried out.
    */
   #conclude(attempt: Attempt, open: OpenReturn, result: OperationResult): void {
-    const { attempts, returns, clock, log } = this.#parts;
+    const { clock, log } = this.#parts;
+    const { attempts, returns } = this.#parts.journal;
     const { operation, orderReturnedMinor } = result;
     const state = operation?.state ?? "not-sent";
     if (state === "unknown" || state === "sending") return;
@@ -385,7 +389,8 @@ export class GatewayOperations {
     const returnedMinor = Math.max(orderReturnedMinor, added);
     if (returnedMinor === 0) return;
     const { transactionId } = known;
-    const { returns, clock, log } = this.#parts;
+    const { clock, log } = this.#parts;
+    const { returns } = this.#parts.journal;
     const returned = { transactionId, returnedMinor };
     const noted = storage(() => returns.noteReturns([returned], clock.now()), "unknown");
     for (const { attempt, isNew } of noted) {

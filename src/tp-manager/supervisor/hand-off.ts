@@ -325,11 +325,11 @@ function faultOf(error: unknown): Fault {
 /** Carries out operators' decisions about refused hand-offs (docs/rules/29-supervisor-loss.md). */
 export class RefusedHandOffs {
   readonly #refused: RefusedRows;
-  readonly #handOff: Pick<HandOff, "nudge">;
+  readonly #handOff: HandOff;
   readonly #clock: Clock;
   readonly #log: AlarmLog;
 
-  constructor(refused: RefusedRows, handOff: Pick<HandOff, "nudge">, clock: Clock, log: AlarmLog) {
+  constructor(refused: RefusedRows, handOff: HandOff, clock: Clock, log: AlarmLog) {
     this.#refused = refused;
     this.#handOff = handOff;
     this.#clock = clock;

@@ -53,7 +53,7 @@ export class Poll extends Retrying {
  * events and lookups report their delivery later.
  */
 export function deliveryPoll(
-  store: Pick<HandOffRows, "undelivered" | "setDelivery">,
+  store: HandOffRows,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,
@@ -75,7 +75,7 @@ export function deliveryPoll(
  * (docs/rules/08-finished.md).
  */
 export function returnPoll(
-  store: Pick<ReturnRows, "returnsReadTo" | "noteReturns" | "setReturnsReadTo">,
+  store: ReturnRows,
   link: SupervisorLink,
   clock: Clock,
   log: AlarmLog,
@@ -111,12 +111,7 @@ export function returnPoll(
  * Stores the supervisor's alarms in the journal, for `GET /events`. Each alarm is stored once, even
  * if tp-manager or the supervisor was stopped meanwhile.
  */
-export function alarmPoll(
-  taker: Pick<AlarmRows, "last" | "take">,
-  link: SupervisorLink,
-  clock: Clock,
-  log: Logger,
-): Poll {
+export function alarmPoll(taker: AlarmRows, link: SupervisorLink, clock: Clock, log: Logger): Poll {
   const round = async (isClosed: () => boolean): Promise<void> => {
     for (let taken = ALARMS_PAGE_MAX; taken === ALARMS_PAGE_MAX && !isClosed(); ) {
       const { origin, id = 0 } = taker.last ?? {};

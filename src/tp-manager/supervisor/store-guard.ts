@@ -11,10 +11,8 @@ import { storage } from "../attempts/failures.ts";
 import { type Attempt, currencyNumericOf, type PaymentRequest } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
 import { IMPORTED } from "../attempts/rebuilt-attempt.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { GapRows, JournalGap } from "../journal/gap-rows.ts";
-import type { ResyncRows } from "../journal/hand-off-rows.ts";
-import type { RecordRows } from "../journal/record-rows.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type {
   Baseline,
@@ -29,12 +27,8 @@ const RETRY_MIN_MS = 500;
 const RAN_MS = 600_000;
 
 interface GuardParts {
-  readonly gaps: GapRows;
-  readonly attempts: Pick<AttemptRows, "decisive">;
-  readonly records: Pick<RecordRows, "sent">;
-  /** The resync, which is under way as long as the supervisor's database is known to lack data. */
-  readonly resync: Pick<ResyncRows, "isUnderWay">;
-  readonly matcher: Pick<Matcher, "explains">;
+  readonly journal: Journal;
+  readonly matcher: Matcher;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: AlarmLog;
@@ -52,6 +46,7 @@ interface GuardParts {
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
+  readonly #gaps: GapRows;
   /** The terminal whose last transaction was known to the journal since the program started. */
   #agreedWith: TerminalIdentity | undefined;
   readonly #task: Retrying;
@@ -62,6 +57,7 @@ export class StoreGuard {
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
+    this.#gaps = parts.journal.gaps;
     this.#task = new Retrying(parts.clock, "import", () => this.#importOrders(), RETRY_MIN_MS);
   }
 
@@ -69,7 +65,7 @@ export class StoreGuard {
   start(isNew: boolean): void {
     let because = "journal.db may lack payments, and cannot be read";
     try {
-      const gap = this.#parts.gaps.open();
+      const gap = this.#gaps.open();
       if (!gap) return;
       because = gap.because;
     } catch {
@@ -82,12 +78,12 @@ export class StoreGuard {
 
   /** Measures for how long this program runs while a gap is open (docs/rules/34-journal-gap.md). */
   #count(): void {
-    const { clock, gaps, log } = this.#parts;
+    const { clock, log } = this.#parts;
     this.#timer?.clear();
     this.#timer = clock.startTimer("age of the gap", RAN_MS, () => {
       try {
-        gaps.ran(RAN_MS);
-        if (!gaps.open()) return;
+        this.#gaps.ran(RAN_MS);
+        if (!this.#gaps.open()) return;
       } catch (error) {
         log.warn({ err: error }, "could not note in the journal how long its gap has lasted");
       }
@@ -97,15 +93,15 @@ export class StoreGuard {
 
   /** Opens a journal gap, on disk when this returns. `both`: the supervisor can lack orders too. */
   begin(because: string, both = false): void {
-    const { gaps, clock } = this.#parts;
-    gaps.begin(`journal.db: ${because}`, both, clock.now());
+    const { clock } = this.#parts;
+    this.#gaps.begin(`journal.db: ${because}`, both, clock.now());
     this.start(true);
   }
 
   /** The open gap; undefined if the journal is whole or cannot be read (others report that). */
   get open(): JournalGap | undefined {
     try {
-      return this.#parts.gaps.open();
+      return this.#gaps.open();
     } catch {
       return undefined;
     }
@@ -133,7 +129,7 @@ export class StoreGuard {
   /** Whether an import is needed. If the journal cannot be read, the import waits until it can. */
   #mustImport(): boolean {
     try {
-      return this.#parts.gaps.open()?.isImported === false;
+      return this.#gaps.open()?.isImported === false;
     } catch {
       this.#task.nudgeIn(RETRY_MIN_MS);
       return true;
@@ -146,18 +142,18 @@ export class StoreGuard {
    * gateway answers. Returns undefined when the journal has no gap or knows the order.
    */
   find(orderId: string): Promise<void> | undefined {
-    const { attempts, gaps } = this.#parts;
-    const gap = storage(() => gaps.open(), "unknown");
+    const { attempts } = this.#parts.journal;
+    const gap = storage(() => this.#gaps.open(), "unknown");
     if (!gap) return undefined;
     const known = storage(() => attempts.decisive(orderId), "unknown");
     return known && chargedOf(known) !== "no" ? undefined : this.#find(orderId, gap);
   }
 
   async #find(orderId: string, gap: JournalGap): Promise<void> {
-    const { gaps, clock } = this.#parts;
+    const { clock } = this.#parts;
     const { orders, whole } = await this.#ask(orderId);
     if (orders.length > 0) {
-      storage(() => gaps.importOrders(orders, null, clock.now()), "unknown");
+      storage(() => this.#gaps.importOrders(orders, null, clock.now()), "unknown");
       return;
     }
     if (!whole || gap.both) await this.#askGateway(orderId);
@@ -168,8 +164,10 @@ export class StoreGuard {
    * Throws STORAGE_FAILED.
    */
   mayLackNewer(transactionId: string): boolean {
-    const { gaps } = this.#parts;
-    return storage(() => gaps.open() !== undefined && gaps.concerns(transactionId), "unknown");
+    return storage(
+      () => this.#gaps.open() !== undefined && this.#gaps.concerns(transactionId),
+      "unknown",
+    );
   }
 
   /**
@@ -179,10 +177,11 @@ export class StoreGuard {
    * order. `returnedBy`: "gateway" for an order that was not paid at our terminal.
    */
   assertNotReturned(attempt: Attempt | undefined, returnedBy: "gateway" | "anybody"): void {
-    const { resync, gaps } = this.#parts;
+    const { resync } = this.#parts.journal;
     const isUnsure = storage(() => {
-      const gap = gaps.open();
+      const gap = this.#gaps.open();
       if (!gap || (attempt && !this.#isFromBefore(attempt))) return false;
+      // The resync is under way as long as the supervisor's database is known to lack data.
       const isKnown = gap.isImported && !gap.both && !resync.isUnderWay;
       return returnedBy === "anybody" || !isKnown;
     }, "unknown");
@@ -193,7 +192,7 @@ export class StoreGuard {
   }
 
   #isFromBefore({ transactionId, request }: Attempt): boolean {
-    return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
+    return request.warnings.includes(IMPORTED) || this.#gaps.concerns(transactionId);
   }
 
   /**
@@ -201,7 +200,7 @@ export class StoreGuard {
    * gap. Throws STORAGE_FAILED.
    */
   chargedOfUnknown(): "no" | "unknown" {
-    return storage(() => this.#parts.gaps.open(), "unknown") ? "unknown" : "no";
+    return storage(() => this.#gaps.open(), "unknown") ? "unknown" : "no";
   }
 
   /**
@@ -210,7 +209,7 @@ export class StoreGuard {
    */
   assertNoSaleMatches({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
     const isSign = this.noteSale(baseline);
-    const sale = this.#parts.gaps
+    const sale = this.#gaps
       .open()
       ?.ofNoOrder.find(
         (one) => one.amountMinor === amountMinor && currencyNumericOf(one) === currency.numeric,
@@ -230,11 +229,11 @@ export class StoreGuard {
    * known sale of this run no sale is such a proof.
    */
   noteSale(baseline: Stored): boolean {
-    const { gaps, isShared } = this.#parts;
+    const { isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
     // A record without a result may not be a sale, so it proves no loss of data.
     const good = sale?.good === true ? sale : undefined;
-    const sign = gaps.open() ? undefined : (good ?? this.#reversalOfLost(baseline.last));
+    const sign = this.#gaps.open() ? undefined : (good ?? this.#reversalOfLost(baseline.last));
     const isWhole = this.#agreedWith && sameTerminal(this.#agreedWith, baseline.identity);
     if (baseline.last.kind !== "not-told" && !sale && !sign) this.#agreedWith = baseline.identity;
     const isSign = sign !== undefined;
@@ -247,22 +246,22 @@ export class StoreGuard {
       this.begin(`the terminal's ${what} is known to nobody here (${textOfSale(sign)})`, true);
     }
     const kept = sale ?? sign;
-    if (kept) storage(() => gaps.addOfNoOrder(kept), "unknown");
+    if (kept) storage(() => this.#gaps.addOfNoOrder(kept), "unknown");
     return isSign;
   }
 
   /** Stores the terminal's last sale if it is unmatched, before an end of day deletes it there. */
   keepLast(now: Stored): void {
     const sale = this.#unknownSale(now);
-    if (sale) this.#parts.gaps.addOfNoOrder(sale);
+    if (sale) this.#gaps.addOfNoOrder(sale);
   }
 
   /** Closes the journal gap by an operator's decision. Returns false when no gap was open. */
   accept(): boolean {
-    const { gaps, clock, log, onSupervisorLacks } = this.#parts;
+    const { clock, log, onSupervisorLacks } = this.#parts;
     // Before the import it is not known whether the supervisor lacks data too, so a resync begins.
-    if (gaps.open()?.isImported === false) onSupervisorLacks();
-    const ended = gaps.end("operator", clock.now());
+    if (this.#gaps.open()?.isImported === false) onSupervisorLacks();
+    const ended = this.#gaps.end("operator", clock.now());
     this.#timer?.clear();
     if (ended) log.warn("an operator declared the gap in the journal closed");
     this.#wakeAll();
@@ -275,19 +274,19 @@ export class StoreGuard {
   }
 
   async #importOrders(): Promise<number | undefined> {
-    const { gaps, link, onSupervisorLacks, clock, log } = this.#parts;
+    const { link, onSupervisorLacks, clock, log } = this.#parts;
     try {
-      for (let gap = gaps.open(); gap?.isImported === false; gap = gaps.open()) {
+      for (let gap = this.#gaps.open(); gap?.isImported === false; gap = this.#gaps.open()) {
         if (this.#task.isClosed) return undefined;
-        const after = gaps.importedTo();
+        const after = this.#gaps.importedTo();
         const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
         // The loss is reported before the last page counts as imported, so that no crash hides it.
         if (!whole && !more) onSupervisorLacks();
         // If the answer has reported a further loss, the page is requested again: then the
         // supervisor learns that this loss is known here.
-        const isSame = gaps.open()?.because === gap.because;
-        gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
+        const isSame = this.#gaps.open()?.because === gap.because;
+        this.#gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders were imported from the supervisor");
         this.#task.succeeded();
         this.#isAnswered = true;
@@ -340,21 +339,22 @@ export class StoreGuard {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;
     const mayStand = report.good || report.resultCode === null;
-    const { gaps, matcher } = this.#parts;
-    if (!mayStand || report.originalTrace !== null || gaps.knowsReport(report)) return undefined;
+    const { matcher } = this.#parts;
+    if (!mayStand || report.originalTrace !== null || this.#gaps.knowsReport(report))
+      return undefined;
     return matcher.explains(report, identity) ? undefined : report;
   }
 
   /** Returns the terminal's stored reversal if it proves that the journal lost its sale. */
   #reversalOfLost(last: LastTransaction): TransactionReport | undefined {
     if (last.kind !== "transaction" || last.report.originalTrace === null) return undefined;
-    const isSign = storage(() => this.#parts.gaps.tookBackLater(last.report), "unknown");
+    const isSign = storage(() => this.#gaps.tookBackLater(last.report), "unknown");
     return isSign ? last.report : undefined;
   }
 
   /** Whether the newest attempt was made at this terminal, so that its next sale must be ours. */
   #isOurTerminal({ identity }: Stored): boolean {
-    const [newest] = this.#parts.records.sent();
+    const [newest] = this.#parts.journal.records.sent();
     const known = newest?.baseline?.identity;
     return known !== undefined && sameTerminal(known, identity);
   }

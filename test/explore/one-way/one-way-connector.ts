@@ -212,16 +212,10 @@ export class UnaskedConnector {
     const inquiries = { reconsider: () => undefined };
     const clock = { now: () => 0, monotonicMs: () => 0 };
     const matcher = { assumptions: assumptionsOf("one-way"), learned: () => learned };
-    const parts = {
-      attempts,
-      terminalLog,
-      terminal,
-      clock,
-      log: silent,
-      inquiries,
-      matcher,
-    };
-    return new OneWay({ ...parts, settled: () => undefined } as never);
+    const settled = () => undefined;
+    const journal = { attempts, terminalLog };
+    const parts = { journal, terminal, clock, log: silent, matcher, settled };
+    return new OneWay(parts as never, inquiries as never);
   }
 }
 

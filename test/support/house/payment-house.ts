@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
 import type { DeliveryState } from "../../../src/shared/ipc/contract.ts";
@@ -188,29 +188,23 @@ export function openHouse<T extends Terminal, C extends Clock>(
 ) {
   const { clock } = options;
   const journal = options.journal ?? new Journal(newStore(path, migrations), clock);
-  const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
   const matcher = matcherFor(journal, terminal, clock, options);
   const supervisor = new Supervisor();
   const link = options.linkFor?.(journal) ?? supervisor.link;
   const { log, lines } = recordingLog();
   const hub = new EventHub(journal.events, clock, log);
   const tapped = hub.tap(log);
-  const handOff = new HandOff(handOffs, link, clock, tapped);
+  const handOff = new HandOff(journal.handOffs, link, clock, tapped);
   const settings = {
     ...defaultSettings,
     repeatMustMatch: options.repeatMustMatch ?? defaultSettings.repeatMustMatch,
     confirmAfterMs: options.confirmAfterMs ?? defaultSettings.confirmAfterMs,
     terminalShared: options.isShared ?? defaultSettings.terminalShared,
   };
-  const { gaps, resync } = journal;
-  const { dataDirectory } = options;
-  const none = { isOn: false, over: Promise.resolve(), received: () => {} };
-  const probation = dataDirectory ? new Probation(dataDirectory, clock) : none;
+  const { resync } = journal;
+  const probation = new Probation(options.dataDirectory ?? dirname(path), clock);
   const guard = new StoreGuard({
-    gaps,
-    attempts,
-    records,
-    resync,
+    journal,
     matcher,
     link,
     clock,
@@ -218,9 +212,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
     isShared: options.isShared ?? false,
     onSupervisorLacks: options.onSupervisorLacks ?? (() => undefined),
   });
-  const { archive } = journal;
-  const known = { attempts, archive, answers, handOffs, terminalLog, reconciliations, records };
-  const stores = { ...known, matcher, guard };
+  const stores = { journal, matcher, guard };
   const shared = { ...stores, clock, log: tapped, settings };
   const settled = (): void => handOff.nudge();
   const arbiter = new TerminalArbiter({
@@ -232,11 +224,11 @@ export function openHouse<T extends Terminal, C extends Clock>(
     proof: journal.proof,
   });
   const orders = new Orders({ ...shared, arbiter, handOff });
-  const listings = new Listings({ ...shared, arbiter });
+  const listings = new Listings(journal, arbiter);
   const afterSale = new AfterSale({ ...shared, arbiter, orders });
   const { upkeep } = arbiter;
   const refused = new RefusedHandOffs(journal.refused, handOff, clock, tapped);
-  const closing = new ClosingKeeper({ ...shared, arbiter });
+  const closing = new ClosingKeeper(arbiter, journal, clock, tapped);
   const settle = (word: SettlementRequest) => settleByOperator({ orders, arbiter }, word);
   const start = (): void => {
     arbiter.start();

@@ -77,8 +77,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
   if (!link) throw new Error("the house asked for no link");
   resync = new Resync(at.journal.resync, link, at.clock, log, () => !at.guard.open);
   resync.start();
-  const { attempts, returns } = at.journal;
-  const gateway = new GatewayOperations({ attempts, returns, link, ...at });
+  const gateway = new GatewayOperations({ link, ...at });
   at.guard.start(isDoubted);
   /** A message, as the polls of tp-manager send one every few seconds. */
   const meet = async (): Promise<void> => {

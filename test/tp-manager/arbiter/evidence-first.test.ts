@@ -18,8 +18,7 @@ async function unasked(): Promise<{ at: House; left: Left }> {
   const at = house(before.path);
   const [sent] = at.journal.attempts.unfinished();
   if (!sent) throw new Error("the journal has no attempt that runs");
-  const parts = { attempts: at.journal.attempts, clock: at.clock, log: at.log };
-  new AttemptWriter(sent, parts).advance({ input: "interrupted" });
+  new AttemptWriter(sent, at).advance({ input: "interrupted" });
   const left: Left = [];
   const { terminal } = at;
   const { pay: sale, reverse, reset, telecollect } = terminal;

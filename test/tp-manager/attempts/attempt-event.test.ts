@@ -68,7 +68,7 @@ function attemptOf({ journal, clock, log }: House, tried: readonly number[]) {
   const { attempts } = journal;
   const transactionId = newId();
   const begun = { transactionId, request: request(transactionId), baseline, startedAtMs: 1 };
-  const writer = new AttemptWriter(attempts.begin(begun), { attempts, clock, log });
+  const writer = new AttemptWriter(attempts.begin(begun), { journal, clock, log });
   const taken = tried.flatMap((each) => {
     const input = inputs[each];
     try {

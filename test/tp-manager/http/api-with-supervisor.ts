@@ -40,8 +40,7 @@ export async function apiWithSupervisor(
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   const supervisor = new SupervisorLink(client, 30_000);
   const { journal, clock } = at;
-  const parts = { attempts: journal.attempts, returns: journal.returns, guard: at.guard };
-  const gateway = new GatewayOperations({ ...parts, link: supervisor, clock, log: rig.log });
+  const gateway = new GatewayOperations({ ...at, link: supervisor, log: rig.log });
   const returns = returnPoll(journal.returns, supervisor, clock, rig.log);
   const app = await createWatchedApi({
     ...at,

@@ -13,9 +13,6 @@ export function withoutSupervisor(at: House): Pick<ApiOptions, "supervisor" | "g
   const folder = openRunDirectory(temporaryFolder());
   const client = createIpcClient(folder, "supervisor", supervisorMessages, systemClock);
   const supervisor = new SupervisorLink(client, 1_000);
-  const { log } = at;
-  const { attempts, returns } = at.journal;
-  const parts = { attempts, returns, guard: at.guard, clock: at.clock, log };
-  const gateway = new GatewayOperations({ ...parts, link: supervisor });
+  const gateway = new GatewayOperations({ ...at, link: supervisor });
   return { supervisor, gateway };
 }

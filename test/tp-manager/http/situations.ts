@@ -55,7 +55,7 @@ const telecollects =
 const paid: Prepare = (at) => pay(at, request("A-1"));
 /** As `paid`, and the terminal shows the sale as its last transaction. */
 const stored: Prepare = after(paid, (at) => at.terminal.stores(report()));
-const updating: Prepare = (at) => Object.assign(at.probation, { isOn: true });
+const updating: Prepare = (at) => Object.defineProperty(at.probation, "isOn", { value: true });
 const stopping: Prepare = (at) => at.arbiter.lease.close();
 const broken: Prepare = (at) => at.close();
 /** An unmatched transaction. */

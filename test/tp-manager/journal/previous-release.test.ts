@@ -97,7 +97,7 @@ function addVerdicts(path: string): void {
   const { attempts } = journal;
   const write = (orderId: string, ...inputs: AttemptInput[]): void => {
     const begun = { transactionId: newId(), request: request(orderId), baseline, startedAtMs: 1 };
-    const writer = new AttemptWriter(attempts.begin(begun), { attempts, clock, log });
+    const writer = new AttemptWriter(attempts.begin(begun), { journal, clock, log });
     for (const input of inputs) writer.advance(input);
   };
   const sale = (receiptNumber: string) =>

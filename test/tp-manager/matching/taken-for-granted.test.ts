@@ -16,6 +16,8 @@ const oneWay = { lastTransaction: false };
 const learned = (facts: Partial<Record<Fact, boolean>>) => ({
   has: (fact: Fact) => facts[fact] === true,
   refuted: (fact: Fact) => facts[fact] === false,
+  saw: () => undefined,
+  contradicted: () => undefined,
 });
 
 test("one-result-each is off once every kind of result has carried a reference", () => {

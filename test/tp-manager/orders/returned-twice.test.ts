@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { OpenReturn } from "../../../src/tp-manager/attempts/payment.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
@@ -27,10 +27,9 @@ async function notified(at: House, transactionId: string, returnedMinor: number)
 }
 
 function gatewayOperations(at: House): GatewayOperations {
-  const { guard, clock } = at;
-  const { attempts, returns } = at.journal;
+  const { journal, guard, clock } = at;
   const link = { call: () => Promise.reject(new Error("down")) } as unknown as SupervisorLink;
-  return new GatewayOperations({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
+  return new GatewayOperations({ journal, guard, link, clock, log: at.hub.tap(at.log) });
 }
 
 const told = (at: House): string[] =>
@@ -78,16 +77,12 @@ test("a return after the reversal raises an alarm although the disk fills up the
   const full = (): never => {
     throw new Error("database or disk is full");
   };
-  const store = {
-    returnsReadTo: () => returns.returnsReadTo(),
-    noteReturns: (...given: Parameters<typeof returns.noteReturns>) =>
-      returns.noteReturns(...given),
-    setReturnsReadTo: full,
-  };
-  const poll = returnPoll(store, link, at.clock, at.hub.tap(at.log));
+  const fullDisk = vi.spyOn(returns, "setReturnsReadTo").mockImplementation(full);
+  const poll = returnPoll(returns, link, at.clock, at.hub.tap(at.log));
   await poll.ask();
   await poll.ask();
   expect(told(at)).toEqual(both("5[.]00"));
+  fullDisk.mockRestore();
   // The program ended between the record and the alarm, so the next one records it again.
   await returnPoll(returns, link, at.clock, at.hub.tap(at.log)).ask();
   expect(told(at)).toHaveLength(2);
@@ -140,8 +135,7 @@ function gatewayOf(
   answered: () => Promise<void>,
   asked?: string[],
 ): GatewayOperations {
-  const { guard, clock } = at;
-  const { attempts, returns } = at.journal;
+  const { journal, guard, clock } = at;
   const transactionPublicId = "T-1";
   const where = { transactionPublicId, transactionId, orderId: "A", currency: "EUR", exponent: 2 };
   const left = { leftMinor: 500, returnedMinor: 0 };
@@ -153,7 +147,7 @@ function gatewayOf(
     return { operation, orderReturnedMinor: 500 };
   };
   const link = { call: tell, ask: tell } as unknown as SupervisorLink;
-  return new GatewayOperations({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
+  return new GatewayOperations({ journal, guard, link, clock, log: at.hub.tap(at.log) });
 }
 
 test("a refund that is on its way to the supervisor is not looked up", async () => {
