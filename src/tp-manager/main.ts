@@ -318,18 +318,11 @@ function startAlarms(
   owned("condition watch", new ConditionWatch({ by: "tp-manager", read, clock, log })).start();
 }
 
-function startClosing(
-  context: ProgramContext,
-  { arbiter, journal }: House,
-  paymentLog: AlarmLog,
-): void {
-  const { config, clock, log } = context;
-  if (!config.AUTO_END_OF_DAY) {
-    log.info("AUTO_END_OF_DAY is off: if the terminal demands an end of day, an operator runs it");
-    return;
-  }
-  const keeper = new ClosingKeeper(arbiter, journal, clock, paymentLog);
-  ownedBy(context)("end of day", keeper).start();
+function startClosing(context: ProgramContext, { arbiter, journal }: House, log: AlarmLog): void {
+  const { config, clock } = context;
+  const text = "AUTO_END_OF_DAY is off: if the terminal demands an end of day, an operator runs it";
+  if (!config.AUTO_END_OF_DAY) context.log.info(text);
+  else ownedBy(context)("end of day", new ClosingKeeper(arbiter, journal, clock, log)).start();
 }
 
 function watchHours(

@@ -16,7 +16,7 @@ interface HandlerParts
   extends Pick<Watched, "journal" | "handOff" | "clock" | "arbiter" | "guard"> {
   readonly port: number;
   readonly pages: readonly ServedPage[];
-  readonly watch: Pick<TerminalWatch, "now">;
+  readonly watch: TerminalWatch;
   readonly matcher: {
     takenForGranted(terminal: TerminalState): Pick<Status["terminal"], "assumptions" | "shown">;
   };

@@ -201,7 +201,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/orders/orders.ts`,
-        from: "        assertStillOpen(request.orderId, attempts);",
+        from: "        assertStillOpen(request.orderId, journal.attempts);",
         to: "        void assertStillOpen;",
       },
     ],
@@ -310,8 +310,8 @@ export const mutations: readonly Mutation[] = [
       {
         file: `${room}/orders/after-sale.ts`,
         from: `    this.#assertReversible(attempt);
-    return reversibleSale(`,
-        to: "    return reversibleSale(",
+    const { state, startedAtMs`,
+        to: "    const { state, startedAtMs",
       },
       {
         file: attempts,

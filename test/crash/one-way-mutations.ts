@@ -190,7 +190,11 @@ export const oneWayMutations: readonly Mutation[] = [
     "30-whose-result",
     "with a decision that a result of its time agrees with",
     [kept],
-    ["src/tp-manager/arbiter/one-way.ts", "    attempts.addEvent(transactionId, note);\n", ""],
+    [
+      "src/tp-manager/arbiter/one-way.ts",
+      "    journal.attempts.addEvent(transactionId, note);\n",
+      "",
+    ],
   ),
   mutation(
     "the search for a reference among the attempts that have ended",

@@ -18,17 +18,24 @@ import type { Reconciler } from "./reconciler.ts";
 import type { Recovery } from "./recovery.ts";
 import type { IdentityCheck } from "./terminal-identity.ts";
 import type { Held, TerminalLease } from "./terminal-lease.ts";
+import type { Unmatched } from "./unmatched.ts";
 
-/** The arbiter's own objects that its commands use. */
-export interface CommandTools {
+/** The arbiter's own objects, which its commands use together. */
+export interface ArbiterTools {
   readonly lease: TerminalLease;
+  readonly inquiries: Inquiries;
   readonly identityCheck: IdentityCheck;
   /** Judges results of a one-way terminal; undefined: the terminal answers queries. */
   readonly oneWay: OneWay | undefined;
   readonly recovery: Recovery;
+  readonly unmatched: Unmatched;
   readonly reconciler: Reconciler;
-  /** Called with the terminal's last stored transaction, which the next command would overwrite. */
-  readonly noteStored: (now: Baseline) => void;
+}
+
+/** Notes the terminal's last stored transaction, which the next command would overwrite. */
+export function noteStored(now: Baseline, { unmatched, recovery }: ArbiterTools): void {
+  // Recovery probes again: an unmatched sale may belong to an attempt that stayed unknown.
+  if (unmatched.found(now)) recovery.askAgain();
 }
 
 /** The callbacks for the payment of one order while this payment has the terminal. */
@@ -50,9 +57,9 @@ interface PaymentWork {
  */
 export class FinancialCommands {
   readonly #parts: ArbiterParts;
-  readonly #tools: CommandTools;
+  readonly #tools: ArbiterTools;
 
-  constructor(parts: ArbiterParts, tools: CommandTools) {
+  constructor(parts: ArbiterParts, tools: ArbiterTools) {
     this.#parts = parts;
     this.#tools = tools;
   }
@@ -63,13 +70,13 @@ export class FinancialCommands {
    * not be written to the disk.
    */
   pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
-    const { lease, identityCheck, noteStored, oneWay, reconciler } = this.#tools;
+    const { lease, identityCheck, oneWay, reconciler } = this.#tools;
     const { log } = this.#parts;
     const ended = lease.use("payment", orderId, {
       needs: "pay",
       prepare: async (preparing) => {
         const baseline = await identityCheck.prepare(preparing);
-        noteStored(baseline);
+        noteStored(baseline, this.#tools);
         return baseline;
       },
       run: async (_terminal, baseline, held) => {
@@ -226,33 +233,31 @@ function writeReversal(
 /** Acts on the running payment: decides whether its goods came out, or cancels the payment. */
 export class RunningPayment {
   readonly #terminal: Terminal;
-  readonly #lease: TerminalLease;
-  readonly #inquiries: Inquiries;
+  readonly #tools: ArbiterTools;
 
-  constructor(terminal: Terminal, lease: TerminalLease, inquiries: Inquiries) {
+  constructor(terminal: Terminal, tools: ArbiterTools) {
     this.#terminal = terminal;
-    this.#lease = lease;
-    this.#inquiries = inquiries;
+    this.#tools = tools;
   }
 
   /** Records whether a sale's goods came out. undefined: no payment of that order is running. */
   decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
-    const { held } = this.#lease;
+    const { held } = this.#tools.lease;
     if (held?.orderId !== orderId) return undefined;
     return held.run?.decide(decision, "the kiosk said so");
   }
 
   awaitsGoods(orderId: string): boolean {
-    const { held } = this.#lease;
+    const { held } = this.#tools.lease;
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
   /** Asks the terminal to cancel the payment. Resolves when it agrees, not with the outcome. */
   async cancel(): Promise<void> {
-    const { held } = this.#lease;
+    const { held } = this.#tools.lease;
     if (!this.#terminal.cancel) {
       // Without a cancel command, a payment that runs or begins can still charge its order.
-      const charged = held || this.#inquiries.isAsking ? "unknown" : "no";
+      const charged = held || this.#tools.inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }
     if (held?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");

@@ -268,9 +268,8 @@ export class OneWay {
   /** Notes a result that agrees with an operator's settlement; the order awaits no other result. */
   #noteSettledResult(transactionId: string, report: TransactionReport): void {
     const { clock, journal } = this.#parts;
-    const { attempts } = journal;
     const note = { atMs: clock.now(), kind: SETTLED_RESULT, detail: { report } } as const;
-    attempts.addEvent(transactionId, note);
+    journal.attempts.addEvent(transactionId, note);
   }
 
   /** Makes the order unknown until a person settles it, or an approval with its reference comes. */

@@ -65,8 +65,8 @@ export class Reconciler {
   }
 
   #judgeJump(transactionId: string): void {
-    const { clock, log } = this.#parts;
-    const { reconciliations } = this.#parts.journal;
+    const { clock, log, journal } = this.#parts;
+    const { reconciliations } = journal;
     const body = judgeJump(reconciliations.entriesUpTo(transactionId, ENTRIES_BEFORE));
     if (!body || reconciliations.hasRefutedJump()) return;
     const jump = { atMs: clock.now(), closingId: null, result: "jump" as const, body };

@@ -3,9 +3,9 @@ import type { AttemptInput } from "../attempts/attempt-input.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { storage, unavailableCodes } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
-import type { Baseline, TerminalFacts, TerminalState } from "../terminal/terminal.ts";
+import type { TerminalFacts, TerminalState, TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
-import { type CommandTools, FinancialCommands, RunningPayment } from "./financial-commands.ts";
+import { type ArbiterTools, FinancialCommands, RunningPayment } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
 import { OneWay } from "./one-way.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -42,16 +42,13 @@ const ofInquiries = ["blockedBy", "unmatchedAsked", "isAsking", "isLockedOut"] a
  */
 export class TerminalArbiter {
   readonly #parts: ArbiterParts;
-  readonly #tools: CommandTools;
-  readonly #inquiries: Inquiries;
-  readonly #lastAnswer: LastAnswer;
-  readonly #unmatched: Unmatched;
+  readonly #tools: ArbiterTools;
   readonly terminal: TerminalFacts;
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
   readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;
   readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
   /** The terminal's last status, for people. Asking for the status needs no lease. */
-  readonly lastAnswer: Pick<LastAnswer, "ask" | "kept">;
+  readonly lastAnswer: Pick<LastAnswer, "ask" | "kept" | "silence">;
   /** What is known about a one-way terminal; undefined: the terminal answers queries. */
   readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned"> | undefined;
   readonly recovery: Pick<Recovery, "recover">;
@@ -74,47 +71,40 @@ export class TerminalArbiter {
       asking: () => this.#keepEvidence(),
     });
     const lease = new TerminalLease(parts, inquiries);
-    const lastAnswer = new LastAnswer(parts.terminal, parts.clock, lease);
+    const lastAnswer = new LastAnswer(parts, lease);
     const identityCheck = new IdentityCheck(parts, inquiries, lastAnswer);
     const oneWay = parts.terminal.takeLateResults && new OneWay(parts, inquiries);
     const recovery = new Recovery(parts, inquiries, oneWay);
     const unmatched = new Unmatched(parts, inquiries);
     const reconciler = new Reconciler(parts);
-    const noteStored = (now: Baseline): void => {
-      // Recovery probes again: an unmatched sale may belong to an attempt that stayed unknown.
-      if (unmatched.found(now)) recovery.askAgain();
-    };
-    const tools = { lease, identityCheck, oneWay, recovery, reconciler, noteStored };
+    const tools = { lease, inquiries, identityCheck, oneWay, recovery, unmatched, reconciler };
     this.#parts = parts;
     this.#tools = tools;
-    this.#inquiries = inquiries;
-    this.#lastAnswer = lastAnswer;
-    this.#unmatched = unmatched;
     this.terminal = viewOf(parts.terminal, "capabilities", "state", "subscribe");
     this.lease = viewOf(lease, ...ofLease);
     this.inquiries = viewOf(inquiries, ...ofInquiries);
     this.identityCheck = viewOf(identityCheck, "accept", "replaced");
-    this.lastAnswer = viewOf(lastAnswer, "ask", "kept");
+    this.lastAnswer = viewOf(lastAnswer, "ask", "kept", "silence");
     this.oneWay = oneWay && viewOf(oneWay, "ambiguousOrders", "learned");
     this.recovery = viewOf(recovery, "recover");
     this.unmatched = viewOf(unmatched, "lateReport");
     this.commands = new FinancialCommands(parts, tools);
-    this.running = new RunningPayment(parts.terminal, lease, inquiries);
+    this.running = new RunningPayment(parts.terminal, tools);
     this.upkeep = new Upkeep(parts, tools);
   }
 
   /** Puts in doubt the attempts that an earlier process left running, and probes the terminal. */
   start(): void {
     const { probation, terminal } = this.#parts;
-    const { reconciler, recovery, oneWay } = this.#tools;
+    const { reconciler, recovery, unmatched, oneWay } = this.#tools;
     terminal.subscribe((event) => {
       if (event.type !== "unmatched-report") return;
       probation?.received();
-      this.#unmatched.take(event.report);
+      unmatched.take(event.report);
     });
     reconciler.begin();
     recovery.begin();
-    this.#unmatched.begin();
+    unmatched.begin();
     if (oneWay) {
       oneWay.begin();
       terminal.takeLateResults?.((result) => {
@@ -129,7 +119,7 @@ export class TerminalArbiter {
   /** Refuses new work, lets running work end, and cancels a payment that takes too long. */
   async stop(): Promise<void> {
     const { terminal, clock, settings, log } = this.#parts;
-    const { lease } = this.#tools;
+    const { lease, inquiries } = this.#tools;
     lease.close();
     const free = lease.whenFree().then(() => true);
     const isFree = await within(clock, "stop patience", settings.stopPatienceMs, free);
@@ -138,7 +128,7 @@ export class TerminalArbiter {
       await this.running.cancel().catch((error: unknown) => log.warn({ err: error }, text));
     }
     await free;
-    await this.#inquiries.close();
+    await inquiries.close();
   }
 
   /**
@@ -149,15 +139,15 @@ export class TerminalArbiter {
    */
   get notReadyReasons(): readonly NotReadyReason[] {
     const { guard, proof } = this.#parts;
-    const { lease, identityCheck } = this.#tools;
+    const { lease, inquiries, identityCheck } = this.#tools;
     const { state } = this.#parts.terminal;
     const isRunning = lease.current !== undefined;
     // While a command runs, no test write is made: the terminal would have to wait for the disk.
     const isHeld = isRunning || state.busy;
     return [
       closedBy(lease),
-      terminalReason(state, isRunning, this.#lastAnswer),
-      inquiryReason(this.#inquiries),
+      terminalReason(state, isRunning, this.lastAnswer.silence),
+      inquiryReason(inquiries),
       changedReason(identityCheck),
       unwritableBy(isHeld ? proof?.known : proof?.proved),
       gapReason(guard.unanswered),
@@ -172,12 +162,12 @@ export class TerminalArbiter {
     attempt: Attempt,
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): void {
-    const { oneWay } = this.#tools;
+    const { inquiries, oneWay } = this.#tools;
     const writer = new AttemptWriter(attempt, this.#parts);
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "unknown");
     const { report: _, ...detail } = decision;
     writer.log("warn", detail, "an operator settled the attempt");
-    this.#inquiries.reconsider();
+    inquiries.reconsider();
     this.#parts.settled();
     storage(() => oneWay?.settled(attempt, settled), "unknown", true);
     this.#parts.terminal.endWritten?.();
@@ -186,7 +176,7 @@ export class TerminalArbiter {
   /** Forbids the driver to change the terminal's storage while a probe still has to read it. */
   #keepEvidence(): void {
     const { terminal, probation } = this.#parts;
-    terminal.keepEvidence(this.#inquiries.isAsking || probation?.isOn === true);
+    terminal.keepEvidence(this.#tools.inquiries.isAsking || probation?.isOn === true);
   }
 }
 
@@ -194,7 +184,7 @@ export class TerminalArbiter {
 function terminalReason(
   { link, linkProblem, status }: TerminalState,
   isRunning: boolean,
-  { silence }: LastAnswer,
+  silence: TerminalUnavailable | undefined,
 ): NotReadyReason | undefined {
   if (link !== "connected") {
     const says = `no link to the terminal: ${linkProblem ?? link}`;

@@ -5,7 +5,6 @@ import { sameTerminal } from "../attempts/comparison.ts";
 import { storage } from "../attempts/failures.ts";
 import {
   type Baseline,
-  type Terminal,
   type TerminalIdentity,
   type TerminalStatus,
   TerminalUnavailable,
@@ -122,19 +121,17 @@ const completed = (accepted: TerminalIdentity, found: TerminalIdentity): Termina
  * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
  */
 export class LastAnswer {
-  readonly #terminal: Terminal;
-  readonly #clock: Clock;
+  readonly #parts: ArbiterParts;
   readonly #lease: TerminalLease;
   #status:
     | { status: TerminalStatus; atMs: number; monotonicMs: number; leases: number }
     | undefined;
   #silence: { readonly why: TerminalUnavailable; readonly monotonicMs: number } | undefined;
 
-  constructor(terminal: Terminal, clock: Clock, lease: TerminalLease) {
-    this.#terminal = terminal;
-    this.#clock = clock;
+  constructor(parts: ArbiterParts, lease: TerminalLease) {
+    this.#parts = parts;
     this.#lease = lease;
-    terminal.subscribe(() => {
+    parts.terminal.subscribe(() => {
       this.#status = undefined;
       this.#silence = undefined;
     });
@@ -142,16 +139,17 @@ export class LastAnswer {
 
   /** Resolves with the terminal's status and its time. Throws {@link TerminalUnavailable}. */
   async ask() {
+    const { terminal, clock } = this.#parts;
     this.#status = undefined;
     const { begun } = this.#lease;
-    const { busy } = this.#terminal.state;
-    const check = (signal: AbortSignal) => this.#terminal.check(signal);
-    const asked = answerWithin(this.#clock, STATUS_LIMIT_MS, check, undefined, busy);
+    const { busy } = terminal.state;
+    const check = (signal: AbortSignal) => terminal.check(signal);
+    const asked = answerWithin(clock, STATUS_LIMIT_MS, check, undefined, busy);
     const status = await this.heard(asked);
-    const dated = { status, atMs: this.#clock.now() };
+    const dated = { status, atMs: clock.now() };
     // If a command began meanwhile, the status is outdated already and is not stored.
     if (begun === this.#lease.begun) {
-      this.#status = { ...dated, monotonicMs: this.#clock.monotonicMs(), leases: begun };
+      this.#status = { ...dated, monotonicMs: clock.monotonicMs(), leases: begun };
     }
     return dated;
   }
@@ -178,14 +176,14 @@ export class LastAnswer {
     } catch (error) {
       const isSilence = (reason: string) => ["no-answer", "disconnected"].includes(reason);
       if (error instanceof TerminalUnavailable && isSilence(error.reason)) {
-        this.#silence = { why: error, monotonicMs: this.#clock.monotonicMs() };
+        this.#silence = { why: error, monotonicMs: this.#parts.clock.monotonicMs() };
       }
       throw error;
     }
   }
 
   #isWithin(limitMs: number, kept: { readonly monotonicMs: number }): boolean {
-    return this.#clock.monotonicMs() - kept.monotonicMs < limitMs;
+    return this.#parts.clock.monotonicMs() - kept.monotonicMs < limitMs;
   }
 }
 

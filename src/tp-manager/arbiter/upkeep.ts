@@ -3,7 +3,7 @@ import { storage } from "../attempts/failures.ts";
 import type { TelecollectionAsker } from "../journal/terminal-rows.ts";
 import { type Baseline, type LastTransaction, TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
-import type { CommandTools } from "./financial-commands.ts";
+import { type ArbiterTools, noteStored } from "./financial-commands.ts";
 import { answerWithin } from "./terminal-identity.ts";
 
 /** The number of unanswered probes after which a locked terminal gets its end of day anyway. */
@@ -12,10 +12,10 @@ const UNANSWERED_MAX = 3;
 /** Maintenance of the terminal: a restart or an end of day, never during a payment. */
 export class Upkeep {
   readonly #parts: ArbiterParts;
-  readonly #tools: CommandTools;
+  readonly #tools: ArbiterTools;
   #unanswered = 0;
 
-  constructor(parts: ArbiterParts, tools: CommandTools) {
+  constructor(parts: ArbiterParts, tools: ArbiterTools) {
     this.#parts = parts;
     this.#tools = tools;
   }
@@ -49,22 +49,21 @@ export class Upkeep {
   async telecollect(askedBy: TelecollectionAsker = "operator") {
     const { lease, identityCheck, reconciler } = this.#tools;
     const { clock, log, settings, journal } = this.#parts;
-    const { terminalLog } = journal;
     const { end, id } = await lease.use("end of day", undefined, {
       needs: "telecollect",
       prepare: async (preparing) => {
         const baseline = await identityCheck.prepareToClose(preparing);
-        if (baseline) this.#tools.noteStored(baseline);
+        if (baseline) noteStored(baseline, this.#tools);
         await this.#keepLast(baseline);
       },
       run: async (terminal) => {
         const { identity } = this.#parts.terminal.state;
-        const begin = () => terminalLog.beginTelecollection(clock.now(), askedBy, identity);
+        const begin = () => journal.terminalLog.beginTelecollection(clock.now(), askedBy, identity);
         const id = storage(begin, "no");
         const ended = await answerWithin(clock, settings.telecollectionLimitMs, (signal) =>
           terminal.telecollect(signal),
         );
-        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no", true);
+        storage(() => journal.terminalLog.endTelecollection(id, clock.now(), ended), "no", true);
         this.#tools.recovery.closed(ended);
         return { end: ended, id };
       },

@@ -101,7 +101,7 @@ export interface CallContext {
   readonly acknowledged: AcknowledgedRows;
   readonly days: DayRows;
   /** Reads for each hour how long payments were possible, with the hour that still runs. */
-  readonly hours: Pick<HourWatch, "hours">;
+  readonly hours: HourWatch;
   readonly defaultCurrency: string;
   /** Whether OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;

@@ -57,7 +57,7 @@ export class HandOffRows extends rows("handOffs", {
   /** The state at the gateway by transaction, for acceptances that are not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
   /** Stores the mark of the supervisor's database in the commit of each acceptance. */
-  marks: Pick<StoreExchange, "remember"> | undefined;
+  marks: StoreExchange | undefined;
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
   add(transactionId: string, handOff: Transaction): void {

@@ -40,7 +40,7 @@ import {
 } from "./candidates.ts";
 import { askedOf, lostSince, unfitFor } from "./facts.ts";
 
-/** What the matcher reads of the journal; tests that try every order of events replace it. */
+/** What the matcher reads of the journal. An interface, because tests have one in memory. */
 export interface JournalView {
   readonly attempts: Pick<AttemptRows, "events" | "read" | "orderOf" | "unfinished">;
   readonly records: Omit<RecordRows, "sharingTrace">;

@@ -109,13 +109,37 @@ export class AfterSale {
   }
 
   /**
-   * Returns the sale to reverse. Called only when this reversal has the terminal: an earlier call
-   * may have reversed the sale meanwhile.
+   * Returns the sale to reverse if it was made on the connected terminal and its receipt number
+   * names this sale alone (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the
+   * terminal's baseline for the reversal. Throws {@link AppError}; no command was sent then. Called
+   * only when this reversal has the terminal: an earlier call may have reversed the sale meanwhile.
    */
   #reversible(orderId: string, now: Stored): SaleToReverse {
-    const attempt = this.#parts.orders.decisive(orderId);
+    const { journal, matcher, orders } = this.#parts;
+    const attempt = orders.decisive(orderId);
     this.#assertReversible(attempt);
-    return reversibleSale(attempt, now, this.#parts);
+    const { state, startedAtMs, transactionId } = attempt;
+    if (!isCharged(state) || state.report.receiptNumber === null) {
+      throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
+    }
+    if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
+      throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
+    }
+    if (storage(() => journal.terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
+      throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
+    }
+    const sold = { transactionId, report: state.report };
+    const verdict = storage(() => freshnessOf(sold, now, journal, matcher.isShared), "yes");
+    switch (verdict.freshness) {
+      case "fresh":
+        return { attempt, reversedBefore: null };
+      case "reversed":
+        return { attempt, reversedBefore: verdict.report };
+      case "stale": {
+        const details = { because: verdict.because };
+        throw new AppError("REVERSAL_NOT_SAFE", undefined, { details });
+      }
+    }
   }
 
   /**
@@ -154,38 +178,4 @@ function decisionOf(
     throw invalid("amount", message, { text: message, charged: "unknown" });
   }
   return { goods: "partly-issued", amountMinor };
-}
-
-/**
- * Returns the sale to reverse if it was made on the connected terminal and its receipt number names
- * this sale alone (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal's
- * baseline for the reversal. Throws {@link AppError}; no command was sent then.
- */
-function reversibleSale(
-  attempt: Attempt,
-  now: Stored,
-  { journal, matcher }: AfterSaleParts,
-): SaleToReverse {
-  const { state, startedAtMs, transactionId } = attempt;
-  if (!isCharged(state) || state.report.receiptNumber === null) {
-    throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
-  }
-  if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
-    throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
-  }
-  if (storage(() => journal.terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
-    throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
-  }
-  const sold = { transactionId, report: state.report };
-  const verdict = storage(() => freshnessOf(sold, now, journal, matcher.isShared), "yes");
-  switch (verdict.freshness) {
-    case "fresh":
-      return { attempt, reversedBefore: null };
-    case "reversed":
-      return { attempt, reversedBefore: verdict.report };
-    case "stale": {
-      const details = { because: verdict.because };
-      throw new AppError("REVERSAL_NOT_SAFE", undefined, { details });
-    }
-  }
 }

@@ -102,16 +102,15 @@ export class Orders {
    */
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { journal, arbiter } = this.#parts;
-    const { attempts: store } = journal;
     const lookup = this.#find(orderId);
     if (lookup !== undefined) await lookup;
     const attempts = reading(() =>
-      store.ofOrder(orderId).map((attempt) => ({
+      journal.attempts.ofOrder(orderId).map((attempt) => ({
         ...asAnswered(attempt, journal, arbiter),
-        events: store.events(attempt.transactionId),
+        events: journal.attempts.events(attempt.transactionId),
       })),
     );
-    const spoken = reading(() => store.decisive(orderId));
+    const spoken = reading(() => journal.attempts.decisive(orderId));
     const latest = attempts.find((one) => one.transactionId === spoken?.transactionId);
     if (!latest) throw this.#notFound(orderId);
     return { ...(await this.result(this.#sure(latest), true, 0)), attempts };
@@ -267,18 +266,17 @@ export class Orders {
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
     const { journal, arbiter, clock, guard, handOff, settings } = this.#parts;
-    const { attempts } = journal;
     const transactionId = newId();
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
     const ended = arbiter.commands
       .pay(request.orderId, {
         begin: (baseline) => {
           assertHolds(request, arbiter.terminal);
-          assertStillOpen(request.orderId, attempts);
+          assertStillOpen(request.orderId, journal.attempts);
           assertDistinguishable(request, arbiter);
           guard.assertNoSaleMatches(request, baseline);
           const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
-          return storage(() => attempts.begin(attempt), "no");
+          return storage(() => journal.attempts.begin(attempt), "no");
         },
         approved: approve,
         ended: (attempt) => handOff.begin(attempt, settings.gatewayWaitMs),

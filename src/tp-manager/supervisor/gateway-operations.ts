@@ -73,9 +73,8 @@ export class GatewayOperations {
   }
 
   start(): void {
-    const { log } = this.#parts;
-    const { returns } = this.#parts.journal;
-    for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
+    const { journal, log } = this.#parts;
+    for (const attempt of journal.returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
     this.openReturns.nudge();
   }
 
@@ -85,9 +84,8 @@ export class GatewayOperations {
   }
 
   async #askOpen(isClosed: () => boolean): Promise<void> {
-    const { log } = this.#parts;
-    const { returns } = this.#parts.journal;
-    for (const attempt of returns.openReturns()) {
+    const { journal, log } = this.#parts;
+    for (const attempt of journal.returns.openReturns()) {
       if (isClosed()) return;
       const { transactionId } = attempt;
       await this.reconcile(attempt).catch((err: unknown) => {
@@ -240,9 +238,8 @@ export class GatewayOperations {
    * gateway. Throws NOTHING_TO_SETTLE.
    */
   async settleCopies(orderId: string, note: string): Promise<readonly string[]> {
-    const { link } = this.#parts;
-    const { attempts } = this.#parts.journal;
-    const known = storage(() => attempts.ofOrder(orderId), "unknown");
+    const { journal, link } = this.#parts;
+    const known = storage(() => journal.attempts.ofOrder(orderId), "unknown");
     if (known.length === 0) throw new AppError("ORDER_NOT_FOUND");
     const { settled, transactionId, ...result } = await link.ask("gateway-copies", {
       orderId,
@@ -268,10 +265,9 @@ export class GatewayOperations {
   }
 
   async #resolve(target: GatewayTarget): Promise<Resolved> {
-    const { link } = this.#parts;
-    const { attempts } = this.#parts.journal;
+    const { journal, link } = this.#parts;
     if ("orderId" in target) {
-      const known = storage(() => attempts.decisive(target.orderId), "unknown");
+      const known = storage(() => journal.attempts.decisive(target.orderId), "unknown");
       if (!known) throw new AppError("ORDER_NOT_FOUND");
     }
     const where = await link.ask("gateway-resolve", target);
@@ -389,10 +385,9 @@ export class GatewayOperations {
     const returnedMinor = Math.max(orderReturnedMinor, added);
     if (returnedMinor === 0) return;
     const { transactionId } = known;
-    const { clock, log } = this.#parts;
-    const { returns } = this.#parts.journal;
+    const { journal, clock, log } = this.#parts;
     const returned = { transactionId, returnedMinor };
-    const noted = storage(() => returns.noteReturns([returned], clock.now()), "unknown");
+    const noted = storage(() => journal.returns.noteReturns([returned], clock.now()), "unknown");
     for (const { attempt, isNew } of noted) {
       if (isNew && isReturnedTwice(attempt)) alarmReturnedTwice(log, attempt);
     }

@@ -11,6 +11,7 @@ import { ClosingKeeper } from "../../../src/tp-manager/arbiter/closing-keeper.ts
 import { TerminalArbiter } from "../../../src/tp-manager/arbiter/terminal-arbiter.ts";
 import type { PaymentRequest } from "../../../src/tp-manager/attempts/payment.ts";
 import { EventHub } from "../../../src/tp-manager/http/events/event-hub.ts";
+import { HourWatch } from "../../../src/tp-manager/http/status/hour-watch.ts";
 import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import {
@@ -229,6 +230,14 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const { upkeep } = arbiter;
   const refused = new RefusedHandOffs(journal.refused, handOff, clock, tapped);
   const closing = new ClosingKeeper(arbiter, journal, clock, tapped);
+  const hours = new HourWatch({
+    arbiter,
+    days: journal.days,
+    waiting: () => Promise.resolve(0),
+    keptDays: 1,
+    clock,
+    log: tapped,
+  });
   const settle = (word: SettlementRequest) => settleByOperator({ orders, arbiter }, word);
   const start = (): void => {
     arbiter.start();
@@ -258,6 +267,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
     afterSale,
     upkeep,
     closing,
+    hours,
     settle,
     log,
     lines,

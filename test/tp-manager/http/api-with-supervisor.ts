@@ -47,7 +47,6 @@ export async function apiWithSupervisor(
     monitor: monitorOf(at),
     gateway,
     days: journal.days,
-    hours: journal.days,
     port: 8765,
     kiosk,
     operator: options.operator,

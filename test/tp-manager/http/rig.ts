@@ -56,7 +56,7 @@ export function monitorOf(
 export const authorization = `Basic ${btoa("kiosk:secret")}`;
 
 export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
-  const { orders, listings, arbiter, afterSale, refused } = at;
+  const { orders, listings, arbiter, afterSale, refused, hours } = at;
   return {
     orders,
     listings,
@@ -65,7 +65,7 @@ export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOpti
     refused,
     ...withoutSupervisor(at),
     days: at.journal.days,
-    hours: at.journal.days,
+    hours,
     monitor: change.monitor ?? monitorOf(at),
     port: 8765,
     kiosk: { login: "kiosk", password: "secret" },

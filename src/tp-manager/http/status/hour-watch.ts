@@ -11,8 +11,8 @@ const WRITE_MS = 300_000;
 const DAY_MS = 24 * 3_600_000;
 
 interface HourWatchParts {
-  readonly arbiter: Pick<TerminalArbiter, "notReadyReasons" | "lease">;
-  readonly days: Pick<DayRows, "addHour" | "hours">;
+  readonly arbiter: TerminalArbiter;
+  readonly days: DayRows;
   /** Returns how many transactions wait for the gateway. Rejects if the supervisor is silent. */
   readonly waiting: () => Promise<number>;
   /** For how many days the hours are stored (setting JOURNAL_DAYS). */

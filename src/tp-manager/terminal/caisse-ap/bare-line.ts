@@ -150,6 +150,7 @@ function isRefusalWithoutReason(bytes: Uint8Array): boolean {
   return !fault && actionResult(tags) === "not-performed" && tagValue(tags, "AF") === undefined;
 }
 
+/** An interface, because a dialogue and an identification listen in different ways. */
 interface ExchangeListener {
   /** `isEarly`: the message began before our request was written, so it answers an earlier one. */
   message(bytes: Uint8Array, isEarly: boolean): void;

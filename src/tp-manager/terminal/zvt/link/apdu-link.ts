@@ -23,6 +23,7 @@ export type SendOutcome =
   /** The connection ended before the ACK. */
   | { readonly outcome: "broken"; readonly problem: string };
 
+/** An interface, because a link does not know the session above it. */
 export interface LinkListener {
   apdu(apdu: Apdu): void;
   /** Called with a frame that holds no message and has to be refused (docs/zvt.md 2.4). */

@@ -40,6 +40,7 @@ import type {
   Verdict,
 } from "./session-state.ts";
 
+/** An interface, because a session does not know which command is a payment. */
 export interface ExchangeListener {
   /** Called just before the command is sent; after false it is not sent. */
   begins?(): boolean;
@@ -51,6 +52,7 @@ export interface ExchangeListener {
   unjudged?(): void;
 }
 
+/** An interface, because a session does not know the connection that opens it. */
 interface SessionListener {
   /** Called when a 04 0F outside of a sale has been refused on the wire. */
   unmatched(message: Message): void;
