@@ -230,7 +230,7 @@ function linkSupervisor(
   );
   handOffs.marks = exchange;
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
-  const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
+  const link = new SupervisorLink(owned("supervisor link", client).call, config.GATEWAY_TIMEOUT);
   const isWhole = (): boolean => gaps.open() === undefined;
   const resync = owned("resync", new Resync(journal.resync, link, clock, log, isWhole));
   const stores = { journal, matcher, link, clock, log };

@@ -16,23 +16,19 @@ async function agree(page: Page): Promise<void> {
 }
 
 /** A supervisor with an empty outbox and nothing open at the gateway. */
-const nothingOpen = new SupervisorLink(
-  {
-    call: (name) => {
-      const answers: Record<string, object> = {
-        "gateway-open": { operations: [], copies: [], more: false },
-        "outbox-list": { items: [], more: false },
-        "outbox-drop": { outcome: "unknown" },
-        "outbox-requeue": { outcome: "unknown" },
-      };
-      const answer = answers[name];
-      return answer
-        ? Promise.resolve(answer as never)
-        : Promise.reject(new IpcError("unreachable", "was never started"));
-    },
-  },
-  1_000,
-);
+const emptyOutbox: ConstructorParameters<typeof SupervisorLink>[0] = (name) => {
+  const answers: Record<string, object> = {
+    "gateway-open": { operations: [], copies: [], more: false },
+    "outbox-list": { items: [], more: false },
+    "outbox-drop": { outcome: "unknown" },
+    "outbox-requeue": { outcome: "unknown" },
+  };
+  const answer = answers[name];
+  return answer
+    ? Promise.resolve(answer as never)
+    : Promise.reject(new IpcError("unreachable", "was never started"));
+};
+const nothingOpen = new SupervisorLink(emptyOutbox, 1_000);
 
 describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
   const browser = browserForSuite();

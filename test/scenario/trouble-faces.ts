@@ -31,7 +31,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
     startIpcServer({ ...common, program: "supervisor", messages: supervisorMessages, handlers });
   let supervisorIpc = await serveSupervisor();
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
-  const link = new SupervisorLink(client, 1_000);
+  const link = new SupervisorLink(client.call, 1_000);
   const monitor = monitorOf(at, () => link.call("status", {}));
   const tpManagerIpc = await startIpcServer({
     ...common,

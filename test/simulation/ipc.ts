@@ -54,7 +54,7 @@ export class ModelIpc {
       stores.receive(answered);
       return done;
     };
-    return new SupervisorLink({ call }, GATEWAY_TIMEOUT_MS);
+    return new SupervisorLink(call, GATEWAY_TIMEOUT_MS);
   }
 
   #call<T>(life: Life, limitMs: number, work: (at: Supervisor) => Promise<T>): Promise<T> {

@@ -47,8 +47,8 @@ export interface ArbiterParts {
 
 /**
  * What the arbiter needs to know about a journal gap: a journal that was lost or restored from a
- * copy may lack sales (docs/rules/34-journal-gap.md). StoreGuard describes the members. An
- * interface, because the arbiter must not know the link to the supervisor.
+ * copy may lack sales (docs/rules/34-journal-gap.md). StoreGuard describes the members.
+ * An interface, because the arbiter must not know the link to the supervisor.
  */
 interface ArbiterGuard {
   whole(signal: AbortSignal): Promise<void> | undefined;

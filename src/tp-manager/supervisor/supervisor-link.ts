@@ -7,6 +7,7 @@ import type {
 } from "../../shared/ipc/contract.ts";
 
 type Name = Exclude<keyof typeof supervisorMessages, "stop">;
+type Send = IpcClient<typeof supervisorMessages>["call"];
 
 /** The time limit for an answer of the supervisor, as the sum of the times of these members. */
 interface Limit {
@@ -51,14 +52,11 @@ const undoneStatuses: ReadonlySet<number | undefined> = new Set([400, 404, 413, 
 
 /** Sends messages from tp-manager to the supervisor. It repeats no message by itself. */
 export class SupervisorLink {
-  readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
+  readonly #send: Send;
   readonly #gatewayTimeoutMs: number;
 
-  constructor(
-    client: Pick<IpcClient<typeof supervisorMessages>, "call">,
-    gatewayTimeoutMs: number,
-  ) {
-    this.#client = client;
+  constructor(send: Send, gatewayTimeoutMs: number) {
+    this.#send = send;
     this.#gatewayTimeoutMs = gatewayTimeoutMs;
   }
 
@@ -67,7 +65,7 @@ export class SupervisorLink {
     const { ms, gatewayRequests = 0, plusWaitMs } = limits[name] ?? fromDisk;
     const waitMs = plusWaitMs ? ((request as { readonly waitMs?: number }).waitMs ?? 0) : 0;
     const limitMs = ms + gatewayRequests * this.#gatewayTimeoutMs + waitMs;
-    return this.#client.call(name, request, limitMs);
+    return this.#send(name, request, limitMs);
   }
 
   /**

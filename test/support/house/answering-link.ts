@@ -11,5 +11,5 @@ export function answeringLink(handlers: Partial<Handlers<Messages>>): Supervisor
     if (!handler) throw new Error(`the test expects no ${name}`);
     return await handler(request);
   };
-  return new SupervisorLink({ call }, 30_000);
+  return new SupervisorLink(call, 30_000);
 }

@@ -35,7 +35,7 @@ export class SupervisorSeat {
       exchange.receive(structuredClone(rig.exchange.outgoing(standing)));
       return answer as never;
     };
-    return new SupervisorLink({ call }, 30_000);
+    return new SupervisorLink(call, 30_000);
   }
 }
 

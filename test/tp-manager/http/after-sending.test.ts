@@ -63,11 +63,11 @@ test.each([
   ["refused", "Unknown"],
   ["unreachable", "Failed"],
 ] as const)("a change that the supervisor leaves %s is %s", async (failure, status) => {
-  const client = { call: () => Promise.reject(new IpcError(failure, "why")) };
+  const fails = () => Promise.reject(new IpcError(failure, "why"));
   const at = house();
   await pay(at, request("A-1"));
   const transactionId = at.supervisor.stored[0]?.transactionId;
-  const { call } = await api({ supervisor: new SupervisorLink(client, 1_000) }, at);
+  const { call } = await api({ supervisor: new SupervisorLink(fails, 1_000) }, at);
   const { one } = await call("POST", `/outbox/${transactionId}/drop`, { note: "seen" });
   const { code, charged } = one.error;
   expect([code, one.status, charged]).toEqual(["SUPERVISOR_UNAVAILABLE", status, "yes"]);

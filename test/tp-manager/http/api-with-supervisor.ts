@@ -38,7 +38,7 @@ export async function apiWithSupervisor(
     log: rig.log,
   });
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
-  const supervisor = new SupervisorLink(client, 30_000);
+  const supervisor = new SupervisorLink(client.call, 30_000);
   const { journal, clock } = at;
   const gateway = new GatewayOperations({ ...at, link: supervisor, log: rig.log });
   const returns = returnPoll(journal.returns, supervisor, clock, rig.log);

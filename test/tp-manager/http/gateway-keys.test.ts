@@ -412,7 +412,7 @@ describe("a supervisor of an older version", () => {
       const { remembers: _, ...older } = answer as { remembers?: true };
       return older as never;
     };
-    const link = new SupervisorLink({ call }, 30_000);
+    const link = new SupervisorLink(call, 30_000);
     const arbiter = new GatewayOperations({ ...at.at, link, log: at.rig.log });
     const refund = (idempotencyKey: string | undefined, amountMinor: number | undefined) =>
       arbiter.ask("refund", { orderId: "A-1" }, () => amountMinor, {

@@ -12,7 +12,7 @@ import type { House } from "../../support/house/payment-house.ts";
 export function withoutSupervisor(at: House): Pick<ApiOptions, "supervisor" | "gateway"> {
   const folder = openRunDirectory(temporaryFolder());
   const client = createIpcClient(folder, "supervisor", supervisorMessages, systemClock);
-  const supervisor = new SupervisorLink(client, 1_000);
+  const supervisor = new SupervisorLink(client.call, 1_000);
   const gateway = new GatewayOperations({ ...at, link: supervisor });
   return { supervisor, gateway };
 }

@@ -44,7 +44,7 @@ async function answering(rig: Rig, runDirectory: string, without?: string) {
 /** tp-manager's side, polling. */
 function polling(at: House, runDirectory: string) {
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
-  const link = new SupervisorLink(client, 1_000);
+  const link = new SupervisorLink(client.call, 1_000);
   const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
   poll.nudge();
   let open = true;

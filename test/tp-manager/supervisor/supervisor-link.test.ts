@@ -10,7 +10,7 @@ test("each message waits as long as its answer may take", async () => {
     limits.push(limitMs);
     return Promise.reject(new IpcError("no-answer", "too late"));
   };
-  const link = new SupervisorLink({ call }, 30_000);
+  const link = new SupervisorLink(call, 30_000);
   await Promise.allSettled([
     link.call("outbox-list", { limit: 1 }),
     link.call("transaction-delivery", { transactionId, waitMs: 0 }),
@@ -27,7 +27,7 @@ test.each([
   [new IpcError("unreachable", "was never started"), { code: "SUPERVISOR_UNAVAILABLE" }],
   [new TypeError("a defect"), { name: "TypeError" }],
 ])("what failed is told to callers as %s", async (failure, told) => {
-  const link = new SupervisorLink({ call: () => Promise.reject(failure) }, 1_000);
+  const link = new SupervisorLink(() => Promise.reject(failure), 1_000);
   await expect(link.call("status", {})).rejects.toBe(failure);
   await expect(link.ask("status", {})).rejects.toMatchObject(told);
 });
@@ -44,7 +44,7 @@ test.each([
 ] as const)("an operator's message that failed (%s, %s) may be done: %s", async (...given) => {
   const [failure, status, mayBeDone] = given;
   const error = new IpcError(failure, "failed", status === undefined ? {} : { status });
-  const link = new SupervisorLink({ call: () => Promise.reject(error) }, 1_000);
+  const link = new SupervisorLink(() => Promise.reject(error), 1_000);
   const asked = link.ask("outbox-requeue", { transactionId });
   const thrown = (await asked.catch((one: unknown) => one)) as { mayBeDone?: true };
   expect(thrown).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE" });
