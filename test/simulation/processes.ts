@@ -167,7 +167,9 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     log,
     gateway: gateway.operationsFor(life),
   });
+  const tally = new NotificationTally(database, clock);
   const notified = new NotificationHandler({
+    tally,
     operations: operationStore,
     clock,
     log,
@@ -178,7 +180,6 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   });
   // What a former life was sending is unknown; a disk that fails at the start heals by then.
   onDisk(life.disk, () => operations.start());
-  const tally = new NotificationTally(database, clock);
   const read = { store, admin, forwarder, operationStore, tally, clock, version: "0" };
   const status = statusReader(read);
   const handlers = supervisorHandlers({

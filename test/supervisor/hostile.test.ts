@@ -40,8 +40,8 @@ const FORM = "application/x-www-form-urlencoded";
 async function listening() {
   const rig = await openRig();
   rig.handOver("A-1");
-  const { operationStore: operations, losses, clock, log } = rig;
-  const parts = { operations, losses, clock, log, secrets, fraudSecret: SECRET };
+  const { operationStore: operations, losses, tally, clock, log } = rig;
+  const parts = { operations, losses, tally, clock, log, secrets, fraudSecret: SECRET };
   const handler = new NotificationHandler({
     ...parts,
     onAccepted: (id) => rig.operations.notified(id),

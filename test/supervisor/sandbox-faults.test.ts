@@ -233,6 +233,7 @@ async function openWithListener() {
   handler = new NotificationHandler({
     operations: rig.operationStore,
     losses: rig.losses,
+    tally: rig.tally,
     clock: rig.clock,
     log: rig.log,
     secrets,

@@ -11,7 +11,13 @@ import { deliberateStop, forgetStop } from "../processes/deliberate-stop.ts";
 import { spawnProcess } from "../processes/launch-process.ts";
 import { withLaunchLock } from "../processes/locks.ts";
 import { type ProgramSpec, programSpecs } from "../processes/process-table.ts";
-import { askStatus, askStop, programState, stopProgram } from "../processes/programs.ts";
+import {
+  askStatus,
+  askStop,
+  MIGRATION_MS,
+  programState,
+  stopProgram,
+} from "../processes/programs.ts";
 import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
 import { stopHere } from "./stop.ts";
 
@@ -180,8 +186,6 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
 }
 
 const BEAT_WITHIN_MS = 5_000;
-/** The longest time that a program needs to start: it migrates its database before it answers. */
-const MIGRATION_MS = 300_000;
 /** The number of reports in one watchdog interval; sd_watchdog_enabled(3) recommends two. */
 const BEATS = 4;
 const MICROSECONDS = 1_000;

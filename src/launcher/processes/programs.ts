@@ -125,8 +125,13 @@ export async function askStop(
   await client.call("stop", {}, timeoutMs).finally(() => client.close());
 }
 
+// How long a start may take depends on who waits for it: a command, an update or systemd.
 /** The time in which a started program has to answer; a kiosk that has just booted is slow. */
 const READY_WITHIN_MS = 60_000;
+/** The time in which new programs have to answer and to reconnect the terminal, in ms. */
+export const PROBATION_WITHIN_MS = 60_000;
+/** The longest time that a program needs to start: it migrates its database before it answers. */
+export const MIGRATION_MS = 300_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 

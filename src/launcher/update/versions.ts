@@ -16,7 +16,13 @@ import { readLastSwitch, type SwitchRecord } from "../../update/update-state.ts"
 import type { CommandContext } from "../output.ts";
 import { forgetFailures } from "../processes/keep-alive-memory.ts";
 import { programSpec, programSpecs } from "../processes/process-table.ts";
-import { askStatus, type Started, startPrograms, stopProgram } from "../processes/programs.ts";
+import {
+  askStatus,
+  PROBATION_WITHIN_MS,
+  type Started,
+  startPrograms,
+  stopProgram,
+} from "../processes/programs.ts";
 
 const NAMES_MODE = 0o644;
 
@@ -122,8 +128,6 @@ export function refused(why: string): ProgramExit {
   return new ProgramExit(exitCodes.unavailable, why);
 }
 
-/** How long the new programs may take to answer and to reconnect the terminal, in ms. */
-const PROBATION_WITHIN_MS = 60_000;
 /** How long the new programs have to work without a break before they count as healthy. */
 const STEADY_MS = 2_000;
 const ASK_EVERY_MS = 100;

@@ -28,7 +28,7 @@ export async function openSerialPort(options: SerialPortOptions): Promise<OpenSe
   const device = port.port as UnixDevice;
   // On Windows a read ends only when the device is closed, so nothing is waited for there.
   const isUnix = process.platform !== "win32";
-  const { close } = isUnix ? finishBeforeClosing(device, unixRead) : device;
+  const close = isUnix ? finishBeforeClosing(device, unixRead) : device.close;
   let closing: Promise<void> | undefined;
   device.close = () => {
     closing = close.call(device);
@@ -44,11 +44,11 @@ export async function openSerialPort(options: SerialPortOptions): Promise<OpenSe
 }
 
 /**
- * Makes the device end each of its operations before it closes. The package frees the number of the
+ * Returns a function that closes the device after each of its operations. The package frees the number of the
  * open file at once: an operation that another thread still has to begin would then take bytes
  * from, or write bytes into, whatever was opened next under the same number.
  */
-function finishBeforeClosing(device: UnixDevice, unixRead: UnixRead): Pick<UnixDevice, "close"> {
+function finishBeforeClosing(device: UnixDevice, unixRead: UnixRead): () => Promise<void> {
   const { write, update, flush, close } = device;
   const running = new Set<Promise<unknown>>();
   const watch = <T>(operation: Promise<T>): Promise<T> => {
@@ -62,19 +62,17 @@ function finishBeforeClosing(device: UnixDevice, unixRead: UnixRead): Pick<UnixD
   device.write = (bytes) => watch(write.call(device, bytes));
   device.update = (options) => watch(update.call(device, options));
   device.flush = () => watch(flush.call(device));
-  return {
-    async close() {
-      const { fd } = device;
-      try {
-        // Without the number, what comes back from a thread ends instead of waiting for more.
-        device.fd = null;
-        device.poller.stop();
-        await Promise.allSettled(running);
-      } finally {
-        device.fd = fd;
-      }
-      await close.call(device);
-    },
+  return async () => {
+    const { fd } = device;
+    try {
+      // Without the number, what comes back from a thread ends instead of waiting for more.
+      device.fd = null;
+      device.poller.stop();
+      await Promise.allSettled(running);
+    } finally {
+      device.fd = fd;
+    }
+    await close.call(device);
   };
 }
 

@@ -19,7 +19,7 @@ interface NotificationHandlerParts {
   readonly secrets: readonly DigestSecret[];
   /** The secret that signs fraud events; undefined: every fraud event is refused. */
   readonly fraudSecret: string | undefined;
-  readonly tally?: NotificationTally;
+  readonly tally: NotificationTally;
   /** Is called after a notification about a transaction of the gateway was accepted. */
   readonly onAccepted: (transactionPublicId: string) => void;
 }
@@ -67,7 +67,7 @@ export class NotificationHandler {
    */
   #refuse(what: string, { counted, why, alarming }: Refusal, prefix = ""): "refused" {
     const { log, clock, tally } = this.#parts;
-    tally?.count(counted, `${prefix}${why}`);
+    tally.count(counted, `${prefix}${why}`);
     const nowMs = clock.monotonicMs();
     const last = this.#refusals.get(`${what} ${why}`);
     const count = (last?.count ?? 0) + 1;
@@ -178,12 +178,12 @@ export class NotificationHandler {
   #keep(document: Parameters<OperationStore["notifications"]["add"]>[0]): boolean {
     const { operations, clock, tally } = this.#parts;
     const isNew = operations.notifications.add(document, clock.now());
-    if (document.verdict === "accepted") tally?.count(isNew ? "accepted" : "repeated", "");
+    if (document.verdict === "accepted") tally.count(isNew ? "accepted" : "repeated", "");
     return isNew;
   }
 
   #putOff(): "put-off" {
-    this.#parts.tally?.count("put-off", "");
+    this.#parts.tally.count("put-off", "");
     return "put-off";
   }
 
@@ -193,7 +193,7 @@ export class NotificationHandler {
     const what = "a verified notification does not agree with our order: not taken";
     if (isNew) log.error({ alarm: "notification-mismatch", ...details }, what);
     if (!losses.isWhole) return this.#putOff();
-    tally?.count("mismatch", "not about our order");
+    tally.count("mismatch", "not about our order");
     return "refused";
   }
 }

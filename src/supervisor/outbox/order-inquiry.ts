@@ -19,6 +19,7 @@ import { pauseMs, WorkLoop } from "./work-loop.ts";
 /** The largest number of simultaneous lookups; only one runs while the gateway answers none. */
 const LOOKUPS_MAX = 4;
 
+/** What the queue (forwarder.ts) and the lookups both need; the queue passes it on whole. */
 export interface SendingParts {
   readonly store: OutboxStore;
   readonly gateway: Gateway;
@@ -29,6 +30,7 @@ export interface SendingParts {
   readonly random: () => number;
 }
 
+/** The queue of forwarder.ts, which imports this file and is therefore not imported here. */
 interface Queue {
   /** Returns whether the queue's last send got no result because the gateway fails as a whole. */
   sendsFail(): boolean;

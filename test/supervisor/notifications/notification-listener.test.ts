@@ -32,10 +32,11 @@ async function listening(
 ) {
   const rig = await openRig();
   const transactionId = rig.handOver("A-1");
-  const { operationStore, operations, losses, clock, log } = rig;
+  const { operationStore, operations, losses, tally, clock, log } = rig;
   const handler = new NotificationHandler({
     operations: operationStore,
     losses,
+    tally,
     clock,
     log,
     secrets: [...secrets, ...(options.moreSecrets ?? [])],

@@ -22,6 +22,7 @@ async function charged(behave?: RecordingGateway["behave"]) {
   const arbiter = new NotificationHandler({
     operations: rig.operationStore,
     losses: rig.losses,
+    tally: rig.tally,
     clock: rig.clock,
     log: rig.log,
     secrets,

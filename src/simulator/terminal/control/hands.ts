@@ -8,7 +8,10 @@ import type { Endpoints } from "../port/ports.ts";
 import type { Host } from "../terminal-parts.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** The parts of a running simulator that a person or a test controls. */
+/**
+ * The parts of a running simulator that a person or a test controls: an interface, because the class
+ * of the simulator imports this file.
+ */
 export interface Controlled extends Host {
   readonly protocol: Pick<TerminalProtocol, "name" | "faults" | "demands">;
   readonly terminal: Machine;
