@@ -63,7 +63,8 @@ function fileOf(target: string): string {
 async function run(): Promise<void> {
   const [command, root] = positionals;
   if (command === "init" && root !== undefined) {
-    new MetadataStore(storeSettings()).begin(readFileSync(root));
+    const { folder, alarm } = storeSettings();
+    new MetadataStore(folder, alarm).begin(readFileSync(root));
     return;
   }
   if (command === "refresh") return withTargets(client(), () => Promise.resolve());

@@ -14,7 +14,12 @@ import { allowedAddress, downloadTarget, readWebFile, type WebSettings } from ".
 /** The time limit for one file of metadata in ms; these files are small. */
 const METADATA_DEADLINE_MS = 5 * 60_000;
 
-interface TufSettings extends MetadataStoreSettings, WebSettings {
+interface TufSettings extends WebSettings {
+  /** The folder of the stored metadata. */
+  readonly folder: string;
+  /** The root from the delivery, used if the stored metadata are missing or damaged. */
+  readonly trustedRoot?: Buffer | undefined;
+  readonly alarm: (message: string) => void;
   readonly metadataUrl: string;
   /** The time at which the program was built, or 0; the present time cannot be earlier. */
   readonly builtMs: number;
@@ -33,8 +38,8 @@ export async function withTargets<T>(
   settings: TufSettings,
   use: (targets: TrustedTargets) => Promise<T>,
 ): Promise<T> {
-  const { clock, builtMs, remembersTime, alarm } = settings;
-  const store = new MetadataStore(settings);
+  const { folder, trustedRoot, alarm, clock, builtMs, remembersTime } = settings;
+  const store = new MetadataStore(folder, alarm, trustedRoot);
   const work = store.beginWork();
   // A clock that was set back does not make old metadata fresh. A clock that ran ahead does no
   // lasting harm: its time is remembered only if metadata were fresh at that time, and later
@@ -155,13 +160,6 @@ const sealSchema = z.object({
 });
 type Seal = z.infer<typeof sealSchema>;
 
-interface MetadataStoreSettings {
-  readonly folder: string;
-  /** The root from the delivery, used if the stored metadata are missing or damaged. */
-  readonly trustedRoot?: Buffer | undefined;
-  readonly alarm: (message: string) => void;
-}
-
 /**
  * Trusted metadata in a folder that is replaced as a whole (docs/updates.md 2.1). Changes are made
  * in a copy; the copy is sealed with the hash of every file, synced and renamed into place, and the
@@ -172,13 +170,15 @@ export class MetadataStore {
   readonly #folder: string;
   readonly #previous: string;
   readonly #work: string;
-  readonly #settings: MetadataStoreSettings;
+  readonly #alarm: (message: string) => void;
+  readonly #trustedRoot: Buffer | undefined;
 
-  constructor(settings: MetadataStoreSettings) {
-    this.#folder = settings.folder;
-    this.#previous = `${settings.folder}.previous`;
-    this.#work = `${settings.folder}.work`;
-    this.#settings = settings;
+  constructor(folder: string, alarm: (message: string) => void, trustedRoot?: Buffer) {
+    this.#folder = folder;
+    this.#previous = `${folder}.previous`;
+    this.#work = `${folder}.work`;
+    this.#alarm = alarm;
+    this.#trustedRoot = trustedRoot;
   }
 
   /** Returns the folder of a new working copy of the metadata. */
@@ -229,15 +229,15 @@ export class MetadataStore {
   #makeWhole(): void {
     this.#finishRename();
     if (isWhole(this.#folder)) return;
-    const { alarm, trustedRoot } = this.#settings;
+    const trustedRoot = this.#trustedRoot;
     const isFirst = !existsSync(this.#folder) && !existsSync(this.#previous);
     if (isWhole(this.#previous)) {
-      alarm("the metadata of updates are damaged: the copy before them is used");
+      this.#alarm("the metadata of updates are damaged: the copy before them is used");
       this.#copyToWork(this.#previous);
     } else {
       if (!trustedRoot) throw new UpdateError("no-root", "no trusted root of updates is there");
       if (!isFirst) {
-        alarm("the metadata of updates and their copy are damaged: they begin with our root");
+        this.#alarm("the metadata of updates and their copy are damaged: they begin with our root");
       }
       this.#emptyWork();
       writeSynced(join(this.#work, "root.json"), trustedRoot);

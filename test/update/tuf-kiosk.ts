@@ -33,7 +33,8 @@ export class TufKiosk {
   }
 
   begin(root = this.repository.trustedRoot): void {
-    new MetadataStore(this.#store).begin(root);
+    const { folder, alarm } = this.#store;
+    new MetadataStore(folder, alarm).begin(root);
   }
 
   get #client(): Parameters<typeof withTargets>[0] {

@@ -44,9 +44,9 @@ export async function openSerialPort(options: SerialPortOptions): Promise<OpenSe
 }
 
 /**
- * Returns a function that closes the device after each of its operations. The package frees the number of the
- * open file at once: an operation that another thread still has to begin would then take bytes
- * from, or write bytes into, whatever was opened next under the same number.
+ * Returns a function that closes the device after each of its operations. The package frees the
+ * number of the open file at once: an operation that another thread still has to begin would then
+ * take bytes from, or write bytes into, whatever was opened next under the same number.
  */
 function finishBeforeClosing(device: UnixDevice, unixRead: UnixRead): () => Promise<void> {
   const { write, update, flush, close } = device;

@@ -12,7 +12,7 @@ export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
-/** The simulator that holds a terminal's parts: an interface, because its class imports this file. */
+/** The simulator that has these parts: an interface, because its class imports this file. */
 export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;

@@ -8,10 +8,7 @@ import type { Endpoints } from "../port/ports.ts";
 import type { Host } from "../terminal-parts.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/**
- * The parts of a running simulator that a person or a test controls: an interface, because the class
- * of the simulator imports this file.
- */
+/** What people and tests control in a simulator: an interface, as its class imports this file. */
 export interface Controlled extends Host {
   readonly protocol: Pick<TerminalProtocol, "name" | "faults" | "demands">;
   readonly terminal: Machine;
