@@ -38,13 +38,8 @@ export async function uploadSupportBundle(
   return isTaken ? "done" : "upload-failed";
 }
 
-async function supportBundle({
-  kiosk,
-  logFiles,
-  config,
-  facts,
-  clock,
-}: BundleParts): Promise<string> {
+async function supportBundle(parts: BundleParts): Promise<string> {
+  const { kiosk, logFiles, config, facts, clock } = parts;
   const mask = masking(config);
   const logs: string[][] = [];
   for (const file of logFiles) {

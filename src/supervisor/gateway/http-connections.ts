@@ -136,7 +136,7 @@ export class HttpConnections {
   readonly #settings: Settings;
   readonly #open = new Set<Connection>();
   /** Idle connections; the one that was used last is used next, so that the others can close. */
-  readonly #idle: Connection[] = [];
+  readonly #idle = new Set<Connection>();
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -146,8 +146,8 @@ export class HttpConnections {
   send(request: HttpRequest, exchange: HttpExchange): void {
     const { origin, body } = request;
     const bytes = bytesOf(request);
-    const kept = this.#idle.findLast((one) => one.isFree(origin));
-    if (kept) takeOut(this.#idle, kept);
+    const kept = [...this.#idle].findLast((one) => one.isFree(origin));
+    if (kept) this.#idle.delete(kept);
     (kept ?? this.#begin(origin)).carry(bytes, body === null ? "GET" : "POST", exchange);
   }
 
@@ -156,21 +156,14 @@ export class HttpConnections {
   }
 
   #begin(origin: string): Connection {
-    const one: Connection = new Connection(origin, this.#settings, {
-      idle: () => this.#idle.push(one),
-      closed: () => {
-        this.#open.delete(one);
-        takeOut(this.#idle, one);
-      },
+    const onIdle = (): unknown => this.#idle.add(one);
+    const one: Connection = new Connection(origin, this.#settings, onIdle, () => {
+      this.#open.delete(one);
+      this.#idle.delete(one);
     });
     this.#open.add(one);
     return one;
   }
-}
-
-interface ConnectionListener {
-  readonly idle: () => unknown;
-  readonly closed: () => void;
 }
 
 const CLOSED = "the answer did not come: the connection was closed";
@@ -179,7 +172,7 @@ class Connection {
   readonly #origin: string;
   readonly #socket: Socket;
   readonly #settings: Settings;
-  readonly #listener: ConnectionListener;
+  readonly #onIdle: () => unknown;
   #ready = false;
   #exchange: HttpExchange | undefined;
   #method: "GET" | "POST" = "POST";
@@ -191,10 +184,10 @@ class Connection {
   #idle: Timer | undefined;
   #idleEndMs = 0;
 
-  constructor(origin: string, settings: Settings, listener: ConnectionListener) {
+  constructor(origin: string, settings: Settings, onIdle: () => unknown, onClosed: () => void) {
     this.#origin = origin;
     this.#settings = settings;
-    this.#listener = listener;
+    this.#onIdle = onIdle;
     const socket = settings.open(origin, (piece) => this.#take(piece));
     this.#socket = socket;
     socket.once(origin.startsWith("https:") ? "secureConnect" : "connect", () => {
@@ -205,7 +198,7 @@ class Connection {
     socket.on("end", () => this.close());
     socket.on("close", () => {
       this.close();
-      listener.closed();
+      onClosed();
     });
   }
 
@@ -296,7 +289,7 @@ class Connection {
     this.#idle = clock.startTimer("idle connection", idleMs, () => this.close());
     // The idle socket does not keep the program alive; the timer does, for two seconds at most.
     this.#socket.unref();
-    this.#listener.idle();
+    this.#onIdle();
   }
 
   /** Leaves an answer, of which the head may be incomplete, and its connection to `readOther`. */
@@ -307,11 +300,6 @@ class Connection {
     this.#socket.removeAllListeners("end");
     this.#settings.readOther(exchange, pieces, this.#socket, this.#method);
   }
-}
-
-function takeOut<T>(list: T[], one: T): void {
-  const at = list.indexOf(one);
-  if (at !== -1) list.splice(at, 1);
 }
 
 /** The characters that a header's value may have, as in Node: none that would end its line. */
