@@ -199,17 +199,17 @@ function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
 
 function matcherOf(
   { config, clock }: ProgramContext,
-  { learned, ...journal }: Journal,
+  journal: Journal,
   terminal: TerminalFacts,
 ): Matcher {
   const setup = setupOf(config);
   const off = config.TERMINAL_SHARED ? (["sole-user"] as const) : [];
   return new Matcher({
-    ...journal,
+    journal,
     terminal,
     clock,
     assumptions: assumptionsOf(familyOf(terminal.capabilities), off),
-    learned: (identity) => learned.of({ setup, identity }),
+    learned: (identity) => journal.learned.of({ setup, identity }),
   });
 }
 

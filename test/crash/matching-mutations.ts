@@ -181,7 +181,7 @@ export const matchingMutations: readonly Mutation[] = [
     ["test/scenario/matching/by-receipt.test.ts"],
     [
       matcher,
-      'return compareKnown(known, { ...now, record: now.report }, this.#parts) === "same";',
+      'return compareKnown(known, { ...now, record: now.report }, this.#parts.journal) === "same";',
       'return compareReports(known.record, now.report) === "same";',
     ],
   ),

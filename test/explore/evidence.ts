@@ -87,9 +87,7 @@ export class Evidence {
   #of(world: World): { journal: DiskJournal; matcher: Matcher } {
     const journal = new DiskJournal(world);
     const matcher = new this.#judges.Matcher({
-      attempts: journal,
-      records: journal,
-      terminalLog: journal,
+      journal: { attempts: journal, records: journal, terminalLog: journal },
       terminal,
       assumptions,
       clock: { now: () => nowMs(world) },

@@ -22,11 +22,11 @@ type WhoseOptions = Parameters<Matcher["whose"]> extends [unknown, ...infer Rest
 
 /** For a sale that was never reported no order that was answered as not charged is a candidate. */
 class ForgetsTurnedAway extends Matcher {
-  readonly #records: MatcherParts["records"];
+  readonly #records: MatcherParts["journal"]["records"];
 
   constructor(parts: MatcherParts) {
     super(parts);
-    this.#records = parts.records;
+    this.#records = parts.journal.records;
   }
 
   override whose(record: TransactionReport, ...how: WhoseOptions): Answer {
@@ -43,11 +43,11 @@ class ForgetsTurnedAway extends Matcher {
 
 /** A record that is not reported with the very same contents counts as new. */
 class ReadsLiterally extends Matcher {
-  readonly #records: MatcherParts["records"];
+  readonly #records: MatcherParts["journal"]["records"];
 
   constructor(parts: MatcherParts) {
     super(parts);
-    this.#records = parts.records;
+    this.#records = parts.journal.records;
   }
 
   override whose(record: TransactionReport, ...how: WhoseOptions): Answer {

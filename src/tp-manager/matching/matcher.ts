@@ -34,7 +34,8 @@ import {
 } from "./facts.ts";
 import { compareKnown, type JournalView, knownAs, match } from "./match.ts";
 
-interface MatcherParts extends JournalView {
+interface MatcherParts {
+  readonly journal: JournalView;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
   readonly clock: { now(): number };
   readonly assumptions: Assumptions;
@@ -66,11 +67,11 @@ export class Matcher {
    * after its command had ended; without this time, the record was read now.
    */
   whose(record: TransactionReport, identity: TerminalIdentity, reportedAtMs?: number): Answer {
-    const { assumptions, clock, terminal } = this.#parts;
+    const { assumptions, clock, terminal, journal } = this.#parts;
     const { paymentLimitMs: limitMs } = terminal.capabilities;
     const isLate = reportedAtMs !== undefined;
     const atMs = reportedAtMs ?? clock.now();
-    return match({ record, isLate, atMs, identity, limitMs }, this.#parts, assumptions);
+    return match({ record, isLate, atMs, identity, limitMs }, journal, assumptions);
   }
 
   whoseUnmatched({ report, identity, atMs }: UnmatchedRow): Answer {
@@ -91,7 +92,7 @@ export class Matcher {
     if (!identity) return undefined;
     const atMs = this.#parts.clock.now();
     const found = { record, isLate: false, identity, atMs, limitMs: 0 };
-    const known = knownAs(found, this.#parts, transactionId);
+    const known = knownAs(found, this.#parts.journal, transactionId);
     if (known?.answer === "known") return known.proof.facts.join("; ");
     return known && `it is that of order ${known.candidate.attempt.request.orderId}`;
   }
@@ -116,22 +117,22 @@ export class Matcher {
   /** Whether the terminal has stored or reported the same unmatched transaction a second time. */
   isAgain({ report, atMs }: UnmatchedRow, now: Pick<UnmatchedRow, "report" | "identity">): boolean {
     const known = { record: report, atMs, transactionId: null };
-    return compareKnown(known, { ...now, record: now.report }, this.#parts) === "same";
+    return compareKnown(known, { ...now, record: now.report }, this.#parts.journal) === "same";
   }
 
   #wasStoredBefore({ identity }: Stored, record: TransactionReport): boolean {
-    const known = this.#parts.records.sharingNumber(record, 0);
+    const { journal } = this.#parts;
+    const known = journal.records.sharingNumber(record, 0);
     return known.some(
       (one) =>
-        one.source === "baseline" &&
-        compareKnown(one, { record, identity }, this.#parts) === "same",
+        one.source === "baseline" && compareKnown(one, { record, identity }, journal) === "same",
     );
   }
 
   /** Whether the record is known, or has a candidate after the journal's last loss of data. */
   explains(record: TransactionReport, identity: TerminalIdentity): boolean {
     const answer = this.whose(record, identity);
-    const { records } = this.#parts;
+    const { records } = this.#parts.journal;
     return (
       answer.answer === "known" ||
       candidatesIn(answer).some(
@@ -145,7 +146,7 @@ export class Matcher {
    * transaction is the same, with its time. "unsure": it cannot be determined.
    */
   #isNew({ last, identity }: Stored): "new" | "agrees" | "unsure" {
-    for (const { baseline, state } of this.#parts.records.sent()) {
+    for (const { baseline, state } of this.#parts.journal.records.sent()) {
       if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
       const sale = saleOf(state);
       // A charge that an operator settled has no record here, so any record counts as new.
@@ -170,7 +171,7 @@ export class Matcher {
       this.learned(identity).saw("stores-reversals");
       return;
     }
-    const newest = this.#parts.records.sent()[Symbol.iterator]().next().value;
+    const newest = this.#parts.journal.records.sent()[Symbol.iterator]().next().value;
     // The terminal shows the sale, although its reversal was the newest command.
     const reversed = newest && isReversed(newest.state) ? newest.state.sale.report : undefined;
     if (reversed && compareReports(reversed, report) === "same") {
@@ -201,7 +202,7 @@ export class Matcher {
 
   /** Returns what the journal knows about an attempt in doubt and about the answer to a probe. */
   ofAttempt(attempt: Attempt, probe: Probe | null): Known {
-    const { records, terminalLog, assumptions: holds } = this.#parts;
+    const { records, terminalLog } = this.#parts.journal;
     const { transactionId, startedAtMs } = attempt;
     const next = records.nextCommand(transactionId);
     return {
@@ -212,12 +213,12 @@ export class Matcher {
       soldSince: next !== undefined,
       closedSince: terminalLog.wasClosedSince(startedAtMs, transactionId),
       storesReversals: this.learned(identityOf(attempt)).has("stores-reversals"),
-      holds,
+      holds: this.assumptions,
     };
   }
 
   ofUnmatched(row: UnmatchedRow, probe: Probe): Known {
-    const { terminalLog, assumptions: holds } = this.#parts;
+    const { terminalLog } = this.#parts.journal;
     const { id } = row;
     const isStoredSince = this.newSale(probe) !== undefined;
     const soldSince = isStoredSince || id === null || terminalLog.soldSinceUnmatched(id);
@@ -226,12 +227,13 @@ export class Matcher {
     const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
     const stood = candidatesIn(answer).map(({ attempt }) => attempt.baseline?.last);
     const stoodBefore = stood.length > 0 && stood.every((last) => isVeryRecord(last, probe.last));
+    const holds = this.assumptions;
     return { ...nothingFound, unmatchedIs, soldSince, closedSince, stoodBefore, holds };
   }
 
   #wasProbedStored({ transactionId }: Attempt, { before }: Inquiry): boolean {
     if (before.kind !== "none") return false;
-    return this.#parts.attempts.events(transactionId).some(({ detail }) => {
+    return this.#parts.journal.attempts.events(transactionId).some(({ detail }) => {
       const { observation } = detail as { observation?: Probe | null };
       return observation?.last.kind === "transaction";
     });
@@ -242,7 +244,7 @@ export class Matcher {
    * this terminal is unfinished: we refused the result, but it still belongs to the attempt.
    */
   #reportedLate(attempt: Attempt, { identity }: Inquiry): TransactionReport | undefined {
-    const { attempts, terminalLog } = this.#parts;
+    const { attempts, terminalLog } = this.#parts.journal;
     const { transactionId } = attempt;
     const others = attempts
       .unfinished()

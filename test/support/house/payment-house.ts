@@ -148,20 +148,18 @@ export const SETUP = "test";
 
 /** What is taken for granted about a terminal that can be asked. */
 export function matcherFor(
-  { attempts, records, terminalLog, learned }: Journal,
+  journal: Journal,
   terminal: Pick<Terminal, "capabilities">,
   clock: Pick<Clock, "now">,
   { isShared = false, off = [] }: Pick<HouseOptions, "isShared" | "off">,
 ): Matcher {
   const switchedOff = [...off, ...(isShared ? (["sole-user"] as const) : [])];
   return new Matcher({
-    attempts,
-    records,
-    terminalLog,
+    journal,
     terminal,
     clock,
     assumptions: assumptionsOf(familyOf(terminal.capabilities), switchedOff),
-    learned: (identity) => learned.of({ setup: SETUP, identity }),
+    learned: (identity) => journal.learned.of({ setup: SETUP, identity }),
   });
 }
 
