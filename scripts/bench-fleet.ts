@@ -87,8 +87,8 @@ async function inTurn(name: string, count: number): Promise<[number, number][]> 
     poster.pay(`${at.url}/payment`, `${name}-${i}`);
   for (let i = 0; i < count; i++) {
     const before = i % 2 === 0 ? undefined : await pay(without, i);
-    const told = await pay(withFleet, i);
-    times.push([told, before ?? (await pay(without, i))]);
+    const withTelemetry = await pay(withFleet, i);
+    times.push([withTelemetry, before ?? (await pay(without, i))]);
   }
   return times;
 }

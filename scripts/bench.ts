@@ -123,8 +123,9 @@ function side(url: string, pids: () => number[]): Side {
 
 function row(name: string, of: (side: Side) => number, sides: readonly Side[]): string[] {
   const [product = 0, floor] = sides.map(of);
-  const told = floor === undefined ? ["", ""] : [at2(floor), `${(product / floor).toFixed(2)} x`];
-  return [name, at2(product), ...told];
+  const comparison =
+    floor === undefined ? ["", ""] : [at2(floor), `${(product / floor).toFixed(2)} x`];
+  return [name, at2(product), ...comparison];
 }
 
 function at2(ms: number): string {
@@ -168,9 +169,9 @@ async function startFloorProgram(role: string): Promise<number> {
   });
   floorPrograms.push(program);
   const ended = once(program, "exit").then(() => Promise.reject(new Error(`the floor ended`)));
-  const [told] = (await Promise.race([once(program.stdout, "data"), ended])) as [Buffer];
+  const [printed] = (await Promise.race([once(program.stdout, "data"), ended])) as [Buffer];
   ended.catch(() => {}); // at the end of the run
-  return Number(told.toString("utf8").split(" ")[1]);
+  return Number(printed.toString("utf8").split(" ")[1]);
 }
 
 /** Returns the commands among the messages to a terminal, without the ACKs. */

@@ -21,9 +21,9 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 for (let seed = 1; seed <= Number(values.seeds); seed++) {
   for (const outage of ["cannot be reached", "loses its answers"] as const) {
     const { requests, peak, sent, once } = await gatewayHerd({ kiosks, seed }, outage, orders);
-    const told = once ? "each order there once" : "AN ORDER IS THERE TWICE";
+    const there = once ? "each order there once" : "AN ORDER IS THERE TWICE";
     print(
-      `gateway that ${outage}: ${requests} requests, ${peak.toFixed(2)} x, ${sent} sent, ${told}`,
+      `gateway that ${outage}: ${requests} requests, ${peak.toFixed(2)} x, ${sent} sent, ${there}`,
     );
   }
   const { requests, peak, online } = await brokerHerd({ kiosks, seed });

@@ -55,15 +55,15 @@ async function tellShop(isShared: boolean): Promise<void> {
   const payments = Number(values.payments);
   const kind = isShared ? "shared with staff" : "our own";
   const shop = { payments, isShared, seed };
-  const told = await simulateShop(path, shop, (paid) => say(`${kind}: ${paid} payments`));
-  const counts = { "at once": told.atOnce, "at the end": told.atTheEnd };
+  const outcome = await simulateShop(path, shop, (paid) => say(`${kind}: ${paid} payments`));
+  const counts = { "at once": outcome.atOnce, "at the end": outcome.atTheEnd };
   print("", `### A terminal ${kind}, ${payments} payments, seed ${seed}`, "");
   for (const [when, statuses] of Object.entries(counts)) {
     const share = (100 * (statuses.get("Unknown") ?? 0)) / payments;
     print(`Unknown ${when}: ${share.toFixed(2)} %`, "", ...table(["status", when], statuses), "");
   }
-  print(...table(["word that was not true", "times"], told.wrong), "");
-  print(...table(["alarm", "times"], told.alarms));
+  print(...table(["word that was not true", "times"], outcome.wrong), "");
+  print(...table(["alarm", "times"], outcome.alarms));
 }
 
 async function tellWorlds(): Promise<void> {
@@ -77,10 +77,10 @@ async function tellWorlds(): Promise<void> {
   print("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
   for (const scope of scopes) {
     const endsMs = nowMs() + shareMs;
-    let told = 0;
+    let printed = 0;
     const isOver = (walked: Walked): boolean => {
-      for (const each of walked.found.slice(told)) tellAtOnce(scope, each);
-      told = walked.found.length;
+      for (const each of walked.found.slice(printed)) tellAtOnce(scope, each);
+      printed = walked.found.length;
       const counts = `${walked.worlds} worlds, ${walked.broken} with a violation`;
       say(`${scope.family} ${nameOf(scope)}: ${counts}`);
       const isEnough = walked.isWhole && hours === undefined;

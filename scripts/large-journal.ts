@@ -86,11 +86,14 @@ function writer(to: DatabaseSync, table: string, row: Row): (number: number) => 
   return (number) => {
     const receipt = String((number % 9_999) + 1).padStart(4, "0");
     const trace = String(number).padStart(6, "0");
-    const told: Readonly<Record<string, string>> = { receipt_number: receipt, trace_number: trace };
+    const numbers: Readonly<Record<string, string>> = {
+      receipt_number: receipt,
+      trace_number: trace,
+    };
     const given = columns.map((name) => {
       const value = row[name] ?? null;
       if (typeof value !== "string") return value;
-      return told[name] ?? ofOrder(value, number, receipt, trace);
+      return numbers[name] ?? ofOrder(value, number, receipt, trace);
     });
     insert.run(...given);
   };

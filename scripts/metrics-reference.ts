@@ -35,11 +35,11 @@ export async function metricsForReference(): Promise<readonly Figure[]> {
   const types = new Map(
     (await metrics.registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]),
   );
-  const told = figures.map(({ name, help, labelNames = [] }) => ({
+  const documented = figures.map(({ name, help, labelNames = [] }) => ({
     name,
     help,
     labels: labelNames,
     type: types.get(name) ?? "",
   }));
-  return told.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return documented.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -341,8 +341,10 @@ function conditions(): string {
 function findings(): string {
   const rows = Object.entries(findingTable).map(([code, row]) => {
     const { check, verdict, says, means = "", todo = "" } = row;
-    const told = [means, `"${says}"`].filter(Boolean).join(": ");
-    return [`\`${code}\``, check, verdict, told, todo].map((cell) => cell.replaceAll("|", "\\|"));
+    const explained = [means, `"${says}"`].filter(Boolean).join(": ");
+    return [`\`${code}\``, check, verdict, explained, todo].map((cell) =>
+      cell.replaceAll("|", "\\|"),
+    );
   });
   return table(
     ["Code", "Check", "Verdict", "Meaning, and what the doctor says", "What helps"],

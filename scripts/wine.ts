@@ -299,13 +299,13 @@ async function startSurroundings() {
       return one["cr"] === "0" || undefined;
     });
     const { http, one } = await call("POST", "/payment", { amount: 12, orderId });
-    const told = `HTTP ${http}, ${one["status"]}, sent ${one["notificationGatewaySent"]}`;
-    check(`charged and sent: ${told}`, /^HTTP 200, Success, sent true$/.test(told));
+    const answered = `HTTP ${http}, ${one["status"]}, sent ${one["notificationGatewaySent"]}`;
+    check(`charged and sent: ${answered}`, /^HTTP 200, Success, sent true$/.test(answered));
     const orders = await fetch(
       `http://127.0.0.1:${gateway}/sandbox/orders?merchantReference=${orderId}`,
     );
     check("one order at the gateway", ((await orders.json()) as unknown[]).length === 1);
-    return told;
+    return answered;
   };
   const config = {
     SERIAL_PORT: `tcp://127.0.0.1:${terminal}`,

@@ -88,8 +88,8 @@ async function runManager(): Promise<void> {
   const hop = await connected(connect(hopPath));
   const [registration = "", question = "", payment = ""] = plan.commands;
   await converse(terminal, registration, () => {});
-  let told = (): void => {};
-  onLines(hop, () => told());
+  let answered = (): void => {};
+  onLines(hop, () => answered());
   const server = createServer((incoming, response) => {
     let body = "";
     incoming.on("data", (chunk: Buffer) => {
@@ -111,7 +111,7 @@ async function runManager(): Promise<void> {
       await converse(terminal, payment, write); // before the result gets its ACK
       write(); // the end
       await new Promise<void>((resolve) => {
-        told = resolve;
+        answered = resolve;
         hop.write(`${body}\n`);
       });
     }

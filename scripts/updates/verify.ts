@@ -84,8 +84,10 @@ function tellOffers(releases: readonly OfferedRelease[], tell: Tell): void {
         );
         if (one) taken.set(one.version, (taken.get(one.version) ?? 0) + 1);
       }
-      const told = [...taken].map(([version, count]) => `${version} (${(count * 100) / SAMPLE} %)`);
-      tell(`${channel}, ${platform}: ${told.join(", ") || "nothing"}`);
+      const shares = [...taken].map(
+        ([version, count]) => `${version} (${(count * 100) / SAMPLE} %)`,
+      );
+      tell(`${channel}, ${platform}: ${shares.join(", ") || "nothing"}`);
     }
   }
 }

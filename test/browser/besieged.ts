@@ -29,7 +29,7 @@ const attack = (base: string, script: string): string => `(async () => {
   }
   await Promise.all(tries);
   const event = (target, good, bad) => new Promise((resolve) => {
-    target["on" + good] = (told) => resolve(String(told.data ?? good));
+    target["on" + good] = (event) => resolve(String(event.data ?? good));
     target["on" + bad] = () => resolve("");
     setTimeout(resolve, 500, "");
   });

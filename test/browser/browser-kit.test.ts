@@ -138,8 +138,8 @@ describe("the watcher of the Windows script", () => {
       64,
       "usage: node kiosk-watch.mjs STARTED-FILE BROWSER WORDS...",
     ]);
-    const told = "/not/there cannot be started: spawn /not/there ENOENT";
-    expect(run("started", "/not/there")).toEqual([69, told]);
+    const refusal = "/not/there cannot be started: spawn /not/there ENOENT";
+    expect(run("started", "/not/there")).toEqual([69, refusal]);
   });
 });
 

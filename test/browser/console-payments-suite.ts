@@ -88,9 +88,9 @@ const standing = {
   ],
 };
 
-function step(told: Partial<SendingStep>): SendingStep {
+function step(change: Partial<SendingStep>): SendingStep {
   const nothing = { number: null, outcome: null, class: null, description: "", by: null };
-  return { atMs: morning(), step: "queued", ...nothing, ...told };
+  return { atMs: morning(), step: "queued", ...nothing, ...change };
 }
 
 /** A supervisor that knows every order, and a gateway that does what it is asked. */

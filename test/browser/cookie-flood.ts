@@ -19,7 +19,7 @@ export async function floodWithCookies(
   onTestFinished(() => server.close());
   const page = await context.newPage();
   await page.goto(`http://${host}:${server.port}/`);
-  const told = await page.evaluate(`(async () => {
+  const result = await page.evaluate(`(async () => {
     for (let at = 0; at < 180; at += 1) {
       const name = String(at).padStart(3, "0");
       document.cookie = name + "=" + "x".repeat(4093) + ";max-age=9999";
@@ -29,5 +29,5 @@ export async function floodWithCookies(
     return { cookieBytes: document.cookie.length, read };
   })()`);
   await page.close();
-  return told as { cookieBytes: number; read: string };
+  return result as { cookieBytes: number; read: string };
 }

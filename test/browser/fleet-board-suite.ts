@@ -179,13 +179,13 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     const whole = { version: 1, id: randomUUID(), kiosk: "good", at: time, ...state() };
     const publish = (topic: string, payload: string | Buffer) =>
       kiosks.client.publishAsync(topic, payload, { qos: 1 });
-    const told = JSON.stringify(whole);
-    await publish(`connector/1/${hostile}/state`, told);
-    await publish("connector/1/another/state", told);
-    await publish("connector/1/__proto__/state", told);
+    const payload = JSON.stringify(whole);
+    await publish(`connector/1/${hostile}/state`, payload);
+    await publish("connector/1/another/state", payload);
+    await publish("connector/1/__proto__/state", payload);
     await publish("connector/1/good/state", JSON.stringify({ ...whole, connection: hostile }));
-    await publish("connector/1/good/state", `{"__proto__":${told}}`);
-    await publish("connector/1/good/state", told.replace("1.2.0", hostile.replaceAll('"', "'")));
+    await publish("connector/1/good/state", `{"__proto__":${payload}}`);
+    await publish("connector/1/good/state", payload.replace("1.2.0", hostile.replaceAll('"', "'")));
     await publish("connector/1/good/metrics", Buffer.from([0xff, 0xfe]));
     await publish("connector/1/good/alarm", `[${"[".repeat(9_000)}`);
     await publish("connector/1/good/state", JSON.stringify({ ...whole, x: "x".repeat(65_536) }));

@@ -29,8 +29,8 @@ test("the sample's messages for the customer are those of the client", async () 
   expect(sample.customerMessages).toEqual(customerMessages);
   for (const code of [...Object.keys(customerMessageOfCode), "OTHER"]) {
     for (const charged of ["no", "yes", "unknown"] as const) {
-      const told = { status: "Failed", error: { code, charged } };
-      expect(sample.customerMessageName(told)).toBe(customerMessageName(told));
+      const reported = { status: "Failed", error: { code, charged } };
+      expect(sample.customerMessageName(reported)).toBe(customerMessageName(reported));
     }
   }
 });
@@ -197,9 +197,9 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   });
 
   test("a second page of the same kiosk waits for the first, and hands nothing out", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const note = (request: Request) => {
-      if (/api.delivery$/.test(request.url())) told.push(request.postDataJSON().orderId);
+      if (/api.delivery$/.test(request.url())) reported.push(request.postDataJSON().orderId);
     };
     context.on("request", note);
     await press(/^Day ticket/);
@@ -213,7 +213,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await say("approve");
     await shows(/Your payment is complete/);
     context.off("request", note);
-    expect(told).toEqual([order]);
+    expect(reported).toEqual([order]);
     expect(await charged()).toBe(700);
     await page.close();
     // The first one is away, and nothing is left to be paid or handed out.

@@ -192,8 +192,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await press("All as at the start");
     expect(await paid).toBe("060f00");
     expect(terminal.terminal.parts.customer.plays).toBe("auto");
-    const told = () => page.locator("footer").innerText();
-    await expect.poll(told).toContain("./launch.sh simulate reset");
+    const footer = () => page.locator("footer").innerText();
+    await expect.poll(footer).toContain("./launch.sh simulate reset");
   });
 
   test("with Caisse-AP the wire is shown tag by tag, and no button lacks an effect", async () => {

@@ -54,18 +54,18 @@ describe("what the customer is shown", () => {
   });
 
   test("follows the same choice as the OpenAPI document describes", () => {
-    const told = openApiDocument()["x-customer-messages"] as {
+    const documented = openApiDocument()["x-customer-messages"] as {
       readonly [part in "messages" | "byStatus" | "byCharged" | "byCode"]: Record<string, unknown>;
     } & { readonly otherwise: string };
-    expect(told.messages).toEqual(customerMessages);
-    for (const [status, name] of Object.entries(told.byStatus)) {
+    expect(documented.messages).toEqual(customerMessages);
+    for (const [status, name] of Object.entries(documented.byStatus)) {
       expect(customerMessageName({ status, error: null })).toBe(name);
     }
     for (const code of codes) {
       const named = customerMessageName({ status: "Failed", error: { code, charged: "no" } });
-      expect(told.byCode[code] ?? told.otherwise).toBe(named);
+      expect(documented.byCode[code] ?? documented.otherwise).toBe(named);
     }
-    for (const [charged, name] of Object.entries(told.byCharged)) {
+    for (const [charged, name] of Object.entries(documented.byCharged)) {
       const error = { code: "INTERNAL", charged: charged as "yes" | "unknown" };
       expect(customerMessageName({ status: "Failed", error })).toBe(name);
     }

@@ -62,11 +62,11 @@ import type { ConnectorEvent, Outcome } from "${NAME}";
 const connector = new ConnectorClient({ url: "http://localhost:1", login: "a", password: "b" });
 export async function shown(signal: AbortSignal): Promise<string[]> {
   const texts: string[] = [];
-  for await (const event of connector.events({ signal })) texts.push(told(event));
+  for await (const event of connector.events({ signal })) texts.push(textOf(event));
   const outcome: Outcome = await connector.pay({ amount: 12, orderId: "A-1" });
   return [...texts, customerMessage(outcome, "fr")];
 }
-function told(event: ConnectorEvent): string {
+function textOf(event: ConnectorEvent): string {
   if (event.name === "prompt") return event.data.text;
   return event.name === "payment" ? event.data.state : event.data.at;
 }

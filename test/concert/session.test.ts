@@ -41,7 +41,7 @@ class Side {
     for (const byte of hexBytes(hex)) this.do({ input: "byte", byte });
   }
 
-  told(): string[] {
+  heard(): string[] {
     return this.news.splice(0).map(({ news }) => news);
   }
 
@@ -56,7 +56,7 @@ class Side {
     side.hear(ACK);
     side.do({ input: "send", frame });
     side.wrote();
-    side.told();
+    side.heard();
     return side;
   }
 }
@@ -117,7 +117,7 @@ describe("our session", () => {
     expect([side.wrote(), side.timer]).toEqual([[ENQ, EOT], "pauseMs"]);
     side.do({ input: "timer" });
     side.hear(ACK);
-    expect([side.wrote(), side.told()]).toEqual([[ENQ], ["opened"]]);
+    expect([side.wrote(), side.heard()]).toEqual([[ENQ], ["opened"]]);
   });
 
   test("repeats a frame only after NAK, unchanged, at most twice", () => {
@@ -128,9 +128,9 @@ describe("our session", () => {
     }
     side.hear(NAK);
     // One NAK may have been noise: the answer to the last frame is waited for as any other.
-    expect([side.wrote(), side.timer, side.told()]).toEqual([[EOT], "answerMs", []]);
+    expect([side.wrote(), side.timer, side.heard()]).toEqual([[EOT], "answerMs", []]);
     side.do({ input: "timer" });
-    expect([side.wrote(), side.told(), side.state]).toEqual([[], ["refused"], idleSession]);
+    expect([side.wrote(), side.heard(), side.state]).toEqual([[], ["refused"], idleSession]);
   });
 
   test.each([
@@ -138,25 +138,25 @@ describe("our session", () => {
     ["noise leaves the frame refused", `41${EOT}${NAK}`, []],
     ["a session of the terminal leaves it open", ENQ + replyHex + EOT, ["unanswered", "body"]],
     ["a reply without ENQ leaves it open", replyHex + EOT, ["unanswered", "body"]],
-  ])("reports after the last NAK to its frame: %s", (_, hex, told) => {
+  ])("reports after the last NAK to its frame: %s", (_, hex, reported) => {
     const side = Side.sending();
     side.hear(NAK.repeat(FRAME_SENDS) + hex);
-    expect(side.told()).toEqual(told);
+    expect(side.heard()).toEqual(reported);
     side.do({ input: "timer" });
-    expect(side.told()).toEqual(told.length === 0 ? ["refused"] : []);
+    expect(side.heard()).toEqual(reported.length === 0 ? ["refused"] : []);
   });
 
   test("reports the frame as unanswered when the line is lost after the last NAK", () => {
     const side = Side.sending();
     side.hear(NAK.repeat(FRAME_SENDS));
     side.do({ input: "lost" });
-    expect(side.told()).toEqual(["unanswered"]);
+    expect(side.heard()).toEqual(["unanswered"]);
   });
 
   test("sends nothing but EOT after a silence, and still receives the result", () => {
     const side = Side.sending();
     side.do({ input: "timer" });
-    expect([side.wrote(), side.told()]).toEqual([[EOT], ["unanswered"]]);
+    expect([side.wrote(), side.heard()]).toEqual([[EOT], ["unanswered"]]);
     side.hear(ENQ + replyHex + EOT);
     expect([side.wrote(), side.news]).toMatchObject([
       [ACK, ACK],
@@ -170,7 +170,7 @@ describe("our session", () => {
     side.hear(ACK);
     side.do({ input: "timer" });
     side.do({ input: "send", frame });
-    expect([side.wrote(), side.told()]).toEqual([
+    expect([side.wrote(), side.heard()]).toEqual([
       [ENQ, EOT],
       ["opened", "lapsed", "lapsed"],
     ]);
@@ -195,7 +195,7 @@ describe("the terminal's session", () => {
     expect(side.wrote()).toEqual([ENQ, ACK, ACK, ENQ]);
     expect(side.news).toMatchObject([{ news: "body", isEarly: true }]);
     side.hear(ACK);
-    expect(side.told()).toEqual(["body", "opened"]);
+    expect(side.heard()).toEqual(["body", "opened"]);
   });
 
   test("brings an earlier result where it comes instead of the ACK to our frame", () => {
@@ -209,7 +209,7 @@ describe("the terminal's session", () => {
     const side = new Side();
     side.hear(ENQ + spoiltHex + spoiltHex + spoiltHex + spoiltHex + EOT);
     expect(side.wrote()).toEqual([ACK, NAK, NAK, NAK]);
-    expect(side.told()).toEqual(["malformed", "malformed", "malformed", "malformed"]);
+    expect(side.heard()).toEqual(["malformed", "malformed", "malformed", "malformed"]);
     side.hear(ENQ + spoiltHex + replyHex + EOT);
     expect(side.wrote()).toEqual([ACK, NAK, ACK]);
   });
@@ -221,7 +221,7 @@ describe("the terminal's session", () => {
     side.isStoring = true;
     side.hear(replyHex);
     expect(side.wrote()).toEqual([ACK, NAK, ACK]);
-    expect(side.told()).toEqual(["body", "body"]);
+    expect(side.heard()).toEqual(["body", "body"]);
   });
 
   test("needs neither ENQ before a reply nor EOT after it", () => {
@@ -241,7 +241,7 @@ describe("the terminal's session", () => {
       side.do({ input: "timer" });
       expect(side.wrote()).toEqual([NAK]);
       side.hear(replyHex + EOT);
-      expect([side.wrote(), side.told()]).toEqual([[ACK], ["malformed", "body"]]);
+      expect([side.wrote(), side.heard()]).toEqual([[ACK], ["malformed", "body"]]);
     },
   );
 
@@ -263,7 +263,7 @@ describe("the terminal's session", () => {
     side.hear(`${STX}3031${ACK}3133`);
     expect([side.wrote(), side.timer]).toEqual([[], "quietMs"]);
     side.do({ input: "timer" });
-    expect([side.wrote(), side.told()]).toEqual([[NAK], ["malformed", "malformed"]]);
+    expect([side.wrote(), side.heard()]).toEqual([[NAK], ["malformed", "malformed"]]);
   });
 });
 

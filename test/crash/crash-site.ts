@@ -157,14 +157,14 @@ export class CrashSite {
   async settled(orderId: string): Promise<Settled> {
     const deadlineMs = systemClock.monotonicMs() + PATIENCE_MS;
     for (;;) {
-      const told = await this.#told(orderId);
-      if (told?.status === "never begun") return told;
-      const isOpen = !told || told.status === "Unknown" || told.status === "Approved";
-      if (!isOpen && (await this.quiet())) return told;
+      const answered = await this.#answered(orderId);
+      if (answered?.status === "never begun") return answered;
+      const isOpen = !answered || answered.status === "Unknown" || answered.status === "Approved";
+      if (!isOpen && (await this.quiet())) return answered;
       if (systemClock.monotonicMs() > deadlineMs) {
         const { running, output } = this.at.tpManager ?? {};
         const seen = { running, output: output?.slice(-2_000) };
-        return told ?? { status: "Unknown", kinds: [], attempts: seen };
+        return answered ?? { status: "Unknown", kinds: [], attempts: seen };
       }
       await sleep(systemClock, "settled", 40);
     }
@@ -172,11 +172,11 @@ export class CrashSite {
 
   /** What the journal says about an order now. */
   known(orderId: string): Promise<Settled> {
-    return until(`${orderId} is answered`, () => this.#told(orderId));
+    return until(`${orderId} is answered`, () => this.#answered(orderId));
   }
 
   /** undefined: tp-manager does not answer. */
-  async #told(orderId: string): Promise<Settled | undefined> {
+  async #answered(orderId: string): Promise<Settled | undefined> {
     const answer = await this.at.call("GET", `/payment/${orderId}`).catch(() => undefined);
     const { status, error } = answer?.one ?? {};
     if (!answer || status === undefined) return undefined;

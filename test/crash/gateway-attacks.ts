@@ -72,16 +72,16 @@ export class GatewayAttack implements Attack {
 
   async verdict(): Promise<AttackResult> {
     const done = await this.#timesDone();
-    const toldDone = this.#answers.filter(({ one }) => one.status === "Success").length;
-    const toldNot = this.#answers.filter(({ one }) => refusals.includes(one.error?.code ?? ""));
+    const answeredDone = this.#answers.filter(({ one }) => one.status === "Success").length;
+    const answeredNot = this.#answers.filter(({ one }) => refusals.includes(one.error?.code ?? ""));
     const returned = this.#kind !== "confirm" && done >= (this.#isPart ? PARTS : 1);
     const movements = await this.#site.movementsOf(this.#amountMinor);
     const falseNo = this.#answers.filter(({ one }) => one.error?.charged === "no" && !returned);
     const broken: Array<[boolean, string]> = [
       [done > 1, "the gateway carries an operation out once"],
-      [toldDone > 0 && done === 0, "an operation answered done is done"],
+      [answeredDone > 0 && done === 0, "an operation answered done is done"],
       [
-        done > 0 && toldNot.length === this.#asked,
+        done > 0 && answeredNot.length === this.#asked,
         "an operation answered not carried out is not carried out",
       ],
       [falseNo.length > 0, "an order answered not-charged is not charged"],
@@ -89,8 +89,8 @@ export class GatewayAttack implements Attack {
       [!returned && this.#status !== "Success", "a charged order is answered as charged"],
       [movements.length !== this.#movements, "no card is moved for the gateway"],
     ];
-    const told = this.#answers.map(({ one }) => one.error?.code ?? one.status).join();
-    const facts = `done ${done} times, answered ${told || "nothing"}, journal ${this.#status}`;
+    const answered = this.#answers.map(({ one }) => one.error?.code ?? one.status).join();
+    const facts = `done ${done} times, answered ${answered || "nothing"}, journal ${this.#status}`;
     return {
       end: this.#status,
       violations: broken.filter(([is]) => is).map(([, sentence]) => `${sentence} (${facts})`),
@@ -115,8 +115,10 @@ export class GatewayAttack implements Attack {
   async #isOpen(): Promise<boolean> {
     return await until("the order's warnings are known", async () => {
       const answer = await this.#site.at.call("GET", `/payment/${this.orderId}`).catch(() => null);
-      const told = answer?.one as { status: string; warnings?: readonly string[] } | undefined;
-      return told && { open: told.status === "Success" && (told.warnings ?? []).length > 0 };
+      const answered = answer?.one as { status: string; warnings?: readonly string[] } | undefined;
+      return (
+        answered && { open: answered.status === "Success" && (answered.warnings ?? []).length > 0 }
+      );
     }).then(({ open }) => open);
   }
 

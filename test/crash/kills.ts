@@ -16,7 +16,7 @@ interface KillOptions {
   readonly houses: number;
   /** One line of JSON for each kill; those in it are not done again. */
   readonly results?: string;
-  readonly told?: (result: KillResult) => void;
+  readonly report?: (result: KillResult) => void;
   readonly stopAtFirst?: boolean;
 }
 
@@ -33,7 +33,7 @@ export async function runKills(options: KillOptions): Promise<KillResult[]> {
   const keep = (result: KillResult): void => {
     results.set(result.index, result);
     if (options.results) appendFileSync(options.results, `${JSON.stringify(result)}\n`);
-    options.told?.(result);
+    options.report?.(result);
     stopped ||= options.stopAtFirst === true && result.violations.length > 0;
   };
   const more = (): boolean => !stopped && open.length > 0;

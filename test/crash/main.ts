@@ -22,7 +22,7 @@ const results = await runKills({
   houses: Number(values.houses),
   stopAtFirst: values["stop-at-first"],
   ...(values.results === undefined ? {} : { results: values.results }),
-  told: (result) => {
+  report: (result) => {
     if (result.violations.length > 0) process.stderr.write(`${JSON.stringify(result)}\n`);
   },
 });

@@ -28,11 +28,11 @@ export class UnaskedSaleAttack extends SaleAttack {
   }
 
   override async settle(seen: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
-    const told = async (): Promise<true | undefined> => (await this.site.quiet()) || undefined;
-    await until("the terminal has reported its result", told, NEXT_SALE_MS);
+    const isQuiet = async (): Promise<true | undefined> => (await this.site.quiet()) || undefined;
+    await until("the terminal has reported its result", isQuiet, NEXT_SALE_MS);
     // Before the next sale shows on the same wire.
     this.#isTaken ||= seen.some(({ what, phase }) => what === "phase" && phase === "accepted");
-    this.#isHeard ||= hasTold(seen);
+    this.#isHeard ||= hasReported(seen);
     this.found = await this.site.known(this.orderId);
     if (this.found.status === "Unknown") {
       // A sale is made only when nothing is listened for any more.
@@ -70,11 +70,11 @@ export class UnaskedSaleAttack extends SaleAttack {
 }
 
 /** The register has sent the ACK of a body of the terminal; without sessions it never does. */
-function hasTold(seen: readonly WireEvent[]): boolean {
-  let isTold = false;
+function hasReported(seen: readonly WireEvent[]): boolean {
+  let isReported = false;
   return seen.some(({ what, direction }) => {
-    if (what === "body") isTold = direction === "out";
-    if (what === "enq" || what === "eot") isTold = false;
-    return what === "ack" && direction === "in" && isTold;
+    if (what === "body") isReported = direction === "out";
+    if (what === "enq" || what === "eot") isReported = false;
+    return what === "ack" && direction === "in" && isReported;
   });
 }

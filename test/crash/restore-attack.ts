@@ -65,7 +65,7 @@ export class RestoreAttack implements Attack {
   }
 
   async settle(): Promise<{ mayRepeat: boolean }> {
-    const told = async (): Promise<string | undefined> => {
+    const answered = async (): Promise<string | undefined> => {
       const one = (await this.#repeat())?.one;
       const code = one?.error?.code ?? "";
       // Before the other database has reported its orders, the order is in doubt.
@@ -73,7 +73,9 @@ export class RestoreAttack implements Attack {
       return one?.status === "Success" ? one.status : undefined;
     };
     const last = (): string => this.#answers.at(-1)?.one.error?.code ?? "nothing";
-    this.#end = await until("the order is answered", told).catch(() => `not answered, ${last()}`);
+    this.#end = await until("the order is answered", answered).catch(
+      () => `not answered, ${last()}`,
+    );
     return { mayRepeat: true };
   }
 
@@ -108,8 +110,9 @@ export class RestoreAttack implements Attack {
       [sent > 1, "an order is sent to the gateway once"],
       [this.#end.startsWith("not answered"), "an order that a program here knows is answered"],
     ];
-    const told = this.#answers.map(({ one }) => one.error?.code ?? one.status);
-    const facts = `moved ${movements}, sent ${sent}, ${this.#end}; ${[...new Set(told)].join()}`;
+    const answered = this.#answers.map(({ one }) => one.error?.code ?? one.status);
+    const answers = [...new Set(answered)].join();
+    const facts = `moved ${movements}, sent ${sent}, ${this.#end}; ${answers}`;
     return broken.filter(([is]) => is).map(([, sentence]) => `${when}${sentence} (${facts})`);
   }
 

@@ -35,15 +35,15 @@ export function violationsOf(evidence: Evidence): string[] {
     twice ||= kind === "charge" && balance > 0;
     balance += kind === "charge" ? amountMinor : -amountMinor;
   }
-  const told = answers.map(({ one }) => one.error?.charged ?? meaning[one.status] ?? "unknown");
+  const answered = answers.map(({ one }) => one.error?.charged ?? meaning[one.status] ?? "unknown");
   const returned = found === "Reversed" && evidence.reversalAsked === true;
   const broken: Array<[boolean, string]> = [
     [twice, "no order is charged twice unless a reversal stands between"],
     [found === "Success" && !worth.includes(balance), "an order answered charged is charged"],
     [notCharged.includes(found) && balance !== 0, "an order answered not-charged is not charged"],
-    [told.at(-1) === "no" && balance !== 0, "an order answered not-charged is not charged"],
+    [answered.at(-1) === "no" && balance !== 0, "an order answered not-charged is not charged"],
     [
-      told.includes("yes") && found !== "Success" && !returned,
+      answered.includes("yes") && found !== "Success" && !returned,
       "an answer never contradicts an earlier one",
     ],
     [
@@ -58,7 +58,7 @@ export function violationsOf(evidence: Evidence): string[] {
   return broken
     .filter(([is]) => is)
     .map(([, sentence]) => {
-      const facts = `journal ${found}, bank ${balance}, answered ${told.join() || "nothing"}`;
+      const facts = `journal ${found}, bank ${balance}, answered ${answered.join() || "nothing"}`;
       return `${sentence} (${facts}; ${eventKinds.join(", ")})`;
     });
 }

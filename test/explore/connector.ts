@@ -47,7 +47,7 @@ export class Connector {
       if (!isAsked(world, index)) ask(world, "attempt", index, !disk.attempts[index]?.asked);
       return;
     }
-    tell(world, order, toldOf(state));
+    tell(world, order, answerOf(state));
   }
 
   /** The request waits for a question about its order, or about a late report of it. */
@@ -64,7 +64,7 @@ export class Connector {
     if (!request || index === null) return;
     const { state } = attemptOf(world, index);
     if (state.phase === "not-charged") this.admit(world, request.order);
-    else tell(world, request.order, toldOf(state));
+    else tell(world, request.order, answerOf(state));
   }
 
   /** The payment that was waited for has ended, borne out (docs/rules/22-heard-end.md). */
@@ -78,7 +78,7 @@ export class Connector {
   answer(world: World): void {
     const order = world.kiosk.request?.order ?? "";
     const index = latest(world.disk, order);
-    if (index !== null) tell(world, order, toldOf(attemptOf(world, index).state));
+    if (index !== null) tell(world, order, answerOf(attemptOf(world, index).state));
   }
 
   isBlocked({ ram }: World): boolean {
@@ -148,8 +148,8 @@ export class Connector {
       line.message = { to: "terminal", what: "refuse" };
       return "a second sale, refuse";
     }
-    const isTold = report.good && first !== null && this.#judges.mayBeSecondSale(first, report);
-    if (isTold) alarm(world, "second-sale-in-payment");
+    const isAlarmed = report.good && first !== null && this.#judges.mayBeSecondSale(first, report);
+    if (isAlarmed) alarm(world, "second-sale-in-payment");
     const isKnown = this.#evidence.isKnown(world, ram.run, report);
     const judgement = isKnown ? "disagrees" : this.#judges.judgeReport(report);
     this.#advance(world, ram.run, { input: "report", report, judgement });
@@ -199,7 +199,7 @@ export class Connector {
     const { disk, ram, kiosk } = world;
     if (loses && ram.run !== null) unwrite(world, ram.run);
     Object.assign(ram, { run: null, baseline: null, inquiries: [], isLockedOut: false });
-    if (kiosk.request) kiosk.told[kiosk.request.order] = "unknown";
+    if (kiosk.request) kiosk.answers[kiosk.request.order] = "unknown";
     kiosk.request = null;
     for (const [index, { state }] of disk.attempts.entries()) {
       if (state.phase === "sent") {
@@ -395,7 +395,7 @@ function lastIsBad(state: AttemptState): boolean {
   return state.phase === "in-doubt" && state.last?.report.good === false;
 }
 
-function toldOf({ phase }: AttemptState): KioskAnswer {
+function answerOf({ phase }: AttemptState): KioskAnswer {
   switch (phase) {
     case "charged":
       return "charged";
@@ -408,7 +408,7 @@ function toldOf({ phase }: AttemptState): KioskAnswer {
   }
 }
 
-function tell({ kiosk }: World, order: string, told: KioskAnswer): void {
-  kiosk.told[order] = told;
+function tell({ kiosk }: World, order: string, reply: KioskAnswer): void {
+  kiosk.answers[order] = reply;
   kiosk.request = null;
 }

@@ -26,7 +26,7 @@ export interface Entry {
   /** Approved after the terminal had said that nothing was sold. */
   readonly late: boolean;
   /** How the terminal reports the entry from now on, where that differs from its first report. */
-  readonly toldWith?: "other numbers" | "another time" | undefined;
+  readonly reportedWith?: "other numbers" | "another time" | undefined;
 }
 
 /** The moment of a second of the terminal's own clock. */
@@ -46,10 +46,10 @@ export function reportOf(
 ): TransactionReport {
   const entry = entries[index] as Entry;
   const original = entry.original === null ? null : (entries[entry.original] as Entry);
-  const { toldWith, amountMinor = AMOUNT_MINOR } = entry;
-  const others = toldWith === "other numbers" ? OTHER_NUMBERS : 0;
+  const { reportedWith, amountMinor = AMOUNT_MINOR } = entry;
+  const others = reportedWith === "other numbers" ? OTHER_NUMBERS : 0;
   const [receipt, trace] = [(entry.receipt + others) % NUMBERS, entry.trace + others];
-  const second = entry.second + (toldWith === "another time" ? OTHER_SECONDS : 0);
+  const second = entry.second + (reportedWith === "another time" ? OTHER_SECONDS : 0);
   const names = [receipt, trace, second, amountMinor, original?.trace ?? "", spelling];
   const name = [index, ...names].join("/");
   const blank = spelling === "blank";

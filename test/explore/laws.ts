@@ -87,7 +87,7 @@ function struckBy(...names: readonly string[]): (world: World) => boolean {
 
 /** An attempt of another order that had ended without a sale, or of which nobody knew the end. */
 function isOther(order: string): (attempt: World["disk"]["attempts"][number]) => boolean {
-  return ({ order: other, state }) => other !== order && toldOf(state.phase) !== "charged";
+  return ({ order: other, state }) => other !== order && answerOf(state.phase) !== "charged";
 }
 
 /** The promises that one move can break. */
@@ -103,9 +103,9 @@ export function breachOfMove(before: World, { next, waited }: Move, scope: Scope
       };
     }
   }
-  for (const [order, told] of Object.entries(next.kiosk.told)) {
+  for (const [order, answer] of Object.entries(next.kiosk.answers)) {
     const isNew = next.kiosk.request === null && before.kiosk.request?.order === order;
-    const isWrong = isNew && told === "not charged" && standing(next, order) > 0;
+    const isWrong = isNew && answer === "not charged" && standing(next, order) > 0;
     if (isWrong && !cannotBeKnown(next, order, scope)) {
       return {
         law: "no charge is reported as not paid",
@@ -149,7 +149,7 @@ function breachOfOrder(world: World, scope: Scope, order: string): Breach | null
       what: `the bank has ${order} ${charges} times, and no alarm names it`,
     };
   }
-  switch (toldOf(attempt.state.phase)) {
+  switch (answerOf(attempt.state.phase)) {
     case "charged":
       return breachOfCharged(world, order);
     case "not charged":
@@ -200,7 +200,7 @@ function cannotBeKnown(world: World, order: string, scope: Scope): boolean {
   const isStale = struckBy("repeats an older receipt")(world);
   const wasFilled = scope.character.emptyAtFirst && struckBy("empties its storage")(world);
   if (isHidden(world, scope) || (unproved && (isStale || wasFilled))) return true;
-  return isToldToPeople(world) && isAmbiguous(world, order);
+  return raisedAlarm(world) && isAmbiguous(world, order);
 }
 
 /** More than one attempt can have made the sale, or its storage and names prove nothing. */
@@ -219,7 +219,7 @@ const alarms = [
   "order-charged-twice",
 ];
 
-function isToldToPeople({ disk }: World): boolean {
+function raisedAlarm({ disk }: World): boolean {
   return disk.alarms.some((name) => alarms.includes(name));
 }
 
@@ -260,7 +260,7 @@ function lastOf({ disk }: World, order: string): World["disk"]["attempts"][numbe
   return disk.attempts.findLast((attempt) => attempt.order === order);
 }
 
-function toldOf(phase: string): KioskAnswer {
+function answerOf(phase: string): KioskAnswer {
   if (phase === "charged" || phase === "reversed") return phase;
   return phase === "not-charged" ? "not charged" : "unknown";
 }

@@ -31,7 +31,7 @@ function kioskMoves(world: World, scope: Scope, connector: Connector, add: Add):
     const open = request.stage === "runs" || request.stage === "asks";
     if (!scope.impatient || !open) return;
     add("kiosk", `the kiosk waits no longer for ${request.order} and gets Unknown`, (next) => {
-      next.kiosk.told[request.order] = "unknown";
+      next.kiosk.answers[request.order] = "unknown";
       next.kiosk.request = null;
       return undefined;
     });
@@ -41,12 +41,12 @@ function kioskMoves(world: World, scope: Scope, connector: Connector, add: Add):
   if (device.lock !== null || device.swapped) return;
   for (const order of scope.orders) {
     const asked = kiosk.asked[order] ?? 0;
-    if (asked >= scope.asks || kiosk.told[order] === "charged") continue;
+    if (asked >= scope.asks || kiosk.answers[order] === "charged") continue;
     add("kiosk", `the kiosk asks for ${order}${asked > 0 ? " again" : ""}`, (next) => {
       next.kiosk.asked[order] = asked + 1;
       connector.admit(next, order);
-      const told = next.kiosk.told[order];
-      return next.kiosk.request || told === "nothing" ? undefined : `it is answered "${told}"`;
+      const reply = next.kiosk.answers[order];
+      return next.kiosk.request || reply === "nothing" ? undefined : `it is answered "${reply}"`;
     });
   }
 }
@@ -79,13 +79,13 @@ function connectorMoves(world: World, connector: Connector, add: Add): void {
   if (request?.stage === "runs" && connector.isAnswerable(world)) {
     add("connector", `the kiosk gets the answer for ${request.order}`, (next) => {
       connector.answer(next);
-      return next.kiosk.told[request.order];
+      return next.kiosk.answers[request.order];
     });
   }
   if (request?.stage === "asks" && !connector.isAsking(world, request.order)) {
     add("connector", `the question about ${request.order} has ended`, (next) => {
       connector.asked(next);
-      return next.kiosk.request ? "it is paid now" : next.kiosk.told[request.order];
+      return next.kiosk.request ? "it is paid now" : next.kiosk.answers[request.order];
     });
   }
 }

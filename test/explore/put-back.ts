@@ -31,8 +31,8 @@ class ForgetsTurnedAway extends Matcher {
 
   override whose(record: TransactionReport, ...how: WhoseOptions): Answer {
     const answer = super.whose(record, ...how);
-    const told = this.#records.sharingName(record, 0);
-    if (answer.answer !== "many" || told.length > 0) return answer;
+    const sharing = this.#records.sharingName(record, 0);
+    if (answer.answer !== "many" || sharing.length > 0) return answer;
     const [candidate, ...others] = answer.candidates.filter(
       ({ attempt }) => !isNotCharged(attempt.state),
     );
@@ -51,9 +51,9 @@ class ReadsLiterally extends Matcher {
   }
 
   override whose(record: TransactionReport, ...how: WhoseOptions): Answer {
-    const told = this.#records.sharingName(record, 0);
-    const isTold = told.length === 0 || told.some(({ record: one }) => equal(one, record));
-    return super.whose(isTold ? record : another(record), ...how);
+    const sharing = this.#records.sharingName(record, 0);
+    const isKnown = sharing.length === 0 || sharing.some(({ record: one }) => equal(one, record));
+    return super.whose(isKnown ? record : another(record), ...how);
   }
 }
 

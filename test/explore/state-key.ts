@@ -28,7 +28,7 @@ export class StateKeys {
       many(ram.inquiries),
       Number(ram.isCancelled) + 2 * Number(ram.isLockedOut),
       kiosk.request && kiosk.request.order + kiosk.request.stage,
-      Object.values(kiosk.told).join(),
+      Object.values(kiosk.answers).join(),
       Object.values(kiosk.asked).join(),
       Object.values(left).join(),
     ].join("|");

@@ -179,7 +179,7 @@ function first({ character, orders, losses, crashes, late, locks, quirks }: Scop
     ram: { run: null, baseline: null, inquiries: [], isCancelled: false, isLockedOut: false },
     kiosk: {
       request: null,
-      told: Object.fromEntries(orders.map((order) => [order, "nothing"] as const)),
+      answers: Object.fromEntries(orders.map((order) => [order, "nothing"] as const)),
       asked: Object.fromEntries(orders.map((order) => [order, 0])),
     },
     left: { losses, crashes, late, locks, quirks: quirks.length > 0 ? 1 : 0, struck: [] },

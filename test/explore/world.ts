@@ -112,7 +112,7 @@ export type Wait = "confirm" | "limit";
 
 interface Kiosk {
   request: { readonly order: string; readonly stage: Stage } | null;
-  told: Record<string, KioskAnswer>;
+  answers: Record<string, KioskAnswer>;
   asked: Record<string, number>;
 }
 
@@ -146,7 +146,7 @@ export function copyOf({ device, line, disk, ram, kiosk, left }: World): World {
       heardOf: [...disk.heardOf],
     },
     ram: { ...ram, inquiries: [...ram.inquiries] },
-    kiosk: { ...kiosk, told: { ...kiosk.told }, asked: { ...kiosk.asked } },
+    kiosk: { ...kiosk, answers: { ...kiosk.answers }, asked: { ...kiosk.asked } },
     left: { ...left, struck: [...left.struck] },
   };
 }

@@ -76,7 +76,7 @@ for (const [name, interpreter, program] of programs) {
       const args = [program, sandbox.url, LOGIN, PASSWORD, String(WEBSITE)];
       const tour = new ForeignProgram(interpreter, args);
       await tour.finished();
-      const steps = tour.told() as unknown as Step[];
+      const steps = tour.received() as unknown as Step[];
       const named = { "5": "Vending", "9": "Thé & Café" };
       expect(steps.pop()).toEqual({ step: "categories", result: named });
       expect(comparable(steps)).toEqual(expected);

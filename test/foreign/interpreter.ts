@@ -75,7 +75,7 @@ export class ForeignProgram {
   }
 
   /** The JSON objects it has printed so far, one per line. */
-  told(): Array<Record<string, unknown>> {
+  received(): Array<Record<string, unknown>> {
     const lines = this.#output.split("\n").slice(0, -1);
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }

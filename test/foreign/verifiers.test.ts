@@ -27,11 +27,12 @@ for (const [name, interpreter, args] of programs) {
       };
       await generate(sandbox, order);
       await pay(sandbox);
-      const told = (count: number) => expect.poll(() => listener.told()).toHaveLength(count);
-      await told(2);
+      const received = (count: number) =>
+        expect.poll(() => listener.received()).toHaveLength(count);
+      await received(2);
       const read = { good: true, origAmount: "19.99", idForMerchant: "Order_12345" };
       for (const [i, operation] of ["authorization", "capture"].entries()) {
-        const one = listener.told()[i];
+        const one = listener.received()[i];
         expect(one).toMatchObject({ ...read, operation, status: "ok", _aKey_note: note });
         // Where the language can, the bytes are written again by libxml2: the digest still fits.
         expect([undefined, true]).toContain(one?.["again"]);
@@ -39,8 +40,8 @@ for (const [name, interpreter, args] of programs) {
       sandbox.addFault({ kind: "notification-bad-digest" });
       await generate(sandbox, order);
       await pay(sandbox);
-      await told(4);
-      expect(listener.told().map(({ good }) => good)).toEqual([true, true, false, false]);
+      await received(4);
+      expect(listener.received().map(({ good }) => good)).toEqual([true, true, false, false]);
     },
   );
 }

@@ -114,7 +114,7 @@ export class AskedTerminal implements Terminal {
     const way = chooser.choose(`the payment of ${order}`, paymentWays(this.#world));
     await this.#wait(CARD_MS);
     if (way.includes(" record is reported: ")) {
-      return await this.#toldAgain(Number(way.split(": ")[1]), observer);
+      return await this.#reportedAgain(Number(way.split(": ")[1]), observer);
     }
     switch (way) {
       case "the bank approves":
@@ -127,7 +127,7 @@ export class AskedTerminal implements Terminal {
         this.#world.keep(this.#world.charge(order, {}, "decline-final"));
         return this.#aborts("declined", "05");
       case "a sale of staff is reported":
-        return await this.#toldAgain(this.#world.staffSells(amountMinor), observer);
+        return await this.#reportedAgain(this.#world.staffSells(amountMinor), observer);
       case "tp-manager is killed, the customer goes":
         this.#world.staff("at the terminal meanwhile");
         return await this.#killed();
@@ -168,8 +168,8 @@ export class AskedTerminal implements Terminal {
     this.#world.bank();
     if (way === "it is carried out, and its end is lost") return this.#heard(lost("line"));
     const made = storesReversals ? device.entries.length - 1 : null;
-    const told = made === null ? reversalOf(this.#world, named) : recordOf(this.#world, made);
-    this.#hear(made, told, observer);
+    const reported = made === null ? reversalOf(this.#world, named) : recordOf(this.#world, made);
+    this.#hear(made, reported, observer);
     if (way !== "it is carried out") return this.#heard(lost("line"));
     observer.ackArrived();
     return this.#heard({ end: "completed", ticket: "" });
@@ -178,8 +178,8 @@ export class AskedTerminal implements Terminal {
   async #approves(observer: PaymentObserver): Promise<PaymentEnd> {
     const { chooser, order, device, storesReversals } = this.#world;
     const index = this.#world.charge(order);
-    const told = recordOf(this.#world, index);
-    if (this.#hear(index, told, observer) !== "accept") {
+    const reported = recordOf(this.#world, index);
+    if (this.#hear(index, reported, observer) !== "accept") {
       takeBack(device, index, storesReversals);
       this.#world.bank();
       return this.#aborts("terminal-fault", "6C");
@@ -209,7 +209,7 @@ export class AskedTerminal implements Terminal {
     return this.#heard(lost("line"));
   }
 
-  async #toldAgain(index: number, observer: PaymentObserver): Promise<PaymentEnd> {
+  async #reportedAgain(index: number, observer: PaymentObserver): Promise<PaymentEnd> {
     const answer = this.#hear(index, recordOf(this.#world, index), observer);
     if (answer !== "accept") return this.#aborts("terminal-fault", "6C");
     await this.#wait(ANSWER_MS);
@@ -256,13 +256,14 @@ export class AskedTerminal implements Terminal {
   /** A report with nothing running: it is refused, and kept or taken back all the same. */
   #tellsLate(index: number): void {
     const { chooser, device, storesReversals, recorder } = this.#world;
-    const told = recordOf(this.#world, index);
+    const reported = recordOf(this.#world, index);
     if (this.#life.alive) {
       recorder.known(
-        `a report, and nothing runs: ${wordsOf({ kind: "transaction", report: told })}`,
+        `a report, and nothing runs: ${wordsOf({ kind: "transaction", report: reported })}`,
       );
-      recorder.shows(index, JSON.stringify(told));
-      for (const listener of this.#listeners) listener({ type: "unmatched-report", report: told });
+      recorder.shows(index, JSON.stringify(reported));
+      for (const listener of this.#listeners)
+        listener({ type: "unmatched-report", report: reported });
     }
     const fate = chooser.choose("refused, the sale is", ["taken back", "kept"]);
     if (fate === "kept") this.#world.keep(index);
@@ -275,13 +276,13 @@ export class AskedTerminal implements Terminal {
     return this.#world.device.process.at === "paying";
   }
 
-  #hear(index: number | null, told: TransactionReport, observer: PaymentObserver): string {
+  #hear(index: number | null, reported: TransactionReport, observer: PaymentObserver): string {
     const { recorder } = this.#world;
-    recorder.known(`a report: ${wordsOf({ kind: "transaction", report: told })}`);
-    recorder.shows(index, JSON.stringify(told));
+    recorder.known(`a report: ${wordsOf({ kind: "transaction", report: reported })}`);
+    recorder.shows(index, JSON.stringify(reported));
     let answer: string;
     try {
-      answer = observer.report(told);
+      answer = observer.report(reported);
     } catch {
       answer = "refuse";
     }
@@ -292,8 +293,8 @@ export class AskedTerminal implements Terminal {
   #declines(observer: PaymentObserver): void {
     const amountMinor = this.#world.amountOf(this.#world.order);
     const said = { reason: "declined", resultCode: "05", resultText: "declined" } as const;
-    const told = { ...notGood, ...said, amountMinor };
-    this.#hear(null, told, observer);
+    const reported = { ...notGood, ...said, amountMinor };
+    this.#hear(null, reported, observer);
   }
 
   #aborts(reason: "declined" | "cancelled" | "terminal-fault", code: string): PaymentEnd {

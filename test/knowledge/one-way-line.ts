@@ -15,7 +15,7 @@ import type { ResultOfCharge } from "./story.ts";
 import type { World } from "./world.ts";
 
 const [CARD_MS, AGAIN_MS, WAIT_MS] = [3_000, 5_000, 210_000];
-const TOLD_MAX = 3;
+const REPORTED_MAX = 3;
 const silent = recordingLog().log;
 const reasons = { approved: null, declined: "declined", gone: "cancelled" } as const;
 
@@ -35,7 +35,7 @@ const messages: Messages = {
     const good = says === "approved";
     const resultCode = good ? "0" : "7";
     const words = { good, resultCode, resultText: says, reason: reasons[says] };
-    const told = {
+    const message = {
       amountMinor,
       currencyNumeric: "978",
       reference,
@@ -45,7 +45,7 @@ const messages: Messages = {
     };
     return {
       reading: "result",
-      report: resultReport({ ...words, ...told }, order),
+      report: resultReport({ ...words, ...message }, order),
       ticket: "",
       end: "known",
     };
@@ -97,8 +97,8 @@ class OneWayLine implements Dialogue {
     request: Uint8Array,
     mayLeave: () => boolean,
   ): Promise<"taken" | "refused" | "unanswered" | "lapsed"> {
-    const { chooser, untold, order } = this.#world;
-    if (untold.length > 0 && this.isShared) {
+    const { chooser, unreported, order } = this.#world;
+    if (unreported.length > 0 && this.isShared) {
       const comes = chooser.choose("an earlier result", [
         "does not come",
         "comes before the request",
@@ -114,7 +114,7 @@ class OneWayLine implements Dialogue {
   }
 
   #waysOf(): Option[] {
-    const { chooser, untold, lastTold } = this.#world;
+    const { chooser, unreported, lastReported } = this.#world;
     const ways: Option[] = [
       "the bank approves",
       "the bank declines",
@@ -135,13 +135,13 @@ class OneWayLine implements Dialogue {
     if (!this.isShared) ways.push("the connection ends, the bank approves");
     if (!this.isShared) ways.push("the connection ends, the customer goes");
     const ours = ["the bank approves", "the customer goes"];
-    const isOther = untold.length > 0 && (this.isShared || chooser.has("own-connection"));
+    const isOther = unreported.length > 0 && (this.isShared || chooser.has("own-connection"));
     for (const end of isOther ? ours : []) {
       const comes = `an earlier result comes, ${end}`;
       ways.push(this.isShared ? comes : [comes, "own-connection"]);
       ways.push([`an earlier result comes after its own, ${end}`, "ordered-results"]);
     }
-    for (const end of lastTold ? ours : []) {
+    for (const end of lastReported ? ours : []) {
       ways.push([`the last result comes again, ${end}`, "one-result-each"]);
     }
     for (const end of ours)
@@ -150,7 +150,7 @@ class OneWayLine implements Dialogue {
   }
 
   #takes(way: string, reference: string | null): "taken" | "refused" | "unanswered" {
-    const { order, attempt, untold, lastTold, recorder, chooser } = this.#world;
+    const { order, attempt, unreported, lastReported, recorder, chooser } = this.#world;
     if (way === "the request is refused") {
       recorder.known("the request is refused");
       return "refused";
@@ -170,7 +170,7 @@ class OneWayLine implements Dialogue {
       return { bytes: this.#result(says, order, reference), charge };
     };
     if (way.startsWith("tp-manager is killed")) {
-      untold.push(own());
+      unreported.push(own());
       this.#world.kill();
       return "taken";
     }
@@ -178,30 +178,33 @@ class OneWayLine implements Dialogue {
       this.#later(2 * CARD_MS, () => this.#tellNext(true));
     } else if (way.startsWith("an earlier result"))
       this.#later(AGAIN_MS / 5, () => this.#tellNext(false));
-    if (way.startsWith("the last result") && lastTold) {
-      this.#later(AGAIN_MS / 5, () => this.#tell(lastTold, false));
+    if (way.startsWith("the last result") && lastReported) {
+      this.#later(AGAIN_MS / 5, () => this.#tell(lastReported, false));
     }
     if (way.startsWith("the result of a sale")) {
       const bytes = this.#result("approved", order, null);
       this.#later(AGAIN_MS / 5, () => this.#tell({ bytes, charge: null }, false));
     }
-    const isUntold = /^no result|not answered|connection ends/.test(way);
+    const isUnreported = /^no result|not answered|connection ends/.test(way);
     this.#later(CARD_MS, () => {
-      const told = own();
-      if (isUntold) untold.push(told);
-      else if (way.startsWith("the result comes late")) this.#comesLate(told);
+      const message = own();
+      if (isUnreported) unreported.push(message);
+      else if (way.startsWith("the result comes late")) this.#comesLate(message);
       else {
         // Results come in their order: no earlier one follows.
-        if (!chooser.has("ordered-results")) untold.length = 0;
-        this.#tell({ ...told, charge: says === "approved" ? told.charge : null }, false);
+        if (!chooser.has("ordered-results")) unreported.length = 0;
+        this.#tell({ ...message, charge: says === "approved" ? message.charge : null }, false);
       }
       if (way.startsWith("the connection")) this.#gone();
       if (way.endsWith("reported late")) {
-        const approved = { bytes: this.#result("approved", order, reference), charge: told.charge };
-        const own = this.#world.lastTold;
+        const approved = {
+          bytes: this.#result("approved", order, reference),
+          charge: message.charge,
+        };
+        const own = this.#world.lastReported;
         this.#later(4 * CARD_MS, () => {
           // Results come in their order: no earlier one follows the result of a later payment.
-          const isLast = this.#world.lastTold === own;
+          const isLast = this.#world.lastReported === own;
           if (isLast || chooser.has("ordered-results")) this.#tell(approved, true);
         });
       }
@@ -219,10 +222,10 @@ class OneWayLine implements Dialogue {
     });
   }
 
-  #comesLate(told: ResultOfCharge): void {
+  #comesLate(message: ResultOfCharge): void {
     this.#later(WAIT_MS, () => {
-      if (this.isShared) this.#tell(told, true);
-      else this.#world.untold.push(told);
+      if (this.isShared) this.#tell(message, true);
+      else this.#world.unreported.push(message);
     });
   }
 
@@ -232,29 +235,30 @@ class OneWayLine implements Dialogue {
   }
 
   #tellNext(unasked: boolean): void {
-    const next = this.#world.untold.shift();
+    const next = this.#world.unreported.shift();
     if (next) this.#tell(next, unasked);
   }
 
   /** Reports a result, again where the line is shared, until it gets its ACK. */
-  #tell(told: ResultOfCharge, unasked: boolean, times = 1): void {
-    const { recorder, untold, named } = this.#world;
+  #tell(message: ResultOfCharge, unasked: boolean, times = 1): void {
+    const { recorder, unreported, named } = this.#world;
     if (!this.#life.alive) {
-      untold.push(told);
+      unreported.push(message);
       return;
     }
-    const { says, reference } = resultOf(told.bytes);
+    const { says, reference } = resultOf(message.bytes);
     const of = reference === null ? "" : ` of ${named.get(reference)}`;
     recorder.known(`a result: ${says}${of}${unasked ? ", unasked" : ""}`);
     // A result that is byte for byte the last one shows nothing new.
-    const { lastTold } = this.#world;
-    const isAgain = lastTold !== undefined && Buffer.from(told.bytes).equals(lastTold.bytes);
-    recorder.shows(isAgain ? null : told.charge, `${says}${of}${told.charge}`);
-    const isStored = this.#listener?.reply(told.bytes, unasked) ?? false;
+    const { lastReported } = this.#world;
+    const isAgain =
+      lastReported !== undefined && Buffer.from(message.bytes).equals(lastReported.bytes);
+    recorder.shows(isAgain ? null : message.charge, `${says}${of}${message.charge}`);
+    const isStored = this.#listener?.reply(message.bytes, unasked) ?? false;
     recorder.known(isStored ? "-> ACK" : "-> no ACK");
-    this.#world.lastTold = told;
-    if (isStored || !this.isShared || times >= TOLD_MAX) return;
-    this.#later(AGAIN_MS, () => this.#tell(told, true, times + 1));
+    this.#world.lastReported = message;
+    if (isStored || !this.isShared || times >= REPORTED_MAX) return;
+    this.#later(AGAIN_MS, () => this.#tell(message, true, times + 1));
   }
 
   /** The terminal goes on, whatever becomes of the register. */

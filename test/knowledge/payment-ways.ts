@@ -7,7 +7,7 @@ const NEWEST_ENTRIES = 12;
 export function paymentWays({ chooser, device, recorder }: World): Option[] {
   // After many sales the terminal repeats only one of the newest.
   const first = Math.max(0, device.entries.length - NEWEST_ENTRIES);
-  const told = device.entries.slice(first).flatMap((_, at): Option[] => {
+  const repeated = device.entries.slice(first).flatMap((_, at): Option[] => {
     const index = first + at;
     const charge = recorder.charges[index];
     if (!charge || charge.isReversal) return [];
@@ -35,6 +35,6 @@ export function paymentWays({ chooser, device, recorder }: World): Option[] {
     ["tp-manager is killed, the customer goes", "restarts"],
     ["tp-manager is killed, the bank approves", "restarts"],
     ...(chooser.has("sole-user") ? [["a sale of staff is reported", "own-report"] as const] : []),
-    ...told,
+    ...repeated,
   ];
 }

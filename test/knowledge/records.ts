@@ -7,10 +7,10 @@ import type { World } from "./world.ts";
 /** What a probe shows. */
 export function look(world: World): LastTransaction {
   const { chooser, device, recorder } = world;
-  const told = lastOf(device);
-  const isSale = told.kind === "transaction" && device.stored !== null;
+  const newest = lastOf(device);
+  const isSale = newest.kind === "transaction" && device.stored !== null;
   const options: Option[] = ["its last record", "a refusal", "nothing"];
-  if (isSale && device.entries[device.stored ?? 0]?.toldWith === undefined) {
+  if (isSale && device.entries[device.stored ?? 0]?.reportedWith === undefined) {
     options.push(
       ["other numbers", "storage-stable-names"],
       ["another time", "storage-stable-names"],
@@ -29,7 +29,7 @@ export function look(world: World): LastTransaction {
     case "other numbers":
     case "another time": {
       const index = device.stored ?? 0;
-      device.entries[index] = { ...(device.entries[index] as Entry), toldWith: way };
+      device.entries[index] = { ...(device.entries[index] as Entry), reportedWith: way };
       break;
     }
     default:
@@ -67,7 +67,8 @@ function plainOf(report: TransactionReport): TransactionReport {
 
 /** For the trace: whatever of it can differ. */
 export function wordsOf(last: LastTransaction): string {
-  if (last.kind !== "transaction") return last.kind === "none" ? "empty" : `not told, ${last.why}`;
+  if (last.kind !== "transaction")
+    return last.kind === "none" ? "empty" : `not reported, ${last.why}`;
   const { good, amountMinor, receiptNumber, traceNumber, originalTrace, localTime } = last.report;
   const words = [good ? "good" : "not good", amountMinor, receiptNumber, traceNumber, localTime];
   if (originalTrace !== null) words.push(`reverses ${originalTrace}`);

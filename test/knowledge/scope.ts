@@ -43,11 +43,11 @@ export function scopesOf(family: Family, faults: number): Scope[] {
     ...others.map((each): Assumption[] => [each]),
     ...others.map((each): Assumption[] => ["sole-user", each]),
   ];
-  const told = sets.map((off): Scope => ({ ...about, off, believed: [] }));
+  const declared = sets.map((off): Scope => ({ ...about, off, believed: [] }));
   const behind = sets
     .map((off): Scope => ({ ...about, off, believed: off.filter((each) => isRevocable(each)) }))
     .filter(({ believed }) => believed.length > 0);
-  return [...told, ...behind];
+  return [...declared, ...behind];
 }
 
 const isRevocable = (each: Assumption): boolean => revocable.includes(each);

@@ -61,8 +61,8 @@ export async function simulateShop(
   const random = new Random(seed);
   const journal = new KeptJournal(path);
   const chooser = new RatesChooser(random, isShared);
-  const told = isShared ? (["sole-user"] as const) : [];
-  const world = new World(journal, chooser, { family: "zvt", terminalOf, told });
+  const declared = isShared ? (["sole-user"] as const) : [];
+  const world = new World(journal, chooser, { family: "zvt", terminalOf, declared });
   const atOnce: string[] = [];
   for (let count = 1; count <= payments; count++) {
     const order = `S${count}`;

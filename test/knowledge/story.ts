@@ -77,7 +77,7 @@ export class Recorder {
   readonly alarms: Array<{ seq: number; alarm: string; names: string[] }> = [];
   readonly fallen: string[] = [];
   readonly #trace = createHash("sha1");
-  readonly #told = new Set<string>();
+  readonly #known = new Set<string>();
   readonly #nowMs: () => number;
   #seq = 0;
 
@@ -103,8 +103,8 @@ export class Recorder {
 
   /** The terminal reports a record of this charge to the connector. */
   shows(index: number | null, words: string): void {
-    const isNew = !this.#told.has(words);
-    this.#told.add(words);
+    const isNew = !this.#known.has(words);
+    this.#known.add(words);
     const charge = index === null ? undefined : this.charges[index];
     if (charge && isNew) charge.shown ??= this.next();
   }

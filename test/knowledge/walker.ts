@@ -64,8 +64,8 @@ export class Walker {
     const chooser = new PathChooser((needs) => has(scope, needs), way, further);
     const day = chooser.choose("the day", scope.days, true);
     const { family, off, believed } = scope;
-    const told = off.filter((each) => !believed.includes(each));
-    const world = new World(this.#journal, chooser, { family, terminalOf, told });
+    const declared = off.filter((each) => !believed.includes(each));
+    const world = new World(this.#journal, chooser, { family, terminalOf, declared });
     await world.play(day);
     this.#journal.wipe();
     const { lines, charges, verdicts, leaves, alarms, fallen } = world.recorder;

@@ -23,15 +23,15 @@ const [SOON_MS, PATIENCE_MS, REST_MS] = [2_000, 600_000, 900_000];
 
 type House = ReturnType<typeof openHouse<Terminal, Life["clock"]>>;
 
-/** `told`: the assumptions that the product knows to be off for this terminal. */
+/** `declared`: the assumptions that the product knows to be off for this terminal. */
 function makeHouse(
   kept: KeptJournal,
   terminal: Terminal,
   { clock }: Life,
-  told: readonly Assumption[],
+  declared: readonly Assumption[],
 ): House {
-  const off = told.filter((each) => each !== "sole-user");
-  const isShared = off.length < told.length;
+  const off = declared.filter((each) => each !== "sole-user");
+  const isShared = off.length < declared.length;
   return openHouse(kept.path, terminal, { clock, isShared, off, journal: kept.for(clock) });
 }
 
@@ -56,8 +56,8 @@ export class World {
   /** Of a one-way terminal: the reference comes back. */
   readonly echoes: string;
   /** Results of a one-way terminal that nobody has heard yet, and the last one that was heard. */
-  readonly untold: ResultOfCharge[] = [];
-  lastTold: ResultOfCharge | undefined;
+  readonly unreported: ResultOfCharge[] = [];
+  lastReported: ResultOfCharge | undefined;
   /** Attempts by the reference that they were sent with. */
   readonly named = new Map<string, string>();
   /** Of the terminal's own clock. */
@@ -70,7 +70,7 @@ export class World {
   order = "";
   attempt = 0;
   readonly #journal: KeptJournal;
-  readonly #told: readonly Assumption[];
+  readonly #declared: readonly Assumption[];
   readonly #asked = new Set<string>();
   readonly #family: Family;
   readonly #terminalOf: TerminalOf;
@@ -83,16 +83,16 @@ export class World {
     {
       family,
       terminalOf,
-      told,
+      declared,
     }: {
       readonly family: Family;
       readonly terminalOf: TerminalOf;
-      readonly told: readonly Assumption[];
+      readonly declared: readonly Assumption[];
     },
   ) {
     this.chooser = chooser;
     this.#journal = journal;
-    this.#told = told;
+    this.#declared = declared;
     this.#family = family;
     this.#terminalOf = terminalOf;
     const asked = <O extends Option>(point: string, options: readonly O[]): string =>
@@ -212,7 +212,7 @@ export class World {
     const { recorder } = this;
     const life = new Life(this.clock, (error) => recorder.fallen.push(String(error)));
     const terminal = this.#terminalOf(this, life, this.#family);
-    const house = makeHouse(this.#journal, terminal, life, this.#told);
+    const house = makeHouse(this.#journal, terminal, life, this.#declared);
     house.hub.subscribe((event) => {
       if (event.name !== "alarm") return;
       const { alarm, message, orderId, transactionId } = event.data;

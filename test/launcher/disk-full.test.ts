@@ -52,8 +52,11 @@ test("on a full disk running programs go on, and dead ones start once there is r
   expect(await checkout.launch("--data", data)).toMatchObject({ code: 0 });
   const before = pids();
   fill();
-  const told = await checkout.launch("status", "--data", data);
-  expect([told.code, told.out]).toEqual([69, expect.stringContaining("is full: make room")]);
+  const answered = await checkout.launch("status", "--data", data);
+  expect([answered.code, answered.out]).toEqual([
+    69,
+    expect.stringContaining("is full: make room"),
+  ]);
   expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 0, out: "", err: "" });
   expect(pids()).toEqual(before);
   for (const pid of before.flat()) process.kill(pid, "SIGKILL");

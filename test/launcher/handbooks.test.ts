@@ -83,9 +83,9 @@ async function typed(code: string): Promise<string> {
 
 test("--help of the simulators lists their switches", async () => {
   const [help] = blocksOf("simulators").filter(({ code }) => code.includes("--help"));
-  const told = await typed(help?.code ?? "");
-  expect(told).toContain("--pty-link");
-  expect(told).toContain("--website");
+  const output = await typed(help?.code ?? "");
+  expect(output).toContain("--pty-link");
+  expect(output).toContain("--website");
 });
 
 test("the simulators run in the place of hardware", async () => {

@@ -19,8 +19,8 @@ test.skipIf(process.platform === "win32")("--help of a fresh clone installs noth
   const env = { PATH: `${clone}:/usr/bin:/bin`, NODE_COMPILE_CACHE: join(clone, "cache") };
   const noRuntime = join(clone, "node");
   writeFileSync(noRuntime, "#!/bin/sh\necho v18.0.0\n", { mode: 0o755 });
-  const told = execFileSync(join(clone, "launch.sh"), ["--help"], { env, encoding: "utf8" });
-  expect(told).toBe(`${usage}\n`);
+  const output = execFileSync(join(clone, "launch.sh"), ["--help"], { env, encoding: "utf8" });
+  expect(output).toBe(`${usage}\n`);
   expect(existsSync(join(clone, "node_modules"))).toBe(false);
 });
 

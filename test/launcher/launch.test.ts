@@ -238,7 +238,7 @@ test("when one program fails, its reason and code are printed, the other is stop
   expect(code).toBe(69);
   expect(out).toMatch(/^supervisor +failed +exit code 69$/m);
   expect(out).toMatch(/^tp-manager +stopped +because the start failed$/m);
-  expect(err).toBe("told to refuse\nfor a second reason too\n");
+  expect(err).toBe("ordered to refuse\nfor a second reason too\n");
   expect(pids(data)).toEqual([[], []]);
 });
 

@@ -97,13 +97,13 @@ test("a process that has ended is not running, even while nobody has reaped it",
 
 test("a part has the settings of memory, and this runtime knows those of a program", async () => {
   const script = join(folder, "heap.mjs");
-  const told =
+  const reading =
     "[process.execArgv, process.env.MALLOC_ARENA_MAX, process.env.MALLOC_MMAP_THRESHOLD_]";
   const module = pathToFileURL(join(projectRoot, "src/shared/process/small-heap.ts"));
   const lines = [
     `import { keepHeapSmall } from "${module}";`,
     "keepHeapSmall();",
-    `process.stdout.write(JSON.stringify(${told}));`,
+    `process.stdout.write(JSON.stringify(${reading}));`,
   ];
   writeFileSync(script, lines.join("\n"));
   const { switches, environment } = smallMemoryOf("tp-manager");

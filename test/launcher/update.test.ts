@@ -118,7 +118,7 @@ class Kiosk {
   }
 }
 
-async function told(path: string): Promise<string> {
+async function answerTo(path: string): Promise<string> {
   const { localApi } = readDemoSetup(data) ?? { localApi: 0 };
   const authorization = `Basic ${btoa(`${API_LOGIN}:${apiPassword(data)}`)}`;
   const answer = await fetch(`http://127.0.0.1:${localApi}${path}`, { headers: { authorization } });
@@ -127,7 +127,7 @@ async function told(path: string): Promise<string> {
 
 /** Whether tp-manager of the version answers. */
 async function answers(version: string): Promise<boolean> {
-  return (await told("/version").catch(() => "")).includes(`"${version}-`);
+  return (await answerTo("/version").catch(() => "")).includes(`"${version}-`);
 }
 
 /** The audit of the journal, without the processes of `launch.sh audit`. */
@@ -180,7 +180,7 @@ test("a version found on a web server is taken by the keep-alive while a kiosk p
   expect([named(), named("previous")]).toEqual(["1.3.0", "1.0.0"]);
   const status = (await launch("status")).stdout;
   expect(status).toMatch(/tp-manager +running .*version 1\.3\.0/);
-  expect(await told("/version")).toContain("1.3.0");
+  expect(await answerTo("/version")).toContain("1.3.0");
   expect(status).toMatch(/updates +checked daily +channel stable, last check 20/);
   expect(kiosk.refused).toContain("UPDATING");
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
@@ -275,7 +275,7 @@ test.skipIf(!isWhole)("a launcher that a service manager runs takes a version it
   const sold = kiosk.charged.length;
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
   await kiosk.close();
-  expect(await told("/version")).toContain("1.3.5");
+  expect(await answerTo("/version")).toContain("1.3.5");
   expect(audited()).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
   expect(service.output).toContain(`${from} to 1.3.5: done`);
   expect(kiosk.longestGapMs).toBeLessThan(GAP_MAX_MS);
@@ -323,7 +323,7 @@ test("crashes in the first hour bring the previous version back, on the same sto
   expect(looks.at(-1)).toBe(0);
   expect(named()).toBe(previous);
   expect(await answers(previous)).toBe(true);
-  const told = (await launch("update")).stdout;
-  expect(told).toMatch(/not taken again +1\.4\.0 +tp-manager failed 3 times .* its first hour/);
+  const output = (await launch("update")).stdout;
+  expect(output).toMatch(/not taken again +1\.4\.0 +tp-manager failed 3 times .* its first hour/);
   expect(audited()).toMatchObject({ faults: [], attempts });
 });

@@ -62,11 +62,11 @@ async function lacking(at: TestInstallation, orderId: string) {
   );
   const delivery = { withinSeconds: 30 };
   const all = [...calls, ["POST", "/payment", { orderId, amount: 3, delivery }] as const];
-  const told: Array<{ readonly call: string } & ReturnType<typeof word>> = [];
+  const answers: Array<{ readonly call: string } & ReturnType<typeof word>> = [];
   for (const [method, path, body] of all) {
-    told.push({ call: `${method} ${path}`, ...word(await at.call(method, path, body)) });
+    answers.push({ call: `${method} ${path}`, ...word(await at.call(method, path, body)) });
   }
-  return told;
+  return answers;
 }
 
 interface Controlled {

@@ -88,8 +88,8 @@ test("a taken port keeps only the console away, and a restart ends every session
   await new Promise((resolve) => other.close(resolve));
   await at.startTpManager();
   await until("the console answers", async () => {
-    const told = await ask("/session", session).catch(() => undefined);
-    return told && (told.status === 401 || undefined);
+    const answer = await ask("/session", session).catch(() => undefined);
+    return answer && (answer.status === 401 || undefined);
   });
   expect((await ask("/session", await logIn())).status).toBe(200);
 });

@@ -47,19 +47,19 @@ async function sells(
   await terminal.prepare(never);
   const paid = await terminal.pay({ ...tenEuro, amountMinor: 1_200 }, first);
   expect([paid.end, ledger.charged]).toEqual(["completed", 1_200]);
-  const told = {
+  const stored = {
     amountMinor: 1_200,
     receiptNumber: "0001",
     traceNumber: expect.stringMatching(/1$/),
   };
-  expect(first.reports.at(-1)).toMatchObject({ good: true, currencyNumeric: "978", ...told });
+  expect(first.reports.at(-1)).toMatchObject({ good: true, currencyNumeric: "978", ...stored });
   expect(first.happened).toContain("acknowledged");
   if (paid.end === "completed") expect(paid.ticket).toContain("12,00");
 
   const declined = new Observer();
   const { last } = await terminal.prepare(never);
   expect(last.kind).toBe(forgetful.includes(name) ? "not-told" : "transaction");
-  if (last.kind === "transaction") expect(last.report).toMatchObject({ good: true, ...told });
+  if (last.kind === "transaction") expect(last.report).toMatchObject({ good: true, ...stored });
   const refused = await terminal.pay({ ...tenEuro, amountMinor: 1_205 }, declined);
   expect([refused.end, ledger.charged]).toEqual(["aborted", 1_200]);
   expect(declined.reports.at(-1)?.resultCode).toBe("05");

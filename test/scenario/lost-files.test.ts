@@ -91,11 +91,11 @@ test("a supervisor's database deleted in use is reported, saved, and restored", 
   await at.connected();
   await at.firstPaid("first");
   for (const end of ["", "-wal", "-shm"]) rmSync(join(at.data, `supervisor.db${end}`));
-  const told = await until("the loss is reported", async () => {
+  const reported = await until("the loss is reported", async () => {
     const { one } = (await at.call("GET", "/health")) as unknown as { one: Health };
     return one.troubles.find(({ trouble }) => trouble === "queue-unwritable");
   });
-  expect(told.says).toMatch(/supervisor\.db was deleted or moved away.*saved as/);
+  expect(reported.says).toMatch(/supervisor\.db was deleted or moved away.*saved as/);
   expect((await at.pay(9, "A")).one).toMatchObject({ status: "Success" });
   const sent = (await at.orders()).length;
   await Promise.all([at.tpManager?.end("SIGTERM"), at.supervisor?.end("SIGTERM")]);

@@ -210,8 +210,8 @@ describe("what a payment would be answered is what every face shows", () => {
     expect(health.troubles[0].says).toContain("cannot be written: it is read-only");
     await faces.lookFor(60_000);
     const { findings, exitCode, metrics } = await faces.faces();
-    const told = { check: "queue", code: "queue-unwritable", verdict: "fail" };
-    expect(findings).toContainEqual(expect.objectContaining(told));
+    const finding = { check: "queue", code: "queue-unwritable", verdict: "fail" };
+    expect(findings).toContainEqual(expect.objectContaining(finding));
     expect(metrics).toContain("connector_terminal_ready 1");
     expect(exitCode).toBe(exitCodes.ok);
     const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });

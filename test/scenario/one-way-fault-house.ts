@@ -152,17 +152,17 @@ export class UnaskedFaultHouse {
   }
 
   /** What everybody believes in the end: a result may have come late. */
-  async told(): Promise<readonly FaultOutcome[]> {
+  async outcomes(): Promise<readonly FaultOutcome[]> {
     await this.#free();
     const orders = await this.#at.orders();
-    const told = this.#played.map(async ({ orderId, ...played }): Promise<FaultOutcome> => {
+    const outcomes = this.#played.map(async ({ orderId, ...played }): Promise<FaultOutcome> => {
       const answer = await this.#at.call("GET", `/payment/${orderId}`);
       const gateway = orders
         .filter(({ merchantReference }) => merchantReference === orderId)
         .map(({ amount }) => Math.round(Number(amount) * 100));
       return { ...played, end: wordOf(answer), gateway };
     });
-    return await Promise.all(told);
+    return await Promise.all(outcomes);
   }
 
   /** Until the recovery run of the payment before is over. */

@@ -34,15 +34,15 @@ test.concurrent.for(kinds.filter(({ line }) => lines.includes(line)))(
       // On a busy machine a payment may end before its fault has its moment.
       for (let plays = 0; plays < PLAYS_MAX && !(await house.play(next)); plays++);
     }
-    const told = await house.told();
-    const rows = told.map((one) =>
+    const outcomes = await house.outcomes();
+    const rows = outcomes.map((one) =>
       [one.fault, one.answer, one.end, one.bank, one.gateway, one.ms, one.struck].join("  "),
     );
     process.stdout.write(`\n${at.protocol} ${at.line}\n${rows.toSorted().join("\n")}\n`);
-    const struck = new Set(told.filter((one) => one.struck).map(({ fault }) => fault));
+    const struck = new Set(outcomes.filter((one) => one.struck).map(({ fault }) => fault));
     expect([...struck].toSorted()).toEqual(faults.toSorted());
-    expect(told.flatMap((one) => (lie(one) ? [{ ...one, lie: lie(one) }] : []))).toEqual([]);
-    const paid = told.filter(({ end }) => end === "Success").length;
+    expect(outcomes.flatMap((one) => (lie(one) ? [{ ...one, lie: lie(one) }] : []))).toEqual([]);
+    const paid = outcomes.filter(({ end }) => end === "Success").length;
     expect(paid).toBeGreaterThan(faults.length / 8);
   },
 );

@@ -154,8 +154,8 @@ export class TaggedLiar extends Liar {
 
 /** A message of tags; one without a value is left out. */
 function tags(values: Readonly<Record<string, string | undefined>>): Uint8Array {
-  const told = Object.entries(values).filter(([, value]) => value !== undefined);
-  const text = told.map(([tag, value]) => `${tag}${`${value?.length}`.padStart(3, "0")}${value}`);
+  const fields = Object.entries(values).filter(([, value]) => value !== undefined);
+  const text = fields.map(([tag, value]) => `${tag}${`${value?.length}`.padStart(3, "0")}${value}`);
   return Buffer.from(text.join(""), "latin1");
 }
 

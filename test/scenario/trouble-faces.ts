@@ -109,16 +109,16 @@ export async function expectConditions(
 ) {
   const { http, health, measured, status, rows, findings } = await faces();
   expect([http, health.status]).toEqual([200, "Ready"]);
-  const told = health.troubles as Array<{ trouble: string; says: string; todo: string }>;
-  expect(told.map(({ trouble }) => trouble)).toEqual(names);
+  const listed = health.troubles as Array<{ trouble: string; says: string; todo: string }>;
+  expect(listed.map(({ trouble }) => trouble)).toEqual(names);
   expect(measured).toEqual(names);
-  for (const { says, todo } of told) {
+  for (const { says, todo } of listed) {
     expect(health.warnings.some((text: string) => text.startsWith(says))).toBe(true);
     expect(health.warnings.some((text: string) => text.endsWith(`-> ${todo}`))).toBe(true);
   }
   expect(health.warnings).toHaveLength(names.length);
   // The launcher shows a program that does not run in the program's own row.
-  const seen = told.filter(({ trouble }) => trouble !== "supervisor-silent");
+  const seen = listed.filter(({ trouble }) => trouble !== "supervisor-silent");
   expect(status.troubles.map(({ name }) => name)).toEqual(seen.map(({ trouble }) => trouble));
   for (const { todo } of seen) {
     expect(rows.some((row) => row.endsWith(`-> ${todo}`))).toBe(true);

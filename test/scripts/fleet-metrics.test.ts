@@ -83,7 +83,7 @@ interface Ran {
   readonly telegraf: {
     readonly inputs: { readonly mqtt_consumer: readonly { readonly topics: readonly string[] }[] };
   };
-  readonly told: readonly (readonly [string, Record<string, string>, Record<string, number>][])[];
+  readonly lines: readonly (readonly [string, Record<string, string>, Record<string, number>][])[];
   readonly troubles: readonly string[];
 }
 
@@ -101,8 +101,8 @@ async function run(): Promise<Ran> {
 }
 
 /** Prometheus names: the measurement and the field, as Telegraf joins them. */
-function names(told: Ran["told"]): string[] {
-  const made = told
+function names(lines: Ran["lines"]): string[] {
+  const made = lines
     .flat()
     .flatMap(([name, , fields]) => Object.keys(fields).map((field) => `${name}_${field}`));
   return [...new Set(made)];
@@ -111,14 +111,14 @@ function names(told: Ran["told"]): string[] {
 test.skipIf(!hasTool("python3"))(
   "topics, members and metrics are those of the schemas",
   async () => {
-    const { telegraf, told, troubles } = await run();
+    const { telegraf, lines, troubles } = await run();
     const [input] = telegraf.inputs.mqtt_consumer;
     const read = Object.keys(documents).map((name) => topicOf("+", name as FleetName));
     expect([...(input?.topics ?? [])].sort()).toEqual(read.sort());
     const { troubles: schema } = fleetDocuments.state.schema.shape.now.unwrap().shape;
     expect(troubles).toEqual(schema.element.options);
 
-    const [online = [], lost = [], alarm, reconciliation, metrics = [], another] = told;
+    const [online = [], lost = [], alarm, reconciliation, metrics = [], another] = lines;
     expect(online[0]).toEqual([
       "connector",
       { kiosk: "kiosk-7" },
@@ -150,7 +150,7 @@ test.skipIf(!hasTool("python3"))(
 
     const named = [...rules.matchAll(/\bconnector_\w+/g)].map(([name]) => name);
     expect(named.length).toBeGreaterThan(8);
-    expect(named.filter((name) => !names(told).includes(name))).toEqual([]);
+    expect(named.filter((name) => !names(lines).includes(name))).toEqual([]);
   },
 );
 
@@ -162,9 +162,9 @@ test("labels in the rules have values that documents have", () => {
     alarm: [...tpManagerAlarms, ...supervisorAlarms],
     job: ["fleet", "fleet-broker"],
   } as Readonly<Record<string, readonly string[]>>;
-  const told = [...rules.matchAll(/(\w+)="([^"]+)"/g)];
-  expect(told.length).toBeGreaterThan(5);
-  const wrong = told.filter(([, label = "", value = ""]) => !known[label]?.includes(value));
+  const labels = [...rules.matchAll(/(\w+)="([^"]+)"/g)];
+  expect(labels.length).toBeGreaterThan(5);
+  const wrong = labels.filter(([, label = "", value = ""]) => !known[label]?.includes(value));
   expect(wrong.map(([text]) => text)).toEqual([]);
 });
 

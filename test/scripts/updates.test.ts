@@ -22,9 +22,9 @@ function publisher() {
   const pub = (...names: string[]): string[] => names.map((name) => `${file(name)}.pub`);
   const keys = (...names: string[]) => names.map((name) => openKey(file(name), PASSPHRASE));
   const repository = new Repository(join(folder, "web"));
-  const told: string[] = [];
-  const tell = (line: string): void => void told.push(line);
-  return { folder, file, pub, keys, repository, told, tell };
+  const said: string[] = [];
+  const tell = (line: string): void => void said.push(line);
+  return { folder, file, pub, keys, repository, said, tell };
 }
 type Publisher = ReturnType<typeof publisher>;
 
@@ -46,7 +46,7 @@ function published(): Publisher {
   const one = begun();
   addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
   refresh(one.repository, one.keys("snap", "time"), one.tell);
-  one.told.length = 0;
+  one.said.length = 0;
   return one;
 }
 
@@ -172,7 +172,7 @@ describe("signatures", () => {
     const one = begun();
     addSignatures(one.repository, one.keys("anna", "anna"), one.tell);
     addSignatures(one.repository, one.keys("anna"), one.tell);
-    expect(one.told.at(-1)).toContain("was signed by 1/2 keys");
+    expect(one.said.at(-1)).toContain("was signed by 1/2 keys");
     expect(() => refresh(one.repository, one.keys("snap", "time"), one.tell)).toThrow("never");
     expect(readdirSync(one.repository.folder)).toEqual(["staged"]);
   });
@@ -190,7 +190,7 @@ describe("signatures", () => {
     addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
     setShare(one.repository, "1.1.0", "stable", 10, false);
     refresh(one.repository, one.keys("snap", "time"), one.tell);
-    expect(one.told.at(-1)).toContain("targets 1,");
+    expect(one.said.at(-1)).toContain("targets 1,");
     expect(takenBy(one, "1.0.0")).toBeUndefined();
   });
 
@@ -229,7 +229,7 @@ describe("keys", () => {
       "no key for timestamp is given",
     );
     refresh(one.repository, one.keys("snap", "time2"), one.tell);
-    expect(one.told.at(-1)).toContain("published: root 2, targets 2");
+    expect(one.said.at(-1)).toContain("published: root 2, targets 2");
     expect(await verified(one)).toContainEqual(expect.stringContaining("root 2: holds"));
   });
 

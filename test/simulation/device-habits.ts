@@ -4,7 +4,7 @@ import type { Spelling } from "./plan.ts";
 /** How a terminal answers for a while, until it is healed or the time is over. */
 export class DeviceHabits {
   readonly #clock: Pick<Clock, "monotonicMs">;
-  notToldUntilMs = 0;
+  notReportedUntilMs = 0;
   lockedUntilMs = 0;
   staleUntilMs = 0;
   /** How much later than usual it answers questions, and until when. */
@@ -16,7 +16,7 @@ export class DeviceHabits {
   }
 
   get isNotTelling(): boolean {
-    return this.#isBefore(this.notToldUntilMs);
+    return this.#isBefore(this.notReportedUntilMs);
   }
 
   get isLocked(): boolean {
@@ -36,7 +36,7 @@ export class DeviceHabits {
   }
 
   heal(): void {
-    this.notToldUntilMs = 0;
+    this.notReportedUntilMs = 0;
     this.lockedUntilMs = 0;
     this.staleUntilMs = 0;
     this.late = { byMs: 0, untilMs: 0 };

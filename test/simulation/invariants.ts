@@ -93,12 +93,12 @@ function chargedTwice({ world, orders }: End): string[] {
 }
 
 function falseNotCharged({ world }: End): string[] {
-  return world.kiosk.told
+  return world.kiosk.answers
     .filter(({ charged, order }) => charged === "no" && order !== "")
     .filter(({ order }) => known(world, [order]).length > 0)
     .filter(({ order, atMs }) => world.bank.balance(order, atMs - 1) !== 0)
     .filter(({ order, atMs }) => !isReturned(world, order, atMs))
-    .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
+    .map((answer) => `${sentence(answer)}, but the bank has ${world.bank.balance(answer.order)}`);
 }
 
 /** All of it went back at the gateway: that is a finished order (docs/rules/08-finished.md). */
@@ -123,16 +123,18 @@ function untoldHidden({ world, found }: End): string[] {
     .filter((sale) => device.hiddenSales.has(sale) && !device.unseenSales.has(sale))
     .map((sale) => bank.orderOf(sale) ?? "")
     .filter((order) => !["Success", "Unknown"].includes(found.get(order)?.status ?? "Unknown"));
-  const isTold = log.lines.some((line) => /terminal-difference|receipt-number-missing/.test(line));
+  const isReported = log.lines.some((line) =>
+    /terminal-difference|receipt-number-missing/.test(line),
+  );
   const days = tpManager?.journal.reconciliations.list(100, null) ?? [];
   const isVain = days.some(({ body }) => {
     return body.kind === "end-of-day" && body.terminal.result === "not-comparable";
   });
-  return isTold || isVain ? [] : denied.map((order) => `${order}: kept, denied and untold`);
+  return isReported || isVain ? [] : denied.map((order) => `${order}: kept, denied and untold`);
 }
 
 function falseCharged({ world, found }: End): string[] {
-  return [...world.kiosk.told, ...found.values()]
+  return [...world.kiosk.answers, ...found.values()]
     .filter(({ status, charged }) => status === "Success" || charged === "yes")
     .filter(({ order }) => known(world, [order]).length > 0)
     .filter(({ order, amountMinor }) => {
@@ -140,7 +142,7 @@ function falseCharged({ world, found }: End): string[] {
       const returned = world.bank.movements.some((each) => each.order === order && each.asked);
       return !(returned && balance === 0) && balance !== (amountMinor ?? (balance || -1));
     })
-    .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
+    .map((answer) => `${sentence(answer)}, but the bank has ${world.bank.balance(answer.order)}`);
 }
 
 const later: Readonly<Record<KioskAnswer["status"], readonly KioskAnswer["status"][]>> = {
@@ -173,20 +175,20 @@ function contradictions({ world, orders, found }: End): string[] {
     const wrong: string[] = [];
     let last: KioskAnswer | undefined;
     let charged: KioskAnswer | undefined;
-    const said = [...world.kiosk.told, ...found.values()]
-      .filter((told) => told.order === order && told.transactionId !== null)
+    const said = [...world.kiosk.answers, ...found.values()]
+      .filter((answer) => answer.order === order && answer.transactionId !== null)
       .sort((a, b) => a.atMs - b.atMs);
-    for (const told of said) {
-      const same = last?.transactionId === told.transactionId;
-      const finished = charged && !["Success", "Reversed", "Unknown"].includes(told.status);
+    for (const answer of said) {
+      const same = last?.transactionId === answer.transactionId;
+      const finished = charged && !["Success", "Reversed", "Unknown"].includes(answer.status);
       const other = last && !same && ["Success", "Reversed"].includes(last.status);
-      const isLate = isFoundLate(world, told);
-      const wrongly = last && same && !isLate && !later[last.status].includes(told.status);
+      const isLate = isFoundLate(world, answer);
+      const wrongly = last && same && !isLate && !later[last.status].includes(answer.status);
       if (finished || other || wrongly) {
-        wrong.push(`${last ? sentence(last) : ""} and then ${sentence(told)}`);
+        wrong.push(`${last ? sentence(last) : ""} and then ${sentence(answer)}`);
       }
-      last = told;
-      if (told.status === "Success") charged = told;
+      last = answer;
+      if (answer.status === "Success") charged = answer;
     }
     return wrong;
   });
@@ -201,11 +203,11 @@ function needlesslyUnknown(end: End): string[] {
     .filter((order) => {
       const { baseline, state, transactionId = "" } = attempts?.decisive(order) ?? {};
       if (world.device instanceof UnaskedDevice) {
-        const isTold = world.device.hasTold(order, referenceOf(transactionId));
+        const isReported = world.device.hasReported(order, referenceOf(transactionId));
         // Turned away, and then approved by a result that names no order
         // (docs/rules/25-one-way.md).
         if (plan.unasked?.echoes === false && state && "told" in state && state.told) return false;
-        return isTold && !mayBeAnothers(order, end) && !wasToldBefore(transactionId, end);
+        return isReported && !mayBeAnothers(order, end) && !wasReportedBefore(transactionId, end);
       }
       // The end of a reversal was lost, and the terminal has shown no reversal yet: that it shows
       // the sale proves nothing (the assumption stores-reversals).
@@ -238,7 +240,7 @@ function mayBeAnothers(order: string, { plan, orders, found }: End): boolean {
  * A result that names no order, word for word the last that came before its payment, may be that
  * one again: it is nobody's (docs/rules/25-one-way.md).
  */
-function wasToldBefore(transactionId: string, { plan, world, orders }: End): boolean {
+function wasReportedBefore(transactionId: string, { plan, world, orders }: End): boolean {
   const { attempts, terminalLog } = world.tpManager?.journal ?? {};
   if (plan.unasked?.echoes !== false || !attempts || !terminalLog) return false;
   const earlier = orders
@@ -247,13 +249,13 @@ function wasToldBefore(transactionId: string, { plan, world, orders }: End): boo
     .flatMap((attempt) => attempts.events(attempt.transactionId))
     .map(({ detail }) => (detail as { report?: TransactionReport }).report);
   const unmatched = terminalLog.unmatched(100).map(({ report }) => report);
-  const isSame = (told: TransactionReport | undefined, again: TransactionReport): boolean =>
-    told !== undefined &&
+  const isSame = (answer: TransactionReport | undefined, again: TransactionReport): boolean =>
+    answer !== undefined &&
     (["good", "resultCode", "maskedPan", "authorisationNumber"] as const).every(
-      (field) => told[field] === again[field],
+      (field) => answer[field] === again[field],
     );
   return unmatched.some((again, i) =>
-    [...earlier, ...unmatched.slice(i + 1)].some((told) => isSame(told, again)),
+    [...earlier, ...unmatched.slice(i + 1)].some((answer) => isSame(answer, again)),
   );
 }
 
@@ -321,7 +323,7 @@ function lateAnswers({ world }: End): string[] {
   // A repeated order may first be recovered and then be paid.
   const recoveryMs = paymentTimeoutMs + graceMs;
   const limitMs = recoveryMs + prepareMs + paymentTimeoutMs + graceMs + gatewayWaitMs + 1_000;
-  const late = world.kiosk.told
+  const late = world.kiosk.answers
     .filter(({ atMs, askedAtMs, call }) => call !== "end-of-day" && atMs - askedAtMs > limitMs)
     .map(sentence);
   const never = world.kiosk.asked
@@ -354,7 +356,7 @@ function noNextSale({ world, plan }: End): string[] {
   const { nextSaleAfterMs } = world;
   const limitMs = nextSaleWithinMs(plan, world.struck);
   if (nextSaleAfterMs !== null && nextSaleAfterMs <= limitMs) return [];
-  const last = world.kiosk.told.findLast(({ order }) => order === NEXT_SALE);
+  const last = world.kiosk.answers.findLast(({ order }) => order === NEXT_SALE);
   return [`${nextSaleAfterMs ?? "never"} for ${limitMs} ms: ${last ? sentence(last) : "untold"}`];
 }
 

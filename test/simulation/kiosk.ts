@@ -38,7 +38,7 @@ type Asking = Pick<TpManager, "life"> & {
 
 /** The kiosk software: asks, and remembers every answer that it got. */
 export class Kiosk {
-  readonly told: KioskAnswer[] = [];
+  readonly answers: KioskAnswer[] = [];
   readonly asked: Asked[] = [];
   readonly #clock: TestClock;
 
@@ -57,14 +57,14 @@ export class Kiosk {
     const asked: Asked = { order, call, askedAtMs, life, answered: false };
     this.asked.push(asked);
     const hear = (
-      told: Partial<KioskAnswer> & Pick<KioskAnswer, "http" | "status" | "charged">,
+      answer: Partial<KioskAnswer> & Pick<KioskAnswer, "http" | "status" | "charged">,
     ): void => {
       asked.answered = true;
       const atMs = this.#clock.monotonicMs();
       const deaf = typeof patienceMs === "number" && atMs - askedAtMs > patienceMs;
       if (!life.alive || deaf) return;
       const none = { code: null, transactionId: null, amountMinor: null };
-      this.told.push({ order, call, askedAtMs, atMs, ...none, ...told });
+      this.answers.push({ order, call, askedAtMs, atMs, ...none, ...answer });
     };
     asAnswer(work).then(hear, (error: unknown) => {
       const { code, charged: ofRow } = error instanceof AppError ? error : internal;

@@ -13,7 +13,7 @@ interface Copy {
   cancelled: boolean;
   refundedMinor: number;
   /** The notifications of its returns that we have taken. */
-  told: number;
+  reported: number;
   readonly returnsMs: number[];
   /** A notification has named it to us. */
   named: boolean;
@@ -33,7 +33,7 @@ const TRIES_MAX = 30;
  */
 export class MerchantAccount {
   /** What happened, for a person. */
-  readonly told: Array<{ readonly atMs: number; readonly text: string }> = [];
+  readonly entries: Array<{ readonly atMs: number; readonly text: string }> = [];
   readonly #copies: Copy[] = [];
   readonly #clock: TestClock;
   /** true: taken. */
@@ -51,7 +51,7 @@ export class MerchantAccount {
   /** The gateway has made a transaction of an order, and names it to us. */
   make(transaction: Transaction): void {
     const publicId = (this.#copies.length + 0xab_cde0).toString(16).toUpperCase().padStart(16, "5");
-    const state = { cancelled: false, refundedMinor: 0, told: 0, returnsMs: [], named: false };
+    const state = { cancelled: false, refundedMinor: 0, reported: 0, returnsMs: [], named: false };
     const copy: Copy = { publicId, transaction, ...state };
     this.#copies.push(copy);
     const document = this.#document(copy, { operation: "authorization" });
@@ -112,8 +112,10 @@ export class MerchantAccount {
   }
 
   /** We have taken a notification about each return of the order. */
-  isTold(order: string): boolean {
-    return this.#of(order).every(({ told, returnsMs, named }) => named && told >= returnsMs.length);
+  isReported(order: string): boolean {
+    return this.#of(order).every(
+      ({ reported, returnsMs, named }) => named && reported >= returnsMs.length,
+    );
   }
 
   #of(order: string): Copy[] {
@@ -148,7 +150,7 @@ export class MerchantAccount {
     const document = this.#document(copy, fields);
     const send = (ms: number): void => {
       this.#send(document, ms, () => {
-        copy.told += 1;
+        copy.reported += 1;
       });
     };
     if (notified === "when-asked") {
@@ -186,7 +188,7 @@ export class MerchantAccount {
   }
 
   #note(text: string): void {
-    this.told.push({ atMs: this.#clock.monotonicMs(), text: `gateway: ${text}` });
+    this.entries.push({ atMs: this.#clock.monotonicMs(), text: `gateway: ${text}` });
   }
 
   #name(copy: Copy): void {

@@ -98,7 +98,7 @@ export class ModelDevice {
 
   tell(): LastTransaction {
     const { isNotTelling, spelling, isStale } = this.habits;
-    if (isNotTelling) return { kind: "not-told", why: "nothing was told" };
+    if (isNotTelling) return { kind: "not-told", why: "nothing was reported" };
     return this.#storage.tell(spelling, isStale);
   }
 

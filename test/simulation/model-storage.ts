@@ -53,8 +53,8 @@ export class ModelNumbers {
   get range(): Pick<ClosingTotals, "receiptFrom" | "receiptTo"> {
     if (this.#first === this.#receipt) return { receiptFrom: null, receiptTo: null };
     const last = this.#receipt === 1 ? 9_999 : this.#receipt - 1;
-    const told = (number: number): string => String(number).padStart(4, "0");
-    return { receiptFrom: told(this.#first), receiptTo: told(last) };
+    const printed = (number: number): string => String(number).padStart(4, "0");
+    return { receiptFrom: printed(this.#first), receiptTo: printed(last) };
   }
 
   startOver(which: "receipts" | "all"): void {
@@ -70,7 +70,7 @@ export class ModelStorage {
   /** The one before the last, while the register provably knows of the last one. */
   #before: LastTransaction | undefined;
   #previous: LastTransaction = { kind: "none" };
-  #told = 0;
+  #probed = 0;
 
   /** Visible as the last transaction; `known`: the register provably knows of it. */
   keep(sale: number, report: TransactionReport, known = false): void {
@@ -117,10 +117,10 @@ export class ModelStorage {
 
   /** `stale`: the terminal has not yet noticed what the register provably knows. */
   tell(spelling: Spelling, stale: boolean): LastTransaction {
-    this.#told += 1;
+    this.#probed += 1;
     const last = stale ? (this.#before ?? this.#last) : this.#last;
     // One way of spelling in every second answer: two answers about the same differ.
-    if (last.kind !== "transaction" || this.#told % 2 === 0) return last;
+    if (last.kind !== "transaction" || this.#probed % 2 === 0) return last;
     return { kind: "transaction", report: { ...last.report, ...respelled(last.report, spelling) } };
   }
 }

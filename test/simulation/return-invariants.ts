@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 function returned({ world, plan, orders }: End): readonly string[] {
   const { account } = world.gateway;
   if (!account || plan.steps.some(isStoreHarm)) return [];
-  return orders.filter((order) => account.returnsOf(order).length > 0 && account.isTold(order));
+  return orders.filter((order) => account.returnsOf(order).length > 0 && account.isReported(order));
 }
 
 /** Checks money that went back at the gateway and was notified; an open return is left out. */
@@ -51,7 +51,7 @@ export function reversedAfterReturn(end: End): string[] {
       .map(() => `${order}: a reversal began although a return at the gateway was known or open`),
   );
   if (plan.steps.some(isStoreHarm)) return begun;
-  const heard = world.kiosk.told
+  const heard = world.kiosk.answers
     .filter(({ call, http }) => /^gateway-(cancel|refund)$/.test(call) && http === 200)
     .filter(({ order, atMs }) => terminalReturns(world, order).some((each) => each.atMs > atMs))
     .map(({ order, call }) => `${order}: reversed at the terminal after a ${call} that was done`);

@@ -73,7 +73,7 @@ function endOf(world: World, plan: Plan): End {
 
 function story({ kiosk, bank, gateway, log }: World): string[] {
   const lines = [
-    ...kiosk.told.map(({ atMs, order, call, status, code, charged, transactionId }) => ({
+    ...kiosk.answers.map(({ atMs, order, call, status, code, charged, transactionId }) => ({
       atMs,
       text: `${call} ${order} -> ${status} ${code ?? ""} ${charged} ${transactionId ?? ""}`,
     })),
@@ -81,7 +81,7 @@ function story({ kiosk, bank, gateway, log }: World): string[] {
       atMs,
       text: `bank: ${kind} ${order} ${amountMinor} (sale ${sale}${asked ? ", asked" : ""})`,
     })),
-    ...(gateway.account?.told ?? []),
+    ...(gateway.account?.entries ?? []),
   ].sort((a, b) => a.atMs - b.atMs);
   return [
     ...lines.map(({ atMs, text }) => `${atMs} ${text}`),

@@ -53,7 +53,7 @@ export const NEXT_SALE = "next-sale";
 const NEXT_SALE_EVERY_MS = 30_000;
 const NEXT_SALE_TRIES = 60;
 /** The latest notification of a return, and a repetition of it. */
-const ALL_TOLD_MS = 9 * 60_000;
+const ALL_REPORTED_MS = 9 * 60_000;
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
 /** Everything of one run: terminal, bank, gateway, kiosk, and the processes as they come and go. */
 export class World {
@@ -213,7 +213,7 @@ export class World {
         this.device.breakLine(action.ms);
         return;
       case "not-told":
-        this.device.habits.notToldUntilMs = this.clock.monotonicMs() + action.ms;
+        this.device.habits.notReportedUntilMs = this.clock.monotonicMs() + action.ms;
         return;
       case "demand":
         this.device.demanding = true;
@@ -380,10 +380,10 @@ export class World {
     this.gateway.account?.finish();
     if (this.#operatorSettles) await settleByStatement(this);
     if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
-    await this.clock.advance(ALL_TOLD_MS);
+    await this.clock.advance(ALL_REPORTED_MS);
     // What is not reported by now never will be; two hours of polls more would only take time.
     void this.tpManager?.poll.close();
-    await this.clock.advance(3_600_000 - ALL_TOLD_MS);
+    await this.clock.advance(3_600_000 - ALL_REPORTED_MS);
     this.tpManager?.handOff.nudge();
     await this.clock.advance(3_600_000);
   }
@@ -396,9 +396,9 @@ export class World {
     for (let tries = 0; tries < NEXT_SALE_TRIES && this.nextSaleAfterMs === null; tries++) {
       this.act({ do: "pay", ...sale });
       await this.clock.advance(NEXT_SALE_EVERY_MS);
-      const told = this.kiosk.told.filter(({ order }) => order === NEXT_SALE);
-      if (told.at(-1)?.code === "TERMINAL_CHANGED") this.act({ do: "accept-terminal" });
-      const paid = told.find(({ status }) => status === "Success");
+      const answers = this.kiosk.answers.filter(({ order }) => order === NEXT_SALE);
+      if (answers.at(-1)?.code === "TERMINAL_CHANGED") this.act({ do: "accept-terminal" });
+      const paid = answers.find(({ status }) => status === "Success");
       if (paid) this.nextSaleAfterMs = paid.atMs - fromMs;
     }
   }

@@ -314,8 +314,8 @@ function tryAll(
 
   test("--help has a line for each switch and ends with exit code 0", () => {
     expect(help).toMatchObject({ ask: "help" });
-    const told = [...help.text.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
-    expect(told).toEqual([...names, "help"]);
+    const documented = [...help.text.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
+    expect(documented).toEqual([...names, "help"]);
     for (const line of help.text.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
   });
 

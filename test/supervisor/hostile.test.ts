@@ -186,8 +186,8 @@ test("malformed fraud events are refused, and the heap does not grow", async () 
     if (bytes.length > NOTIFICATION_BYTES_MAX) expect(status, kind).toBe(413);
     if (status === 200) {
       expect([secret, algorithm === "sha1"], kind).toEqual([SECRET, false]);
-      const told = JSON.parse(bytes.toString("utf8"));
-      expect((told.data ?? told).fraud_reported_by_acquirer, kind).toBe(true);
+      const parsed = JSON.parse(bytes.toString("utf8"));
+      expect((parsed.data ?? parsed).fraud_reported_by_acquirer, kind).toBe(true);
     }
     return status;
   });

@@ -39,13 +39,13 @@ async function started(
 
 test("a transaction that is answered as sent is on disk by then", async () => {
   const { supervisor, items, tries } = await started();
-  const told = await supervisor.call(
+  const stored = await supervisor.call(
     "store-transaction",
     { transaction: sampleTransaction(), waitMs: 60_000 },
     2 * PATIENCE_MS,
   );
   await supervisor.kill();
-  expect([told.state, items(), tries()]).toEqual(["sent", ["sent 0 1"], ["sent"]]);
+  expect([stored.state, items(), tries()]).toEqual(["sent", ["sent 0 1"], ["sent"]]);
 });
 
 test("an answer of the gateway that comes during the stop is on disk after it", async () => {

@@ -44,8 +44,8 @@ async function uploaded({ secrets = {}, facts = {}, lines = [], redirect }: Give
   const { signal } = new AbortController();
   const rest = { facts: () => facts, transport, clock, signal };
   const end = await uploadSupportBundle({ ...parts, ...rest }, "r-1");
-  const told = asked.map(({ body }) => JSON.parse(body) as { facts: object; logs: string[][] });
-  return { end, asked, told: told[0], body: asked[0]?.body ?? "" };
+  const bodies = asked.map(({ body }) => JSON.parse(body) as { facts: object; logs: string[][] });
+  return { end, asked, first: bodies[0], body: asked[0]?.body ?? "" };
 }
 
 test("the bundle is one POST below the address", async () => {
@@ -63,9 +63,9 @@ test("a redirect is not followed", async () => {
 test("a password of digits that stands in numbers leaves JSON, and goes", async () => {
   const facts = { atMs: 1_234_567_123_499, pid: 1_234, says: "login 1234" };
   const secrets = { GATEWAY_PWD: "1234" };
-  const { end, told, body } = await uploaded({ secrets, facts, lines: [JSON.stringify(facts)] });
+  const { end, first, body } = await uploaded({ secrets, facts, lines: [JSON.stringify(facts)] });
   expect(end).toBe("done");
-  expect(told?.facts).toMatchObject({ pid: "[removed]", says: "login [removed]" });
+  expect(first?.facts).toMatchObject({ pid: "[removed]", says: "login [removed]" });
   expect(body).not.toContain("1234");
 });
 
@@ -84,8 +84,8 @@ test("a token in an address of the setup file goes, a login stays readable", asy
 test("a secret of fewer than 4 characters goes as a word", async () => {
   const secrets = { OPERATOR_PWD: "a.1", GATEWAY_PWD: "77" };
   const lines = ['{"msg":"a.1, 77;x77 aa1 177","code":77,"ms":1772}', "77 a.1"];
-  const { told } = await uploaded({ secrets, lines });
-  expect(told?.logs).toEqual([
+  const { first } = await uploaded({ secrets, lines });
+  expect(first?.logs).toEqual([
     [
       '{"msg":"[removed], [removed];x77 aa1 177","code":"[removed]","ms":1772}',
       "[removed] [removed]",

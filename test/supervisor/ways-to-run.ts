@@ -227,7 +227,7 @@ function changeGateway(database: DatabaseSync, n: number): void {
     },
     n,
   );
-  const [told] = notifications.acceptedOf([{ transactionId: transactionOf(due) }]);
+  const [accepted] = notifications.acceptedOf([{ transactionId: transactionOf(due) }]);
   const asked = operations.operation("new");
-  if (told && asked) operations.isBefore(told, asked);
+  if (accepted && asked) operations.isBefore(accepted, asked);
 }

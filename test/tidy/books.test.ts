@@ -12,12 +12,12 @@ const rules = readdirSync(`${root}/docs/rules`).map((file) =>
 );
 
 test("docs/design.md 9.3 has every exit code, and no other", () => {
-  const told = rowsOf("9.3").map(([code]) => Number(code));
-  expect(told).toEqual(Object.values(exitCodes).toSorted((a, b) => a - b));
+  const documented = rowsOf("9.3").map(([code]) => Number(code));
+  expect(documented).toEqual(Object.values(exitCodes).toSorted((a, b) => a - b));
 });
 
 test("docs/design.md 12.10 has every field of an order with its format, length and need", () => {
-  const told = rowsOf("12.10").flatMap(([names = "", format, length = "", needed]) =>
+  const documented = rowsOf("12.10").flatMap(([names = "", format, length = "", needed]) =>
     namesIn(names).map(
       (name) => [name, { format, length: Number(length), needed: needed !== "no" }] as const,
     ),
@@ -26,8 +26,8 @@ test("docs/design.md 12.10 has every field of an order with its format, length a
     return [name, { format, length: Number(lengthMax), needed: mandatory }] as const;
   });
   const isSent = ([name]: readonly [string, unknown]): boolean => name in orderFields;
-  expect(Object.fromEntries(told.filter(isSent))).toEqual(Object.fromEntries(sent));
-  expect(told.filter((field) => !isSent(field)).map(([name]) => name)).toEqual([
+  expect(Object.fromEntries(documented.filter(isSent))).toEqual(Object.fromEntries(sent));
+  expect(documented.filter((field) => !isSent(field)).map(([name]) => name)).toEqual([
     "urlAccept",
     "urlDecline",
     "urlCancel",
@@ -43,13 +43,15 @@ test("docs/design.md 12.7 counts the fields of a receipt", () => {
 });
 
 test("design and rules name an error code with the HTTP status that its row has", () => {
-  const told = [...[design, ...rules].join("\n").matchAll(/\b([45]\d\d)\s+`([A-Z]+_[A-Z_]+)`/g)];
-  const wrong = told.filter(([, http, code]) => {
+  const documented = [
+    ...[design, ...rules].join("\n").matchAll(/\b([45]\d\d)\s+`([A-Z]+_[A-Z_]+)`/g),
+  ];
+  const wrong = documented.filter(([, http, code]) => {
     const row = Object.entries(errorTable).find(([name]) => name === code)?.[1];
     return row?.http !== Number(http);
   });
   expect(wrong.map(([words]) => words)).toEqual([]);
-  expect(told.length).toBeGreaterThan(10);
+  expect(documented.length).toBeGreaterThan(10);
 });
 
 function sectionOf(number: string): string {

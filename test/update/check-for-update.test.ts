@@ -57,7 +57,7 @@ class Fleet {
   readonly root = temporaryFolder();
   readonly data = join(this.root, "data");
   readonly clock = new TestClock(Date.now());
-  readonly told: string[] = [];
+  readonly alarmed: string[] = [];
 
   async begin(): Promise<this> {
     const files = Object.entries(filesOf("1.0.0", OLD_RUNTIME)).map(([path, content]) => [
@@ -114,7 +114,7 @@ class Fleet {
       clock: this.clock,
       version: "1.0.0",
       how,
-      alarm: (message) => this.told.push(message),
+      alarm: (message) => this.alarmed.push(message),
       ...more,
     });
   }
@@ -268,7 +268,7 @@ test("damaged metadata are reported and repaired", async () => {
   await fleet.check();
   writeFileSync(join(fleet.data, "update", "metadata", "root.json"), "");
   await fleet.check();
-  expect(fleet.told.join()).toContain("damaged");
+  expect(fleet.alarmed.join()).toContain("damaged");
 });
 
 test("without room for a third version and the copies nothing is downloaded", async () => {

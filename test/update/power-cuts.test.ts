@@ -116,11 +116,11 @@ describe.skipIf(library === null)("an unpacking that a power cut ends at any pla
     for (const record of [...records, undefined]) {
       for (let i = 0; i < IMAGES_EACH; i++) {
         const left = disk.afterPowerCut(random);
-        const told = (path: string): string => `${left.get(`versions/1.2.3/${path}`)}`;
+        const contentOf = (path: string): string => `${left.get(`versions/1.2.3/${path}`)}`;
         const isMarked = left.has("versions/1.2.3/complete");
         seen.add(isMarked ? "whole" : "none");
         for (const [path, content] of Object.entries(contents)) {
-          expect(told(path), path).toBe(isMarked ? content : "undefined");
+          expect(contentOf(path), path).toBe(isMarked ? content : "undefined");
         }
       }
       if (record) disk.apply(record);

@@ -55,7 +55,7 @@ const left = (root: string): string[] =>
   ["under-way.json", "probation"].filter((name) => existsSync(join(dataIn(root), "update", name)));
 
 /** A site that keeps its faults. */
-function told(root: string) {
+function reportsOf(root: string) {
   const words: string[] = [];
   const site = siteOf(root);
   const output = { ...site.output, fault: (text: string) => void words.push(text) };
@@ -179,7 +179,7 @@ describe("an update folder that cannot be written any more", () => {
   test("from the stop on: the previous programs run, and the output says why", async () => {
     const root = installation();
     writeSwitch(dataIn(root), at("stopping"));
-    const { site, words } = told(root);
+    const { site, words } = reportsOf(root);
     const works = placeOf(root, true);
     const stop = () => Promise.resolve(closeUpdateFolder(root));
     const place = { ...works, stop };
@@ -231,7 +231,7 @@ describe("an update folder that cannot be written any more", () => {
     const started: string[] = [];
     const start = (version: string) => Promise.resolve(started.push(version));
     const place = { ...works, stop: async () => remount("ro"), start };
-    const { site, words } = told(root);
+    const { site, words } = reportsOf(root);
     await carrySwitchOut({ ...place, ...site }, at("stopping"));
     remount("rw");
     expect(words.join()).toMatch(/EROFS|read-?only/);
@@ -355,7 +355,7 @@ describe("with the file current lost, the launcher", () => {
   ] as const)("lets a version run that can read the stores: %s", async (_name, whole, runs) => {
     const root = updated({ [FROM]: 1, [TO]: 2, [NEWER]: 2 }, whole);
     const before = readFileSync(join(dataIn(root), "journal.db"));
-    const { site, words } = told(root);
+    const { site, words } = reportsOf(root);
     const started: string[] = [];
     const works = placeOf(root, true);
     const start = (version: string) => Promise.resolve(started.push(version));

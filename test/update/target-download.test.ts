@@ -214,13 +214,13 @@ test("a snapshot mixed from two states is refused", async () => {
 });
 
 describe("scripts/tuf-client", () => {
-  async function tufClient(...words: string[]): Promise<{ code: number; told: string }> {
+  async function tufClient(...words: string[]): Promise<{ code: number; err: string }> {
     try {
       await runToEnd(join(projectRoot, "scripts/tuf-client"), words);
-      return { code: 0, told: "" };
+      return { code: 0, err: "" };
     } catch (error) {
       const { code, stderr } = error as { code: number; stderr: string };
-      return { code, told: stderr };
+      return { code, err: stderr };
     }
   }
 
@@ -233,8 +233,8 @@ describe("scripts/tuf-client", () => {
     writeFileSync(root, repository.trustedRoot);
     const D = ["--metadata-dir", folder];
     const U = ["--metadata-url", `${repository.url}/metadata/`];
-    expect(await tufClient(...D, "init", root)).toEqual({ code: 0, told: "" });
-    expect(await tufClient(...D, ...U, "refresh")).toEqual({ code: 0, told: "" });
+    expect(await tufClient(...D, "init", root)).toEqual({ code: 0, err: "" });
+    expect(await tufClient(...D, ...U, "refresh")).toEqual({ code: 0, err: "" });
     expect(readdirSync(folder).toSorted()).toEqual([
       "root.json",
       "seal",
@@ -244,12 +244,12 @@ describe("scripts/tuf-client", () => {
     ]);
     const to = ["--target-base-url", `${repository.url}/targets/`, "--target-dir", files];
     const names = ["--target-name", "programs/1.tar.gz", "--target-name", "other"];
-    expect(await tufClient(...D, ...U, "download", ...names, ...to)).toEqual({ code: 0, told: "" });
+    expect(await tufClient(...D, ...U, "download", ...names, ...to)).toEqual({ code: 0, err: "" });
     expect(readdirSync(files)).toEqual([".root.json", "other", "programs%2F1.tar.gz"]);
     const missing = await tufClient(...D, ...U, ...to, "--target-name", "missing", "download");
     expect(missing).toEqual({
       code: 1,
-      told: "tuf-client: the signed metadata name no target missing\n",
+      err: "tuf-client: the signed metadata name no target missing\n",
     });
   });
 });

@@ -215,18 +215,18 @@ describe("roots follow one another", () => {
       repository.publishAsIs("root");
     });
     const kiosk = await kioskAt(repository);
-    return { told: await kiosk.refresh(), kiosk, roots: repository.published.get("root") ?? [] };
+    return { refusal: await kiosk.refresh(), kiosk, roots: repository.published.get("root") ?? [] };
   }
 
   test.each(good)("with %s", async (_, versions) => {
-    const { told, kiosk, roots } = await follow(versions);
-    expect(told).toBeUndefined();
+    const { refusal, kiosk, roots } = await follow(versions);
+    expect(refusal).toBeUndefined();
     expect(kiosk.metadata("root.json").equals(roots.at(-1) as Buffer)).toBe(true);
   });
 
   test.each(bad)("but not with %s", async (_, versions) => {
-    const { told, kiosk, roots } = await follow(versions);
-    expect(told).toContain("metadata-refused: metadata are refused: root was signed by");
+    const { refusal, kiosk, roots } = await follow(versions);
+    expect(refusal).toContain("metadata-refused: metadata are refused: root was signed by");
     expect(kiosk.metadata("root.json").equals(roots.at(-2) as Buffer)).toBe(true);
   });
 
@@ -319,11 +319,11 @@ describe("metadata expire", () => {
     expect(await kiosk.refresh()).toBeUndefined();
     repository.signed[role].expires = inDays(-1);
     repository.publish(...(role === "root" ? ["root"] : topLevel));
-    const told = await kiosk.refresh();
-    expect(told).toMatch(
+    const refusal = await kiosk.refresh();
+    expect(refusal).toMatch(
       /^metadata-expired: metadata have expired at 20[^ ]+Z: [\w. ]+ is expired$/,
     );
-    expect(told).toContain(`${role}.json is expired`);
+    expect(refusal).toContain(`${role}.json is expired`);
     expect(kiosk.trusted()).toBe(trusted);
   });
 

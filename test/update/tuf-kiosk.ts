@@ -76,11 +76,11 @@ export class TufKiosk {
   /** Trusted versions, as `root 1 targets 2`. */
   trusted(): string {
     const files = readdirSync(this.folder).filter((name) => name.endsWith(".json"));
-    const told = files.toSorted().map((name) => {
+    const listed = files.toSorted().map((name) => {
       const { signed } = JSON.parse(this.metadata(name).toString());
       return `${name.slice(0, -".json".length)} ${signed.version}`;
     });
-    return told.join(", ");
+    return listed.join(", ");
   }
 
   metadata(name: string): Buffer {

@@ -22,28 +22,28 @@ async function unpacked(bytes: Buffer, more: Partial<Parameters<typeof unpack>[0
   const archive = join(folder, "archive.tar.gz");
   writeFileSync(archive, bytes);
   const to = join(folder, "versions", "1.2.3");
-  let told: string | undefined;
+  let refusal: string | undefined;
   try {
     await unpack({ archive, to, hasMark: true, ...more });
   } catch (error) {
-    told = (error as Error).message;
+    refusal = (error as Error).message;
   }
-  return { folder, to, told };
+  return { folder, to, refusal };
 }
 
 /** Refused with a line that says so, and nothing anywhere. */
 async function refused(entries: readonly Entry[] | Buffer, line: string): Promise<void> {
   const bytes = Buffer.isBuffer(entries) ? entries : tarGz([...entries, mark]);
-  const { folder, told } = await unpacked(bytes);
-  expect(told).toContain(line);
-  expect(told).toMatch(/^the archive .*: refused$/s);
+  const { folder, refusal } = await unpacked(bytes);
+  expect(refusal).toContain(line);
+  expect(refusal).toMatch(/^the archive .*: refused$/s);
   const left = readdirSync(folder, { recursive: true }).toSorted();
   expect(left).toEqual(["archive.tar.gz", "versions"]);
 }
 
 describe("an archive", () => {
   test("is unpacked whole, with its mark, its folders and what may be run", async () => {
-    const { to, told } = await unpacked(
+    const { to, refusal } = await unpacked(
       tarGz([
         mark,
         { path: "programs/", type: "5", mode: 0o755 },
@@ -52,7 +52,7 @@ describe("an archive", () => {
         { path: "empty" },
       ]),
     );
-    expect(told).toBeUndefined();
+    expect(refusal).toBeUndefined();
     expect(readFileSync(join(to, "programs/a.js"), "utf8")).toBe("a".repeat(1000));
     expect(readFileSync(join(to, "complete"), "utf8")).toBe("1.2.3\n");
     expect(statSync(join(to, "launch.sh")).mode & 0o111).toBe(0o111);
@@ -73,20 +73,20 @@ describe("an archive", () => {
     }
     const archive = join(source, "out.tar.gz");
     await makeTarGz(join(source, "v"), ".", archive, new Date(0));
-    const { to, told } = await unpacked(readFileSync(archive));
-    expect(told).toBeUndefined();
+    const { to, refusal } = await unpacked(readFileSync(archive));
+    expect(refusal).toBeUndefined();
     expect(readFileSync(join(to, deep), "utf8")).toBe("deep");
   });
 
   test("of a runtime needs no mark", async () => {
     const bytes = tarGz([{ path: "node", content: "elf", mode: 0o755 }]);
-    expect((await unpacked(bytes, { hasMark: false })).told).toBeUndefined();
-    expect((await unpacked(bytes)).told).toContain("has no file complete");
+    expect((await unpacked(bytes, { hasMark: false })).refusal).toBeUndefined();
+    expect((await unpacked(bytes)).refusal).toContain("has no file complete");
   });
 
   test("takes long names from a pax header or a GNU one", async () => {
     const [long, other] = [`${"x".repeat(150)}/file`, `${"y".repeat(120)}/file`];
-    const { to, told } = await unpacked(
+    const { to, refusal } = await unpacked(
       tarGz([
         { path: "pax", type: "x", content: paxRecord("path", long) },
         { path: "short", content: "one" },
@@ -95,7 +95,7 @@ describe("an archive", () => {
         mark,
       ]),
     );
-    expect(told).toBeUndefined();
+    expect(refusal).toBeUndefined();
     expect(readFileSync(join(to, long), "utf8")).toBe("one");
     expect(readFileSync(join(to, other), "utf8")).toBe("two");
   });
@@ -183,10 +183,10 @@ describe("an archive is refused, and nothing is changed", () => {
     const limits = { bytesMax: 10_000, entriesMax: 5 };
     const large = tarGz([{ path: "a", content: Buffer.alloc(20_000) }, mark]);
     const many = tarGz([...Array.from({ length: 9 }, (_, i) => ({ path: `f${i}` })), mark]);
-    const told = tarGz([{ path: "a", content: "b", size: 8_000_000_000 }, mark]);
-    expect((await unpacked(large, { limits })).told).toContain("more than is allowed");
-    expect((await unpacked(many, { limits })).told).toContain("too many entries");
-    expect((await unpacked(told)).told).toContain("more than is allowed");
+    const refusal = tarGz([{ path: "a", content: "b", size: 8_000_000_000 }, mark]);
+    expect((await unpacked(large, { limits })).refusal).toContain("more than is allowed");
+    expect((await unpacked(many, { limits })).refusal).toContain("too many entries");
+    expect((await unpacked(refusal)).refusal).toContain("more than is allowed");
   });
 
   test("and a link in the place of the folder is not followed", async () => {

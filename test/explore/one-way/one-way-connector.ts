@@ -53,8 +53,9 @@ export class UnaskedConnector {
   /** The newest word about an order. */
   tell(world: UnaskedWorld, order: string): void {
     const phase = world.attempts.findLast((each) => each.order === order)?.state.phase;
-    const told = { charged: "charged", "not-charged": "not charged" } as const;
-    world.told[order] = phase === "charged" || phase === "not-charged" ? told[phase] : "unknown";
+    const heard = { charged: "charged", "not-charged": "not charged" } as const;
+    world.answers[order] =
+      phase === "charged" || phase === "not-charged" ? heard[phase] : "unknown";
   }
 
   /** Whether the result is stored, and so gets its ACK. */
@@ -62,15 +63,15 @@ export class UnaskedConnector {
     const { run } = world;
     if (result.isRepeat && (run === null || run.at === "speaking")) return true;
     const report = this.#reportOf(result);
-    const told = { report, isEarly: run?.at === "speaking", isAgain: false };
+    const heard = { report, isEarly: run?.at === "speaking", isAgain: false };
     const oneWay = this.#arbiter(world);
     const running = run && run.at !== "told" ? this.#attemptOf(world, run.attempt) : undefined;
-    if (run && running && this.#rules.isOf(oneWay, running, told)) {
+    if (run && running && this.#rules.isOf(oneWay, running, heard)) {
       const isStored = this.#own(world, run, report);
       oneWay.learn(report);
       return isStored;
     }
-    return oneWay.take(told);
+    return oneWay.take(heard);
   }
 
   end(world: UnaskedWorld, how: "told" | "lost" | "refused"): void {
@@ -88,7 +89,7 @@ export class UnaskedConnector {
     const { run, attempts } = world;
     world.run = null;
     world.questions = [];
-    if (run) world.told[attempts[run.attempt]?.order ?? ""] = "unknown";
+    if (run) world.answers[attempts[run.attempt]?.order ?? ""] = "unknown";
     for (const [index, { state }] of attempts.entries()) {
       if (state.phase === "sent") {
         this.#advance(world, index, { input: "interrupted", unwritten: true });
@@ -108,13 +109,13 @@ export class UnaskedConnector {
   #own(
     world: UnaskedWorld,
     { attempt }: NonNullable<UnaskedWorld["run"]>,
-    told: TransactionReport,
+    heard: TransactionReport,
   ): boolean {
     const asked = { amountMinor: this.#amountOf(world, attempt), currencyNumeric: EURO };
-    const judgement = judgeReport(asked, told);
-    this.#advance(world, attempt, { input: "report", report: told, judgement });
-    if (told.resultText === "later") return true;
-    world.run = { attempt, at: told.resultCode === null ? "unclear" : "told" };
+    const judgement = judgeReport(asked, heard);
+    this.#advance(world, attempt, { input: "report", report: heard, judgement });
+    if (heard.resultText === "later") return true;
+    world.run = { attempt, at: heard.resultCode === null ? "unclear" : "told" };
     return true;
   }
 

@@ -11,14 +11,14 @@ interface Breach {
  * `rests`: nothing goes on by itself.
  */
 export function breachOf(world: UnaskedWorld, scope: UnaskedScope, rests: boolean): Breach | null {
-  const { bank, told, run, questions } = world;
+  const { bank, answers, run, questions } = world;
   for (const order of Object.keys(scope.orders)) {
     const charges = bank.filter((entry) => entry.order === order).length;
     if (charges > 1) {
       return { law: "no card is charged twice for one order", what: `${order}: ${charges} times` };
     }
     const isOpen = run !== null && world.attempts[run.attempt]?.order === order;
-    if (told[order] === "not charged" && charges > 0 && !isOpen) {
+    if (answers[order] === "not charged" && charges > 0 && !isOpen) {
       return { law: "no charge is reported as not paid", what: `${order} is charged` };
     }
     const wrong = breachOfState(world, scope, order);

@@ -33,7 +33,7 @@ export function unaskedMoves(
 }
 
 function kiosk(
-  { run, questions, device, told, asked }: UnaskedWorld,
+  { run, questions, device, answers, asked }: UnaskedWorld,
   scope: UnaskedScope,
   connector: UnaskedConnector,
   add: Add,
@@ -42,7 +42,7 @@ function kiosk(
   if (run || questions.length > 0 || device.paying !== null) return;
   for (const order of Object.keys(scope.orders)) {
     const times = asked[order] ?? 0;
-    if (times >= scope.asks || told[order] === "charged") continue;
+    if (times >= scope.asks || answers[order] === "charged") continue;
     add("kiosk", `the kiosk asks for ${order}${times > 0 ? " again" : ""}`, (next) => {
       if (scope.isBare) next.device.results = [];
       next.asked[order] = times + 1;

@@ -48,7 +48,7 @@ export interface UnaskedWorld {
   questions: number[];
   device: { paying: number | null; results: Result[] };
   bank: Array<{ readonly order: string | null; readonly amountMinor: number }>;
-  told: Record<string, "nothing" | "charged" | "not charged" | "unknown">;
+  answers: Record<string, "nothing" | "charged" | "not charged" | "unknown">;
   asked: Record<string, number>;
   left: { losses: number; crashes: number; odd: number; unmatched: number };
   /** For the oracle: attempts whose clear result was stored, and those that were mixed up. */
@@ -69,7 +69,7 @@ export function firstWorld(scope: UnaskedScope): UnaskedWorld {
     acknowledged: [],
     confused: [],
     device: { paying: null, results: [] },
-    told: Object.fromEntries(each.map((order) => [order, "nothing" as const])),
+    answers: Object.fromEntries(each.map((order) => [order, "nothing" as const])),
     asked: Object.fromEntries(each.map((order) => [order, 0])),
     left: { losses, crashes, odd, unmatched },
   };

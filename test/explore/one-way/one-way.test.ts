@@ -8,11 +8,11 @@ import { walkUnasked } from "./one-way-walk.ts";
 function takingIn(
   takes: (report: TransactionReport, askedMinor: number) => boolean,
 ): UnaskedRules["isOf"] {
-  return (oneWay, running, told) =>
-    (!told.isEarly &&
-      told.report.reference === null &&
-      takes(told.report, running.request.amountMinor)) ||
-    oneWay.isOf(running, told);
+  return (oneWay, running, result) =>
+    (!result.isEarly &&
+      result.report.reference === null &&
+      takes(result.report, running.request.amountMinor)) ||
+    oneWay.isOf(running, result);
 }
 
 test("a terminal that cannot be asked breaks no law, in a reduced scope", () => {

@@ -203,20 +203,20 @@ test("a page that is not served for another reason, or not yet, is reported", as
   const port = await freePort();
   const kioskPages = { KIOSK_PORT: 0, KIOSK_APP: undefined };
   const asked = { CONSOLE_PORT: port, ...kioskPages, LOCAL_PORT: 1, NOTIFICATION_PORT: 0 };
-  const told = async (...pages: ServedPage[]) => {
+  const changesOf = async (...pages: ServedPage[]) => {
     const status = { program: "tp-manager", pages } as unknown as TpManagerStatus;
     const found = await checkPages(asked, { state: "running", pid: 1, status });
     return found.map(({ code, says }) => [code, says]);
   };
   const page = { name: "console", port };
-  expect(await told({ ...page, fault: "it was taken" })).toEqual([
+  expect(await changesOf({ ...page, fault: "it was taken" })).toEqual([
     ["page-missing", `tp-manager does not serve the page of CONSOLE_PORT ${port}: it was taken`],
   ]);
   const changed = [
     ["page-changed", `CONSOLE_PORT ${port} is set, but tp-manager has not read this setting yet`],
   ];
-  expect(await told()).toEqual(changed);
-  expect(await told({ ...page, port: port + 1, fault: null })).toEqual(changed);
+  expect(await changesOf()).toEqual(changed);
+  expect(await changesOf({ ...page, port: port + 1, fault: null })).toEqual(changed);
   expect((await checkPages(asked, { state: "stopped" }))[0]?.code).toBe("page-free");
   expect(await checkPages({ ...asked, CONSOLE_PORT: 0 }, { state: "stopped" })).toEqual([]);
 });

@@ -34,7 +34,7 @@ const abortsYetReverses: Course = async (at) => {
   const booked = at.terminal.reversalOf(at.receipt);
   await at.abort();
   at.terminal.bank.push(booked);
-  at.terminal.stored = booked.told;
+  at.terminal.stored = booked.record;
 };
 
 shopTest.concurrent("no reversal by a number that an aborted sale has too", async ({ open }) => {
@@ -106,7 +106,7 @@ shopTest.concurrent("a lost reversal is proved by the next payment's report", as
   terminal.reversal = (at) => {
     const booked = terminal.reversalOf(at.receipt);
     terminal.bank.push(booked);
-    terminal.stored = booked.told;
+    terminal.stored = booked.record;
     terminal.repeat = () => sale;
     at.hangUp();
     return Promise.resolve();

@@ -21,10 +21,10 @@ export class Dialogue {
   }
 
   /** Whether the register took the result. */
-  async report(told: TerminalRecord): Promise<boolean> {
-    const control = await this.#line.tell("status-information", { fields: fieldsOf(told) });
+  async report(record: TerminalRecord): Promise<boolean> {
+    const control = await this.#line.tell("status-information", { fields: fieldsOf(record) });
     const isTaken = control === 0x8000 || control === 0x8400;
-    if (!isTaken) this.terminal.refused.push(told);
+    if (!isTaken) this.terminal.refused.push(record);
     return isTaken;
   }
 
@@ -59,9 +59,9 @@ export class Dialogue {
 
 /** An honest sale. */
 export const approves: Course = async (at) => {
-  const told = at.terminal.next(at.amountMinor);
-  if (!(await at.report(told))) return await at.abort();
-  at.terminal.book(told);
+  const record = at.terminal.next(at.amountMinor);
+  if (!(await at.report(record))) return await at.abort();
+  at.terminal.book(record);
   await at.complete();
 };
 
@@ -69,9 +69,9 @@ export const approves: Course = async (at) => {
 export const reverses: Course = async (at) => {
   const { terminal } = at;
   const booked = terminal.reversalOf(at.receipt);
-  if (!(await at.report(booked.told))) return await at.abort();
+  if (!(await at.report(booked.record))) return await at.abort();
   terminal.bank.push(booked);
-  terminal.stored = booked.told;
+  terminal.stored = booked.record;
   await at.complete();
 };
 
@@ -79,9 +79,9 @@ export const reverses: Course = async (at) => {
 export const abortsYetStores =
   (change: Partial<TerminalRecord> = {}): Course =>
   async (at) => {
-    const told = at.terminal.next(at.amountMinor, change);
+    const record = at.terminal.next(at.amountMinor, change);
     await at.abort();
-    at.terminal.book(told);
+    at.terminal.book(record);
   };
 
 /** The line is lost before anybody showed a card; then `meanwhile` happens. */
@@ -95,8 +95,8 @@ export const losesLine =
 
 /** The terminal reports this result and a good end, and has charged nobody. */
 export const tells =
-  (told: TerminalRecord): Course =>
+  (record: TerminalRecord): Course =>
   async (at) => {
-    await at.report(told);
+    await at.report(record);
     await at.complete();
   };

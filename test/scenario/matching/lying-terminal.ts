@@ -116,11 +116,11 @@ export class LyingTerminal extends Till {
   };
 
   async #repeat(line: ZvtLine): Promise<unknown> {
-    const told = this.repeat();
-    if (typeof told === "number" || told === null) {
-      return await line.tell("abort-from-pt", { parts: { resultCode: told ?? 0x83 } });
+    const record = this.repeat();
+    if (typeof record === "number" || record === null) {
+      return await line.tell("abort-from-pt", { parts: { resultCode: record ?? 0x83 } });
     }
-    await line.tell("status-information", { fields: fieldsOf(told) });
+    await line.tell("status-information", { fields: fieldsOf(record) });
     return await line.tell("completion");
   }
 

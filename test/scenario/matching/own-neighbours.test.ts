@@ -103,9 +103,9 @@ shopTest.concurrent("a cancelled sale kept over another amount is an alarm", asy
   const paying = shop.pay("A", PRICE, async (at) => {
     begun.resolve();
     await at.cancelled;
-    const told = at.terminal.next(PRICE + 50);
+    const record = at.terminal.next(PRICE + 50);
     await at.abort();
-    at.terminal.book(told);
+    at.terminal.book(record);
   });
   await begun.promise;
   await shop.at.call("POST", "/cancel", {});
@@ -119,9 +119,9 @@ variantTest.concurrent("a late report of another amount raises an alarm", async 
   const shop = await open();
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, async (at) => {
-    const told = at.terminal.next(PRICE + 50);
+    const record = at.terminal.next(PRICE + 50);
     await at.abort();
-    await at.report(at.terminal.book(told));
+    await at.report(at.terminal.book(record));
   });
   await shop.asked("A");
   await shop.alarmsOf("A");
@@ -134,9 +134,9 @@ shopTest.concurrent("a sale is not lost if only its report shows its number", as
   await shop.sell("P", 500);
   const former = terminal.stored;
   await shop.pay("A", PRICE, async (at) => {
-    const told = terminal.next(PRICE);
+    const record = terminal.next(PRICE);
     terminal.receipt -= 1;
-    await at.report(terminal.book(told));
+    await at.report(terminal.book(record));
     terminal.repeat = () => former;
     await at.print("SUMME 23.45");
     at.hangUp();
@@ -174,8 +174,8 @@ variantTest.concurrent("after a kill a renumbered old sale charges nothing", asy
   const shop = await open();
   await shop.sell("P");
   await shop.killedPaying("A", (terminal) => {
-    const told = terminal.last;
-    terminal.repeat = () => ({ ...told, receipt: "0413", trace: "070514" });
+    const record = terminal.last;
+    terminal.repeat = () => ({ ...record, receipt: "0413", trace: "070514" });
   });
   await expectNotTaken(shop);
 });
@@ -188,11 +188,11 @@ shopTest.concurrent.for(
 )("the last sale but one is not taken for a lost one, %s", async ([, change], { open }) => {
   const shop = await open();
   await shop.sell("P");
-  const told = shop.terminal.last;
+  const record = shop.terminal.last;
   await shop.sell("C", 1_300);
   const retells = (terminal: Till): void => {
-    const retold = { ...told, ...change(terminal) };
-    terminal.repeat = () => retold;
+    const changed = { ...record, ...change(terminal) };
+    terminal.repeat = () => changed;
   };
   await shop.pay("A", PRICE, losesLine(retells));
   await expectNotTaken(shop);
@@ -202,9 +202,9 @@ variantTest.concurrent("before a retry a renumbered old sale charges nothing", a
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P");
-  const retold = { ...terminal.last, receipt: "0413", trace: "070514" };
+  const changed = { ...terminal.last, receipt: "0413", trace: "070514" };
   await shop.pay("A", PRICE, (at) => at.abort());
-  terminal.repeat = () => retold;
+  terminal.repeat = () => changed;
   await shop.asked("A");
   await shop.expectSound();
 });
@@ -236,17 +236,17 @@ shopTest.concurrent("an older reversal's report reverses no other sale", async (
   await shop.sell("A");
   const nameless = { originalTrace: null, card: null };
   terminal.reversal = async (at) => {
-    const { told, ...booked } = terminal.reversalOf(at.receipt);
-    terminal.stored = { ...told, ...nameless };
-    terminal.bank.push({ ...booked, told });
+    const { record, ...booked } = terminal.reversalOf(at.receipt);
+    terminal.stored = { ...record, ...nameless };
+    terminal.bank.push({ ...booked, record });
     await at.report(terminal.stored);
     await at.complete();
   };
   expect((await shop.reverse("A")).one.status).toBe("Reversed");
-  const told = terminal.last;
+  const record = terminal.last;
   await shop.sell("B");
   terminal.reversal = async (at) => {
-    await at.report(told);
+    await at.report(record);
     await at.complete();
   };
   await shop.reverse("B");

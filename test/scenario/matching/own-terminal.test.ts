@@ -53,10 +53,10 @@ variantTest.concurrent("F7: a sale is not lost when the numbers wrap to 0000", a
   await shop.sell("P", 500);
   const former = terminal.stored;
   await shop.pay("A", PRICE, async (at) => {
-    const told = terminal.next(PRICE, { receipt: "0000" });
+    const record = terminal.next(PRICE, { receipt: "0000" });
     terminal.receipt = 0;
-    await at.report(told);
-    terminal.book(told);
+    await at.report(record);
+    terminal.book(record);
     terminal.repeat = () => former;
     await at.print("SUMME 23.45");
     at.hangUp();
@@ -105,9 +105,9 @@ variantTest.concurrent(
 
 /** From now on Repeat Receipt answers with this record. */
 const showing =
-  (told: TerminalRecord) =>
+  (record: TerminalRecord) =>
   (terminal: Till): void => {
-    terminal.repeat = () => told;
+    terminal.repeat = () => record;
   };
 
 /** The money goes back, the line is lost, and the terminal goes on reporting the sale. */

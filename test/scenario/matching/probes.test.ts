@@ -76,9 +76,9 @@ variantTest.concurrent(
     });
     await shop.asked("A");
     await shop.pay("B", PRICE, async (at) => {
-      const told = terminal.next(PRICE + 50);
+      const record = terminal.next(PRICE + 50);
       await at.abort();
-      terminal.book(told);
+      terminal.book(record);
       terminal.repeat = () => terminal.stored;
     });
     await shop.pay("A");

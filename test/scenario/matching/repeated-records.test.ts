@@ -6,10 +6,10 @@ import type { Till } from "./till.ts";
 import type { TerminalRecord } from "./zvt-line.ts";
 
 /** Another transaction's result for an order leaves it in doubt, and the result is not taken. */
-async function expectRefused(shop: Shop, told: TerminalRecord, orderId = "B"): Promise<void> {
-  const { one } = await shop.pay(orderId, PRICE, tells(told));
+async function expectRefused(shop: Shop, record: TerminalRecord, orderId = "B"): Promise<void> {
+  const { one } = await shop.pay(orderId, PRICE, tells(record));
   expect([one.status, one.error?.charged]).toEqual(["Unknown", "unknown"]);
-  expect(shop.terminal.refused.at(-1)).toEqual(told);
+  expect(shop.terminal.refused.at(-1)).toEqual(record);
   expect(await shop.known(orderId)).toMatchObject({
     charged: expect.toBeOneOf(["unknown", "no"]),
     commands: 1,
@@ -36,18 +36,18 @@ variantTest.concurrent(
   async ({ open }) => {
     const shop = await open();
     await shop.sell("A");
-    const told = shop.terminal.last;
+    const record = shop.terminal.last;
     await shop.sell("C", 1_300);
-    await expectRefused(shop, told);
+    await expectRefused(shop, record);
   },
 );
 
 shopTest.concurrent("F10: a reversed sale, reported again, is refused", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
-  const told = shop.terminal.last;
+  const record = shop.terminal.last;
   expect((await shop.reverse("A")).one.status).toBe("Reversed");
-  await expectRefused(shop, told);
+  await expectRefused(shop, record);
 });
 
 variantTest.concurrent(
@@ -55,10 +55,10 @@ variantTest.concurrent(
   async ({ open }) => {
     const shop = await open();
     await shop.sell("A");
-    const told = shop.terminal.last;
+    const record = shop.terminal.last;
     await shop.sell("C", 1_300);
     await shop.restart();
-    await expectRefused(shop, told);
+    await expectRefused(shop, record);
   },
 );
 
@@ -100,9 +100,9 @@ variantTest.concurrent(
     const shop = await open();
     for (const [number, [amountMinor, change]] of retellings.entries()) {
       await shop.sell(`A-${number}`, amountMinor);
-      const told = { ...shop.terminal.last, ...change };
+      const record = { ...shop.terminal.last, ...change };
       await shop.sell(`C-${number}`, 1_300);
-      await expectRefused(shop, told, `B-${number}`);
+      await expectRefused(shop, record, `B-${number}`);
     }
   },
 );
@@ -110,10 +110,10 @@ variantTest.concurrent(
 shopTest.concurrent("an older report before the right one is not taken", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
-  const told = shop.terminal.last;
+  const record = shop.terminal.last;
   await shop.sell("C", 1_300);
   await shop.pay("B", PRICE, async (at) => {
-    await at.report(told);
+    await at.report(record);
     const own = at.terminal.next(PRICE);
     if (!(await at.report(own))) return await at.abort();
     at.terminal.book(own);
@@ -125,10 +125,10 @@ shopTest.concurrent("an older report before the right one is not taken", async (
 variantTest.concurrent("an older report before a lost line is not taken", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
-  const told = shop.terminal.last;
+  const record = shop.terminal.last;
   await shop.sell("C", 1_300);
   await shop.pay("B", PRICE, async (at) => {
-    await at.report(told);
+    await at.report(record);
     await at.print("SUMME 23.45");
     at.hangUp();
   });
@@ -138,13 +138,13 @@ variantTest.concurrent("an older report before a lost line is not taken", async 
 variantTest.concurrent("an older report after an abort is refused", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
-  const told = shop.terminal.last;
+  const record = shop.terminal.last;
   await shop.sell("C", 1_300);
   await shop.pay("B", PRICE, async (at) => {
     await at.abort();
-    await at.report(told);
+    await at.report(record);
   });
-  expect(shop.terminal.refused).toEqual([told]);
+  expect(shop.terminal.refused).toEqual([record]);
   await shop.sell("B");
   await shop.expectSound();
 });
@@ -155,11 +155,11 @@ shopTest.concurrent("an older report in a two-phase sale is refused", async ({ o
   });
   const { terminal } = shop;
   await shop.sell("A");
-  const told = terminal.last;
+  const record = terminal.last;
   await shop.sell("C", 1_300);
   terminal.customer = "B";
-  terminal.courses.push(tells(told));
+  terminal.courses.push(tells(record));
   const { one } = await shop.at.pay(PRICE / 100, "B", { delivery: { withinSeconds: 5 } });
   expect(one.status).toBe("Unknown");
-  expect(terminal.refused).toEqual([told]);
+  expect(terminal.refused).toEqual([record]);
 });

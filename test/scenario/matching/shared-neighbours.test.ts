@@ -65,11 +65,11 @@ shopTest.concurrent.for(
   const shop = await open(shared);
   const { terminal } = shop;
   await shop.pay("A", PRICE, async (at) => {
-    const told = terminal.next(PRICE);
-    await at.report(told);
-    if (charges > 0) terminal.book(told);
+    const record = terminal.next(PRICE);
+    await at.report(record);
+    if (charges > 0) terminal.book(record);
     at.hangUp();
-    const { date, time } = told;
+    const { date, time } = record;
     terminal.book(terminal.next(PRICE, { date, time }), "staff");
   });
   await expectDoubted(shop, charges);

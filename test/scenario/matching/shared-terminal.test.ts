@@ -57,9 +57,9 @@ shopTest.concurrent("F5: a record equal to the order's own report charges it", a
   const shop = await open(shared);
   await shop.sell("P");
   await shop.pay("A", PRICE, async (at) => {
-    const told = at.terminal.next(PRICE);
-    await at.report(told);
-    at.terminal.book(told);
+    const record = at.terminal.next(PRICE);
+    await at.report(record);
+    at.terminal.book(record);
     at.hangUp();
   });
   expect(await shop.known("A")).toMatchObject({ status: "Success", charges: 1 });

@@ -5,7 +5,7 @@ interface Booked {
   /** The order whose customer stood at the terminal, or "staff". */
   readonly whose: string;
   readonly kind: "charge" | "money back";
-  readonly told: TerminalRecord;
+  readonly record: TerminalRecord;
 }
 
 /** The answer to Repeat Receipt; a number refuses it with 06 1E and this code. */
@@ -69,21 +69,21 @@ export class Till {
   }
 
   /** Charges a card; the terminal keeps the sale. */
-  book(told: TerminalRecord, whose = this.customer): TerminalRecord {
-    this.bank.push({ whose, kind: "charge", told });
-    this.stored = told;
-    return told;
+  book(record: TerminalRecord, whose = this.customer): TerminalRecord {
+    this.bank.push({ whose, kind: "charge", record });
+    this.stored = record;
+    return record;
   }
 
   /** The reversal of the newest sale with this receipt number, and whose money goes back. */
   reversalOf(receipt: string): Booked {
     const sale = this.bank.findLast(
-      ({ kind, told }) => kind === "charge" && told.receipt === receipt,
+      ({ kind, record }) => kind === "charge" && record.receipt === receipt,
     );
     if (!sale) throw new Error(`no sale has receipt ${receipt}`);
-    const { amountMinor, trace: originalTrace, card } = sale.told;
-    const told = this.next(amountMinor ?? 0, { originalTrace, card });
-    return { whose: sale.whose, kind: "money back", told };
+    const { amountMinor, trace: originalTrace, card } = sale.record;
+    const record = this.next(amountMinor ?? 0, { originalTrace, card });
+    return { whose: sale.whose, kind: "money back", record };
   }
 
   /** Staff sell something at the terminal's own keys. */

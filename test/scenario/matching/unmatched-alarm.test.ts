@@ -10,12 +10,12 @@ type AlarmData = Readonly<Record<string, unknown>>;
 async function alarmsOf({ at }: Shop, count: number): Promise<AlarmData[]> {
   const client = new ConnectorClient({ url: at.url, login: "kiosk", password: at.password });
   const stop = new AbortController();
-  const told: AlarmData[] = [];
+  const raised: AlarmData[] = [];
   for await (const { name, data } of client.events({ signal: stop.signal, afterId: 0 })) {
-    if (name === "alarm") told.push(data as AlarmData);
-    if (told.length === count) stop.abort();
+    if (name === "alarm") raised.push(data as AlarmData);
+    if (raised.length === count) stop.abort();
   }
-  return told;
+  return raised;
 }
 
 shopTest.concurrent("an unmatched transaction raises one alarm, by one name", async ({ open }) => {
@@ -26,13 +26,13 @@ shopTest.concurrent("an unmatched transaction raises one alarm, by one name", as
   await shop.asked("C", 700);
   // The alarm, both orders unknown, the finding.
   await until("the finding", () => shop.alarms().length > 3 || undefined);
-  const told = await alarmsOf(shop, shop.alarms().length);
+  const raised = await alarmsOf(shop, shop.alarms().length);
   const named = { alarm: "unmatched-transaction", orderId: "B", orders: ["B", "A"] };
-  expect(told.filter(({ alarm }) => alarm !== "payment-unknown")).toEqual([
+  expect(raised.filter(({ alarm }) => alarm !== "payment-unknown")).toEqual([
     expect.objectContaining({ ...named, formerly: "unexpected-report" }),
     expect.objectContaining({ ...named, formerly: "sale-without-order", finding: "held" }),
   ]);
-  expect(told[0]).not.toHaveProperty("finding");
+  expect(raised[0]).not.toHaveProperty("finding");
   const now = await shop.at.call("GET", "/unmatched-transactions");
   expect([now.http, now.one]).toMatchObject([200, { finding: "held", amountMinor: PRICE }]);
   const before = await shop.at.call("GET", "/unexpected-reports");

@@ -31,8 +31,8 @@ export const TERMINAL_ID = "52004711";
 export const EURO = "0978";
 const ABORT = 0x06b0;
 
-export function fieldsOf(told: TerminalRecord): FieldInputs {
-  const { result, amountMinor, trace, originalTrace, time, date, card, receipt } = told;
+export function fieldsOf(record: TerminalRecord): FieldInputs {
+  const { result, amountMinor, trace, originalTrace, time, date, card, receipt } = record;
   return {
     ...(result === null ? {} : { resultCode: result }),
     ...(amountMinor === null ? {} : { amount: amountMinor }),

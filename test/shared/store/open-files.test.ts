@@ -282,12 +282,12 @@ test.each([["-wal"], ["-shm"], ["-wal", "-shm"]])(
   "a log whose files are gone (%s %s) is made anew, with all its content",
   (...endings) => {
     const { path, proof, sell, saved } = opened();
-    const told: string[] = [];
-    proof.onMended = (says) => told.push(says);
+    const reported: string[] = [];
+    proof.onMended = (says) => reported.push(says);
     for (const ending of endings) rmSync(`${path}${ending}`);
     expect(proof.known?.says).toMatch(/the write-ahead log of .* was deleted or replaced/);
     expect(proof.proved).toBeUndefined();
-    expect(told).toEqual([expect.stringMatching(/was made anew with all that it held/)]);
+    expect(reported).toEqual([expect.stringMatching(/was made anew with all that it held/)]);
     sell(4);
     expect(salesAt(path)).toEqual([1, 2, 3, 4]);
     expect([proof.standing, saved()]).toEqual([undefined, []]);

@@ -139,8 +139,8 @@ test("a program that is killed while its database is saved does not lose it", as
   const program = startProcess(process.execPath, ["--input-type=module", "-e", words]);
   const { stdout } = program;
   if (!stdout) throw new Error("the program has no output");
-  const [[told]] = await Promise.all([once(stdout, "data"), once(program, "exit")]);
-  expect(String(told)).toMatch(/being saved/);
+  const [[output]] = await Promise.all([once(stdout, "data"), once(program, "exit")]);
+  expect(String(output)).toMatch(/being saved/);
   expect(existsSync(path)).toBe(false);
   const name = await until("the copy is there", () =>
     readdirSync(backup).find((file) => file.endsWith(".db")),

@@ -44,7 +44,7 @@ export class UnaskedDevice extends ModelDevice {
   readonly kind: UnaskedKind;
   readonly #parts: UnaskedParts;
   /** References of the attempts whose clear result got its ACK as it was meant. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** Orders about which another result was reported, too. */
   readonly #confused = new Set<string>();
   readonly #requests: Request[] = [];
@@ -68,8 +68,8 @@ export class UnaskedDevice extends ModelDevice {
   }
 
   /** The result of the order's attempt got its ACK, so the order is known. */
-  hasTold(order: string, reference: string): boolean {
-    return this.#told.has(reference) && !this.#confused.has(order);
+  hasReported(order: string, reference: string): boolean {
+    return this.#reported.has(reference) && !this.#confused.has(order);
   }
 
   attach(line: RegisterEnd): void {
@@ -97,7 +97,7 @@ export class UnaskedDevice extends ModelDevice {
     if (this.busy) return;
     this.#strike("approval by itself");
     // A register that still waits takes what names no order for its own.
-    if (!this.#told.has(this.#newest.reference)) this.#confused.add(this.#newest.order);
+    if (!this.#reported.has(this.#newest.reference)) this.#confused.add(this.#newest.order);
     const order = `unmatched-${++this.#unmatched}`;
     const asked = { amountMinor: 4_321, currency: EURO, reference: "" };
     this.#enter(order, asked.amountMinor);
@@ -232,7 +232,7 @@ export class UnaskedDevice extends ModelDevice {
     // What comes before a request gets its ACK is never the new order's, unless it names it.
     const isPlaced = this.kind.echoes || this.#line?.isSpeaking === false;
     const isTaken = this.#line?.deliver(writeReply(this.kind, answer), connection) === true;
-    if (isTaken && isClear && isPlaced) this.#told.add(answer.reference);
+    if (isTaken && isClear && isPlaced) this.#reported.add(answer.reference);
     else if (isTaken && answer.says !== "later") this.#confused.add(order);
     return isTaken;
   }

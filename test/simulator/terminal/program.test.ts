@@ -122,7 +122,7 @@ describe("the program", () => {
     await expect
       .poll(first.printed)
       .toBe(`listening ${first.ready.tcp}\ncontrol ${first.ready.control}\n`);
-    const told = await pay(first.ready.tcpPort);
+    const paid = await pay(first.ready.tcpPort);
     const ledger = await json(`${first.ready.control}/ledger`);
     expect(ledger).toMatchObject({ charged: 1200, entries: [{ kind: "charge", final: true }] });
     expect(await stop(first.program)).toBe(0);
@@ -132,7 +132,7 @@ describe("the program", () => {
     expect(await json(`${second.ready.control}/ledger`)).toEqual(ledger);
     const register = await ScriptedRegister.tcp(second.ready.tcpPort);
     await register.run(REGISTRATION);
-    expect((await register.run(LAST_TRANSACTION))[1]).toBe(told);
+    expect((await register.run(LAST_TRANSACTION))[1]).toBe(paid);
     await register.close();
   });
 

@@ -27,7 +27,7 @@ export const TRANSACTION = "0c0ffee0-1111-4222-8333-444455556666";
 type Event = FleetNewsAnswer["events"][number];
 
 /** tp-manager as the fleet part sees it: its events, and how it is. */
-class ToldTpManager {
+class ScriptedTpManager {
   readonly events: Event[] = [];
   word: Partial<FleetNewsAnswer> | "silent" | "slow" = {};
   readonly #clock: TestClock;
@@ -102,7 +102,7 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
   const { log, lines } = recordingLog();
   const store = openFleetStore(path, clock, log);
   const noted: string[] = [];
-  const tpManager = new ToldTpManager(clock);
+  const tpManager = new ScriptedTpManager(clock);
   const login = { user: "kiosk", password: "secret of the kiosk" };
   const broker = { url, kiosk: KIOSK, ...login, certificate: undefined, key: undefined };
   const { random = () => 0.5, updates, upload } = given;

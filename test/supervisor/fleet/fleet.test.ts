@@ -93,9 +93,9 @@ test("a condition's alarm is raised once and ends; a payment's ends with its out
   tpManager.word = {};
   tpManager.payment("charged");
   await look(clock);
-  const told = () => broker.documents("alarm").map(({ phase, alarm }) => `${phase} ${alarm}`);
+  const documents = () => broker.documents("alarm").map(({ phase, alarm }) => `${phase} ${alarm}`);
   await expect
-    .poll(told)
+    .poll(documents)
     .toEqual([
       "raised payment-unknown",
       "raised hand-off-refused",
@@ -118,25 +118,25 @@ test("an unmatched transaction's alarm carries its former name with the new one"
   tpManager.word = {};
   await look(clock);
   const lasting = { alarm: alarm.alarm, formerly: "sale-without-order", transactionId: null };
-  const told = () => broker.documents("alarm");
-  await expect.poll(told).toHaveLength(4);
-  expect(told()).toMatchObject([
+  const documents = () => broker.documents("alarm");
+  await expect.poll(documents).toHaveLength(4);
+  expect(documents()).toMatchObject([
     { phase: "raised", alarm: alarm.alarm, formerly: "unexpected-report", transactionId: null },
     { phase: "raised", ...lasting, finding: "held", transactionId: TRANSACTION },
     { phase: "raised", ...lasting },
     { phase: "ended", ...lasting },
   ]);
-  expect(JSON.stringify(told())).not.toMatch(/o-1|Ada/);
+  expect(JSON.stringify(documents())).not.toMatch(/o-1|Ada/);
   // A version before had raised the alarm by its old name.
   store.raise("sale-without-order", "");
   tpManager.word = { troubles: waits };
   await look(clock);
-  expect(told()).toHaveLength(4);
+  expect(documents()).toHaveLength(4);
   tpManager.word = {};
   await look(clock);
-  await expect.poll(told).toHaveLength(5);
-  expect(told()[4]).toMatchObject({ phase: "ended", alarm: "sale-without-order" });
-  expect(told()[4]).not.toHaveProperty("formerly");
+  await expect.poll(documents).toHaveLength(5);
+  expect(documents()[4]).toMatchObject({ phase: "ended", alarm: "sale-without-order" });
+  expect(documents()[4]).not.toHaveProperty("formerly");
 });
 
 test("an end of day and its comparison are published in numbers", async () => {
@@ -165,9 +165,9 @@ test("a silent tp-manager and a not-ready reason are states, with names only", a
   const codes = ["TERMINAL_DISCONNECTED", "ONE_OF_A_NEWER_VERSION"];
   tpManager.word = { troubles: { obstacles: codes.map((code) => ({ code, ...says })) } };
   await look(clock);
-  const told = () => broker.documents("state").map(({ now }) => now);
+  const documents = () => broker.documents("state").map(({ now }) => now);
   await expect
-    .poll(told)
+    .poll(documents)
     .toMatchObject([
       { canPay: "yes" },
       { canPay: "no", obstacles: ["tp-manager-silent"], terminal: null },

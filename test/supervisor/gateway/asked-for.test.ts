@@ -48,14 +48,14 @@ describe("a refund's answer", () => {
 
   test("in a currency without decimals is compared as a number too", () => {
     const yen = { ...refund, amountMinor: 500, currency: "JPY", exponent: 0 };
-    const told = { ...good, amount: "500.0", currency: "jpy" };
-    expect(disagreement(yen, fields(told), true)).toBeNull();
+    const answered = { ...good, amount: "500.0", currency: "jpy" };
+    expect(disagreement(yen, fields(answered), true)).toBeNull();
   });
 });
 
 test("letter case of an id means nothing", () => {
-  const told = { ...good, transactionPublicId: ID.toLowerCase() };
-  expect(disagreement(refund, fields(told), true)).toBeNull();
+  const answered = { ...good, transactionPublicId: ID.toLowerCase() };
+  expect(disagreement(refund, fields(answered), true)).toBeNull();
 });
 
 test("a refusal needs no field, and may name a sum of its own, but no other transaction", () => {

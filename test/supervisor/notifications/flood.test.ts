@@ -80,10 +80,10 @@ test.runIf(process.platform === "linux")(
     const attacker = startProcess(process.execPath, [program, ...words], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    let told = "";
-    attacker.stdout?.on("data", (chunk) => (told += chunk));
+    let output = "";
+    attacker.stdout?.on("data", (chunk) => (output += chunk));
     onTestFinished(() => void attacker.kill("SIGKILL"));
-    const progress = () => JSON.parse(told.trim().split("\n").at(-1) || "{}");
+    const progress = () => JSON.parse(output.trim().split("\n").at(-1) || "{}");
     const struck = () => (progress().answered >= JUNK_FIRST ? true : undefined);
     await until("the attack is under way", struck);
 

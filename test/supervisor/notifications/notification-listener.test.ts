@@ -334,13 +334,13 @@ describe("a request of any sender", () => {
 
   test("that is refused is logged at once, then once a minute with the number", async () => {
     const { rig, notify } = await listening();
-    const told = () =>
+    const warned = () =>
       rig.lines.filter(({ msg }) => /refused/.test(String(msg))).map(({ count }) => count);
     for (let i = 0; i < 50; i++) await notify({}, md5("forged"));
-    expect(told()).toEqual([1]);
+    expect(warned()).toEqual([1]);
     await rig.clock.advance(60_000);
     await notify({}, md5("forged"));
-    expect(told()).toEqual([1, 50]);
+    expect(warned()).toEqual([1, 50]);
   });
 
   test("in pieces of one byte takes no more memory than its bytes", async () => {

@@ -21,20 +21,20 @@ async function refundedElsewhere(status: string) {
   rig.operationStore.learnId(ID, transactionId, "notification", 1);
   const about = { transactionId, transactionPublicId: ID, operation: "refund", status };
   const kept = { fingerprint: "document 1", kind: "operation", verdict: "accepted" } as const;
-  const told = { ...about, ...kept, amountMinor: 300, parsed: {}, raw: "" };
-  rig.notifications.add(told, rig.clock.now() + 2 * 60 * 60_000);
-  return { rig, told };
+  const notification = { ...about, ...kept, amountMinor: 300, parsed: {}, raw: "" };
+  rig.notifications.add(notification, rig.clock.now() + 2 * 60 * 60_000);
+  return { rig, notification };
 }
 
 describe("a notification from before a refund was asked for", () => {
   test.each(["ok", "nok"])("does not end the refund: %s", async (status) => {
-    const { rig, told } = await refundedElsewhere(status);
+    const { rig, notification } = await refundedElsewhere(status);
     const request = refundOf3();
     rig.operationStore.begin(request, rig.clock.now());
     rig.operations.start();
     expect(rig.operationStore.operation(request.operationId)?.state).toBe("unknown");
     // This time the notification comes when the clock is slow.
-    rig.notifications.add({ ...told, fingerprint: "document 2" }, rig.clock.now() - 60_000);
+    rig.notifications.add({ ...notification, fingerprint: "document 2" }, rig.clock.now() - 60_000);
     rig.operations.notified(ID);
     const state = status === "ok" ? "done" : "refused";
     expect(rig.operationStore.operation(request.operationId)?.state).toBe(state);

@@ -68,8 +68,8 @@ test.each(hours)(
     const { sends, lookups, atGateway } = at.gateway;
     expect([atGateway.size, most(atGateway)]).toEqual([ORDERS, 1]);
     const { ofAllOrders, others } = at.alarms();
-    const told = [sum(sends), sum(lookups), most(sends), most(lookups), ofAllOrders];
-    outages.push(`| ${[name, ...told, others.join(", ")].join(" | ")} |`);
+    const figures = [sum(sends), sum(lookups), most(sends), most(lookups), ofAllOrders];
+    outages.push(`| ${[name, ...figures, others.join(", ")].join(" | ")} |`);
     // One that did not leave this machine is tried again until it can.
     if (trouble.answer.kind === "failed" && !trouble.answer.written) {
       expect([most(sends) > 2, sum(lookups)]).toEqual([true, 0]);
@@ -169,9 +169,9 @@ test.each(ones)("one order whose answers are lost, when %s", async (name, given)
   for (let day = 1; day <= counts.length; day++) {
     await clock.advance(DAY);
     const { ofOneOrder } = at.alarms();
-    const told = [most(at.gateway.sends), most(at.gateway.lookups), ofOneOrder];
-    counted.push(told);
-    days.push(`| ${[name, day, ...told, stored()].join(" | ")} |`);
+    const figures = [most(at.gateway.sends), most(at.gateway.lookups), ofOneOrder];
+    counted.push(figures);
+    days.push(`| ${[name, day, ...figures, stored()].join(" | ")} |`);
   }
   expect(counted).toEqual(counts);
   expect(stored()).toBe(state);

@@ -128,8 +128,8 @@ test.each([
     rig.forwarder.start();
     await expect.poll(() => requests.length).toBeGreaterThan(full - WINDOW_MAX / 2);
     first.resolve();
-    const told = () => rig.lines.some(({ level }) => level === "warn" || level === "error");
-    await expect.poll(told).toBe(true);
+    const isLogged = () => rig.lines.some(({ level }) => level === "warn" || level === "error");
+    await expect.poll(isLogged).toBe(true);
     const begun = requests.length;
     others.resolve();
     await expect.poll(() => rig.store.counts().sent).toBe(begun - 1);

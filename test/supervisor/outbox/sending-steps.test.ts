@@ -15,15 +15,15 @@ const SECOND_MS = 1_000;
 async function rigWithSteps() {
   const rig = await openRig();
   const ends = () => rig.database.prepare("SELECT * FROM outbox_ends").all();
-  const told = (orderId = "A-1") =>
+  const stepsOf = (orderId = "A-1") =>
     sendingSteps(rig.database, orderId).map((one) =>
       [one.step, one.outcome, one.description, one.by].filter((word) => word).join(", "),
     );
-  return { rig, ends, told };
+  return { rig, ends, stepsOf };
 }
 
 test("tries, parks and operators' decisions are listed in the order of their time", async () => {
-  const { rig, told, ends } = await rigWithSteps();
+  const { rig, stepsOf, ends } = await rigWithSteps();
   rig.server.behave = () => refusedOrder;
   const id = rig.handOver("A-1");
   await rig.tries(id, 1);
@@ -41,7 +41,7 @@ test("tries, parks and operators' decisions are listed in the order of their tim
   rig.requeued(id);
   await rig.tries(id, 3);
   const refused = "another code than 0 and 1: the gateway refused: amount invalid";
-  expect(told()).toEqual([
+  expect(stepsOf()).toEqual([
     "queued",
     "try, not-taken, amount invalid",
     `parked, ${refused}`,
@@ -67,29 +67,29 @@ test("tries, parks and operators' decisions are listed in the order of their tim
 });
 
 test("an unknown outcome of a try, and why an item was closed, are listed", async () => {
-  const { rig, told } = await rigWithSteps();
+  const { rig, stepsOf } = await rigWithSteps();
   rig.server.behave = () => ({ status: 500 });
   const id = rig.handOver("A-1");
   await rig.tries(id, 1);
   await rig.clock.advance(SECOND_MS);
   rig.store.withdraw(JSON.parse(rig.store.content(id) ?? ""), rig.clock.now());
-  expect(told()).toMatchObject([
+  expect(stepsOf()).toMatchObject([
     "queued",
     expect.stringMatching(/^try, not-known, /),
     expect.stringMatching(/^closed, reversed at the terminal after an answer was lost/),
   ]);
-  expect(told("A-2")).toEqual([]);
+  expect(stepsOf("A-2")).toEqual([]);
 });
 
 test("an order that the gateway names is listed as sent; an accepted one adds no row", async () => {
-  const { rig, told, ends } = await rigWithSteps();
+  const { rig, stepsOf, ends } = await rigWithSteps();
   await rig.tries(rig.handOver("A-2"), 1);
-  expect([told("A-2"), ends()]).toEqual([["queued", "try, taken, N/A"], []]);
+  expect([stepsOf("A-2"), ends()]).toEqual([["queued", "try, taken, N/A"], []]);
   rig.server.behave = () => ({ status: 503 });
   const id = rig.handOver("A-1");
   await rig.tries(id, 1);
   rig.operationStore.learnId("0A1B2C3D4E5F6071", id, "notification", rig.clock.now());
-  expect(told().at(-1)).toBe("sent, the gateway has named its transaction of it");
+  expect(stepsOf().at(-1)).toBe("sent, the gateway has named its transaction of it");
 });
 
 /** Each number of steps that an older program may have left a database with. */
@@ -120,10 +120,10 @@ test.each(olderSchemas)("what schema %i had parked and closed is listed too", (s
   older.close();
   const database = openDatabase(path, supervisorMigrations);
   onTestFinished(() => database.close());
-  const told = (orderId: string) =>
+  const stepsOf = (orderId: string) =>
     sendingSteps(database, orderId).map(({ step, atMs }) => `${step} ${atMs}`);
   const queued = "queued 1000";
-  expect(Object.fromEntries(Object.keys(rows).map((id) => [id, told(id)]))).toEqual({
+  expect(Object.fromEntries(Object.keys(rows).map((id) => [id, stepsOf(id)]))).toEqual({
     pending: [queued],
     sent: [queued],
     unreasoned: [queued],
@@ -154,8 +154,8 @@ test("of an item that operators sent again many times the newest steps are liste
     park.run(`reason ${i}`, begin + 2 * i, id);
     rig.admin.requeue(id, begin + 2 * i + 1);
   }
-  const told = sendingSteps(rig.database, "A-1");
-  const of = (step: string) => told.filter((one) => one.step === step);
+  const steps = sendingSteps(rig.database, "A-1");
+  const of = (step: string) => steps.filter((one) => one.step === step);
   expect([of("parked").length, of("requeue").length]).toEqual([100, 100]);
   expect(of("parked").at(-1)?.description).toBe(`reason ${TIMES}`);
 });

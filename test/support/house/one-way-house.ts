@@ -15,7 +15,7 @@ export const referenceAt = (at: House, orderId = "A-1"): string =>
   referenceOf(at.journal.attempts.decisive(orderId)?.transactionId ?? "");
 
 /** In time, by a driver that remembers none before. */
-export const toldNow = (said: TransactionReport): OneWayResult => ({
+export const reportedNow = (said: TransactionReport): OneWayResult => ({
   report: said,
   isEarly: false,
   isAgain: undefined,
@@ -24,10 +24,10 @@ export const toldNow = (said: TransactionReport): OneWayResult => ({
 /** A kiosk whose terminal cannot be asked, cancelled or refused. */
 export function unasked(
   path?: string,
-): House & { told(change: Partial<TransactionReport>): boolean } {
+): House & { reports(change: Partial<TransactionReport>): boolean } {
   const terminal = new ScriptedTerminal();
   const capabilities = { ...terminal.capabilities, lastTransaction: false };
-  let take = (_told: OneWayResult): boolean => false;
+  let take = (_result: OneWayResult): boolean => false;
   Object.assign(terminal, {
     capabilities,
     cancel: undefined,
@@ -39,9 +39,9 @@ export function unasked(
   });
   const at = house(path, terminal);
   at.start();
-  const told = (change: Partial<TransactionReport>) =>
-    take(toldNow(report({ ...nameless, ...change })));
-  return Object.assign(at, { told });
+  const reports = (change: Partial<TransactionReport>) =>
+    take(reportedNow(report({ ...nameless, ...change })));
+  return Object.assign(at, { reports });
 }
 
 /** An order whose result was not heard, and the recovery run after it. */

@@ -20,9 +20,9 @@ class Till {
   next(amountMinor: number): TransactionReport {
     this.sales += 1;
     const number = String(this.sales + 100);
-    const told = { receiptNumber: `0${number}`, traceNumber: `000${number}` };
+    const numbers = { receiptNumber: `0${number}`, traceNumber: `000${number}` };
     const localTime = `13${number.slice(1)}05`;
-    this.last = report({ amountMinor, ...told, localTime });
+    this.last = report({ amountMinor, ...numbers, localTime });
     return this.last;
   }
 
@@ -129,5 +129,5 @@ export async function expectSold(at: Kiosk, orderId: string, amountMinor = 999):
   expect(at.till.sales).toBe(sales + 1);
 }
 
-export const alarms = ({ told, lines }: Manager): unknown[] =>
-  [...told, ...lines].flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
+export const alarms = ({ logged, lines }: Manager): unknown[] =>
+  [...logged, ...lines].flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);

@@ -90,7 +90,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
     at.close();
   };
   onTestFinished(close);
-  return { ...at, gateway, told: lines, meet, close };
+  return { ...at, gateway, logged: lines, meet, close };
 }
 
 /** The files of one database; `name` without its ending. */

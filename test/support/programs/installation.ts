@@ -191,8 +191,8 @@ export class TestInstallation {
   async connected(): Promise<void> {
     const client = this.#client("tp-manager");
     await until("the terminal is connected", async () => {
-      const told = await client.call("status", {}, ATTEMPT_MS).catch(() => undefined);
-      return told?.terminal.link === "connected" || undefined;
+      const answer = await client.call("status", {}, ATTEMPT_MS).catch(() => undefined);
+      return answer?.terminal.link === "connected" || undefined;
     });
     client.close();
   }

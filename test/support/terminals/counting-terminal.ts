@@ -19,7 +19,7 @@ export class CountingTerminal {
   numbersDeclines = false;
   currencyNumeric = "978";
   /** Records so far: each has a second of its own. */
-  #told = 0;
+  #reported = 0;
 
   constructor(at: House, last = 0) {
     this.#at = at;
@@ -34,7 +34,7 @@ export class CountingTerminal {
         receiptNumber: text(this.#next()),
         traceNumber: this.#trace(),
         originalTrace: `0${receiptNumber}1`,
-        localTime: timeOfDay(this.#told++),
+        localTime: timeOfDay(this.#reported++),
       });
       observer.report(reversal);
       this.#tells(reversal);
@@ -136,7 +136,7 @@ export class CountingTerminal {
 
   #report(receipt: number, amountMinor: number) {
     const numbers = { receiptNumber: text(receipt), traceNumber: `0${text(receipt)}1` };
-    const localTime = timeOfDay(this.#told++);
+    const localTime = timeOfDay(this.#reported++);
     return report({ amountMinor, ...numbers, localTime, currencyNumeric: this.currencyNumeric });
   }
 }

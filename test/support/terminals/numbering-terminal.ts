@@ -70,10 +70,10 @@ export class NumberingTerminal extends ScriptedTerminal {
   }
 
   #sell(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
-    const told = this.#nextReport(order.amountMinor, null);
-    if (observer.report(told) !== "accept") return Promise.resolve(lost("refused"));
+    const reported = this.#nextReport(order.amountMinor, null);
+    if (observer.report(reported) !== "accept") return Promise.resolve(lost("refused"));
     observer.ackArrived();
-    this.#keep(order.amountMinor, told);
+    this.#keep(order.amountMinor, reported);
     return Promise.resolve({ end: "completed", ticket: "sale" });
   }
 
@@ -88,9 +88,9 @@ export class NumberingTerminal extends ScriptedTerminal {
 
   #giveBack(sale: Sale): TransactionReport {
     sale.isReversed = true;
-    const told = this.#nextReport(sale.amountMinor, sale.report.traceNumber);
-    this.store({ kind: "transaction", report: told });
-    return told;
+    const reported = this.#nextReport(sale.amountMinor, sale.report.traceNumber);
+    this.store({ kind: "transaction", report: reported });
+    return reported;
   }
 
   #named(receiptNumber: string, amountMinor: number | undefined): Sale | undefined {
@@ -101,11 +101,11 @@ export class NumberingTerminal extends ScriptedTerminal {
     );
   }
 
-  #keep(amountMinor: number, told: TransactionReport): void {
-    const sale = { amountMinor, report: told, isReversed: false };
+  #keep(amountMinor: number, reported: TransactionReport): void {
+    const sale = { amountMinor, report: reported, isReversed: false };
     this.bank.push(sale);
     this.#stored.push(sale);
-    this.store({ kind: "transaction", report: told });
+    this.store({ kind: "transaction", report: reported });
   }
 
   #nextReport(amountMinor: number, originalTrace: string | null): TransactionReport {
@@ -119,11 +119,11 @@ export class NumberingTerminal extends ScriptedTerminal {
 
   /** What the terminal reports from now on as its last transaction. */
   store(last: LastTransaction): void {
-    const told: LastTransaction = this.tellsLast
+    const reported: LastTransaction = this.tellsLast
       ? last
       : { kind: "not-told", why: "it repeats no receipt" };
-    this.last = told;
-    this.baseline = { ...baseline, identity: this.state.identity, last: told };
+    this.last = reported;
+    this.baseline = { ...baseline, identity: this.state.identity, last: reported };
   }
 }
 

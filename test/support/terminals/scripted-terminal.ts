@@ -166,9 +166,9 @@ export class ScriptedTerminal implements Terminal {
   #remembering(observer: PaymentObserver): PaymentObserver {
     if (!this.remembers) return observer;
     return {
-      report: (told) => {
-        const answer = observer.report(told);
-        if (answer === "accept" && told.good) this.stores(told);
+      report: (reported) => {
+        const answer = observer.report(reported);
+        if (answer === "accept" && reported.good) this.stores(reported);
         return answer;
       },
       ackArrived: () => observer.ackArrived(),
@@ -177,8 +177,8 @@ export class ScriptedTerminal implements Terminal {
   }
 
   /** The terminal's last transaction is this one. */
-  stores(told: TransactionReport): void {
-    this.last = { kind: "transaction", report: told };
+  stores(reported: TransactionReport): void {
+    this.last = { kind: "transaction", report: reported };
     this.baseline = { ...this.baseline, last: this.last };
   }
 

@@ -38,9 +38,9 @@ async function soldAgain(): Promise<House> {
   return at;
 }
 
-async function tellsLate(at: House, told: typeof third): Promise<void> {
-  at.terminal.stores(told);
-  at.terminal.tell({ type: "unmatched-report", report: told });
+async function tellsLate(at: House, reported: typeof third): Promise<void> {
+  at.terminal.stores(reported);
+  at.terminal.tell({ type: "unmatched-report", report: reported });
   await at.clock.advance(30_000);
 }
 
@@ -70,7 +70,7 @@ describe("an approval without a reference that can be of an order's first attemp
     at.terminal.script = () => Promise.resolve(aborted);
     await pay(at, request("A-1"));
     at.terminal.script = (_order, observer) => {
-      at.told({});
+      at.reports({});
       observer.report({ ...declined(), ...nameless });
       return Promise.resolve({ end: "completed", ticket: "" });
     };
@@ -86,8 +86,8 @@ describe("an approval without a reference that can be of an order's first attemp
     at.journal.learned.of({ setup: "test", identity }).saw("echoes-approvals");
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({});
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({});
+    at.reports({ ...declined(), ...nameless, reference });
     expect(at.orders.chargedOfOrder("A-1")).toBe("unknown");
   });
 });
@@ -119,7 +119,7 @@ test("a late sale is handed off although the journal cannot be read meanwhile", 
   const at = unasked();
   await doubtful(at);
   const reference = referenceAt(at);
-  at.told({ ...declined(), ...nameless, reference });
+  at.reports({ ...declined(), ...nameless, reference });
   at.terminal.script = approves;
   await pay(at, request("A-1"));
   const { attempts } = at.journal;
@@ -127,9 +127,9 @@ test("a late sale is handed off although the journal cannot be read meanwhile", 
   attempts.ofOrder = () => {
     throw new Error("the disk failed");
   };
-  at.told({ reference });
+  at.reports({ reference });
   attempts.ofOrder = ofOrder;
-  at.told({ reference });
+  at.reports({ reference });
   await at.clock.advance(600_000);
   expect([phases(at), at.supervisor.stored.length]).toEqual([["charged", "charged"], 2]);
 });
@@ -139,10 +139,10 @@ describe("an operator's later decision", () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     await doubtful(at);
     await at.settle({ orderId: "A-1", note, outcome: "charged", amountMinor: 999 });
-    at.told({ reference, amountMinor: 500 });
+    at.reports({ reference, amountMinor: 500 });
     expect(phases(at)).toEqual(["in-doubt", "charged"]);
     await at.settle({ orderId: "A-1", note, outcome: "not_charged", attempt: 2 });
     expect(phases(at)).toEqual(["in-doubt", "not-charged"]);
@@ -232,10 +232,10 @@ describe("an order with two attempts", () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     const prepare = at.terminal.prepare.bind(at.terminal);
     at.terminal.prepare = (signal) => {
-      at.told({ reference });
+      at.reports({ reference });
       return prepare(signal);
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -262,13 +262,13 @@ describe("an order with two attempts", () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     at.terminal.script = approves;
     await pay(at, request("A-1"));
     const { terminalLog } = at.journal;
     const { identity } = at.terminal.state;
-    const told = report({ ...nameless, reference });
-    const kept = { atMs: at.clock.now(), report: told, identity, isOfNoOrder: false };
+    const reported = report({ ...nameless, reference });
+    const kept = { atMs: at.clock.now(), report: reported, identity, isOfNoOrder: false };
     const id = terminalLog.keepUnmatched(kept) ?? 0;
     terminalLog.endUnmatched(id, at.clock.now(), "held", "a former version");
     at.close();

@@ -45,21 +45,21 @@ async function toldBefore(): Promise<House> {
   return at;
 }
 
-async function tellsLate(at: House, told: typeof third): Promise<void> {
-  at.terminal.stores(told);
-  at.terminal.tell({ type: "unmatched-report", report: told });
+async function tellsLate(at: House, reported: typeof third): Promise<void> {
+  at.terminal.stores(reported);
+  at.terminal.tell({ type: "unmatched-report", report: reported });
   await at.clock.advance(30_000);
 }
 
 /** A one-way terminal that reports the first attempt's result after the second attempt's. */
-async function toldByName(change = {}): Promise<House> {
+async function reportedByName(change = {}): Promise<House> {
   const at = unasked();
   await doubtful(at);
   const reference = referenceAt(at);
-  at.told({ ...declined(), ...nameless, reference });
+  at.reports({ ...declined(), ...nameless, reference });
   at.terminal.script = approves;
   expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-  at.told({ reference, ...change });
+  at.reports({ reference, ...change });
   return at;
 }
 
@@ -84,9 +84,9 @@ const handed = (at: House): number => at.supervisor.stored.length;
 
 const courses = [
   ["that its own command had reported", toldBefore, "charged", "yes"],
-  ["that carries its attempt's reference", toldByName, "charged", "yes"],
+  ["that carries its attempt's reference", reportedByName, "charged", "yes"],
   ["that can be of its first attempt", turnedAway, "in-doubt", "unknown"],
-  ["of another amount", () => toldByName({ amountMinor: 500 }), "in-doubt", "unknown"],
+  ["of another amount", () => reportedByName({ amountMinor: 500 }), "in-doubt", "unknown"],
 ] as const;
 
 describe("a late sale of an order that was sold again (docs/rules/19-late.md)", () => {
@@ -137,9 +137,9 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     at.terminal.script = (order, observer) => {
-      at.told({ reference });
+      at.reports({ reference });
       return approves(order, observer);
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");

@@ -18,9 +18,9 @@ import {
 
 const none: LastTransaction = { kind: "none" };
 const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });
-const stored = (told: TransactionReport): LastTransaction => ({
+const stored = (reported: TransactionReport): LastTransaction => ({
   kind: "transaction",
-  report: told,
+  report: reported,
 });
 
 describe("an empty storage before the payment (docs/rules/28-unchanged-storage.md)", () => {

@@ -20,9 +20,9 @@ const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancell
 const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130015" });
 const alarms = (at: House): string[] =>
   at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
-const stored = (told: TransactionReport = report()): LastTransaction => ({
+const stored = (reported: TransactionReport = report()): LastTransaction => ({
   kind: "transaction",
-  report: told,
+  report: reported,
 });
 
 /** A terminal that reports `words` within a payment, gets each answered, and then ends it. */

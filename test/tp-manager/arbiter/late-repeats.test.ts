@@ -30,9 +30,9 @@ async function repeatedInVain(): Promise<House> {
   return at;
 }
 
-async function soldLate(at: House, told = report()): Promise<void> {
-  at.terminal.stores(told);
-  at.terminal.tell({ type: "unmatched-report", report: told });
+async function soldLate(at: House, reported = report()): Promise<void> {
+  at.terminal.stores(reported);
+  at.terminal.tell({ type: "unmatched-report", report: reported });
   await at.clock.advance(30_000);
 }
 

@@ -34,9 +34,9 @@ async function turnedAway(orderId = "A-1", change = {}): Promise<House> {
   return at;
 }
 
-function reportedLate(at: House, told = late, kept: TransactionReport = told): void {
+function reportedLate(at: House, reported = late, kept: TransactionReport = reported): void {
   shows(at, kept);
-  at.terminal.tell({ type: "unmatched-report", report: told });
+  at.terminal.tell({ type: "unmatched-report", report: reported });
 }
 
 /** Order A-1 was sold, and its reversal is in doubt. */
@@ -380,8 +380,8 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
     at.terminal.script = (order, observer) => approves(order, observer, 9);
     expect(outcome(await pay(at, request("B-2")))).toBe("Success");
-    const told = at.hub.source.alarms(20).map(({ data }) => data);
-    expect(told).toMatchObject([
+    const reported = at.hub.source.alarms(20).map(({ data }) => data);
+    expect(reported).toMatchObject([
       { alarm: "unmatched-transaction", finding: "unclear", orderId: "A-1" },
     ]);
     expect(findings(at)).toEqual(["unclear"]);
@@ -416,7 +416,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     ["its own sale, spelled otherwise", (at) => shows(at, report({ receiptNumber: "2" }))],
     ["what it had stored before", () => {}],
     ["a reversal", (at) => shows(at, report({ traceNumber: "000077", originalTrace: "000001" }))],
-    ["an answer without any last transaction", (at) => notTold(at)],
+    ["an answer without any last transaction", (at) => refusesLast(at)],
   ];
   test.each(known)("is not %s", async (_name, arrange) => {
     const at = house();
@@ -432,7 +432,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     expect(findings(at)).toEqual([]);
   });
 
-  function notTold(at: House): void {
+  function refusesLast(at: House): void {
     at.terminal.baseline = { ...baseline, last: { kind: "not-told", why: "nothing" } };
   }
 

@@ -19,9 +19,9 @@ import { aborted, approves, lost } from "../../support/terminals/scripted-termin
 async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void> {
   await doubtful(at);
   const reference = referenceAt(at);
-  at.told({ ...declined(), ...nameless, reference });
+  at.reports({ ...declined(), ...nameless, reference });
   await doubtful(at);
-  at.told({ reference });
+  at.reports({ reference });
   expect(phaseOf(at)).toBe("in-doubt");
 }
 
@@ -30,7 +30,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
-    expect(at.told({ reference: referenceAt(at, "B-1") })).toBe(true);
+    expect(at.reports({ reference: referenceAt(at, "B-1") })).toBe(true);
     expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "charged"]);
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["B-1"]);
   });
@@ -39,16 +39,16 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     at.clock.jumpWallClock(days * 86_400_000);
-    expect([at.told({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
+    expect([at.reports({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
     expect(alarms(at)).toContain("charged-late");
   });
 
   test("ends the order as not charged when the terminal refused it", async () => {
     const at = unasked();
     await doubtful(at);
-    at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+    at.reports({ ...declined(), ...nameless, reference: referenceAt(at) });
     expect(outcome(await pay(at, request("C-1")))).toBeDefined();
     expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({
       phase: "not-charged",
@@ -59,7 +59,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   test("charges the order whose reference it carries, even without an amount", async () => {
     const at = unasked();
     await doubtful(at);
-    at.told({ reference: referenceAt(at), amountMinor: null, currencyNumeric: null });
+    at.reports({ reference: referenceAt(at), amountMinor: null, currencyNumeric: null });
     expect(phaseOf(at)).toBe("charged");
   });
 
@@ -75,7 +75,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     };
     expect(outcome(await pay(at, request(refused)))).toBe("Declined");
     await doubtful(at, "A-1");
-    expect([at.told({}), phaseOf(at, "A-1")]).toEqual([true, phase]);
+    expect([at.reports({}), phaseOf(at, "A-1")]).toEqual([true, phase]);
     expect(alarms(at)).not.toContain("order-charged-twice");
     expect(phaseOf(at, refused)).toBe(phase);
   });
@@ -83,9 +83,9 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   test("without a reference belongs to the only order in doubt of its amount", async () => {
     const at = unasked();
     await doubtful(at);
-    at.told({ amountMinor: 998 });
+    at.reports({ amountMinor: 998 });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
-    at.told({ reference: "0123456789" });
+    at.reports({ reference: "0123456789" });
     expect(phaseOf(at)).toBe("charged");
   });
 
@@ -93,7 +93,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
-    expect(at.told({})).toBe(true);
+    expect(at.reports({})).toBe(true);
     expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "in-doubt"]);
     expect(alarms(at)[0]).toBe("unmatched-transaction");
     expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "held" }]);
@@ -104,7 +104,11 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "not_charged", note: "the customer left" });
-    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([true, "in-doubt", "in-doubt"]);
+    expect([at.reports({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
+      true,
+      "in-doubt",
+      "in-doubt",
+    ]);
   });
 
   test("that refuses ends no order in doubt once a later one was settled as charged", async () => {
@@ -112,7 +116,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "charged", note: "the customer had a receipt" });
-    expect([at.told({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    expect([at.reports({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
     expect(phaseOf(at, "B-1")).toBe("charged");
   });
 
@@ -121,7 +125,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     await doubtful(at);
     at.terminal.script = () => Promise.resolve({ end: "not-sent", code: "line", text: "gone" });
     expect(outcome(await pay(at, request("B-1")))).toBe("Failed");
-    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
+    expect([at.reports({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
       true,
       "charged",
       "not-charged",
@@ -135,13 +139,13 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   ])("%s without a reference may repeat a later payment's result", async (_, said, status) => {
     const at = unasked();
     await doubtful(at);
-    const told = { ...said, ...nameless };
+    const unnamed = { ...said, ...nameless };
     at.terminal.script = (_order, observer) => {
-      observer.report(told);
+      observer.report(unnamed);
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     expect(outcome(await pay(at, request("B-1")))).toBe(status);
-    expect([at.told(told), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    expect([at.reports(unnamed), phaseOf(at)]).toEqual([true, "in-doubt"]);
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-1");
   });
 
@@ -150,22 +154,22 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     await doubtful(at);
     at.terminal.script = () => Promise.resolve(aborted);
     expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
-    expect([at.told({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    expect([at.reports({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
   });
 
   test("with an unknown reference is unmatched, whatever its amount", async () => {
     const at = unasked();
     await doubtful(at);
-    at.told({ reference: referenceOf("another kiosk's") });
+    at.reports({ reference: referenceOf("another kiosk's") });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
   });
 
   test("with another amount raises an alarm and leaves the order in doubt", async () => {
     const at = unasked();
     await doubtful(at);
-    at.told({ reference: referenceAt(at), amountMinor: 1 });
+    at.reports({ reference: referenceAt(at), amountMinor: 1 });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "report-mismatch"]);
-    at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+    at.reports({ ...declined(), ...nameless, reference: referenceAt(at) });
     expect(phaseOf(at)).toBe("in-doubt");
   });
 
@@ -173,7 +177,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    expect([at.told({ reference }), at.told({ reference })]).toEqual([true, true]);
+    expect([at.reports({ reference }), at.reports({ reference })]).toEqual([true, true]);
     expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
   });
 
@@ -185,24 +189,24 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     at.journal.attempts.update = () => {
       throw new Error("disk full");
     };
-    expect(at.told({ reference })).toBe(false);
+    expect(at.reports({ reference })).toBe(false);
     at.journal.attempts.update = update;
-    expect([at.told({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
+    expect([at.reports({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
   });
 
   test("with another amount makes an order unknown that was answered as not charged", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     expect(phaseOf(at)).toBe("not-charged");
-    at.told({ reference, amountMinor: 500 });
+    at.reports({ reference, amountMinor: 500 });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "report-mismatch"]);
     at.terminal.script = approves;
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
-    at.told({ reference, amountMinor: 500 });
+    at.reports({ reference, amountMinor: 500 });
     expect(phaseOf(at)).toBe("in-doubt");
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     expect(phaseOf(at)).toBe("in-doubt");
   });
 
@@ -215,13 +219,13 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
       const at = unasked();
       await doubtful(at);
       const reference = referenceAt(at);
-      at.told({ ...declined(), ...nameless, reference });
+      at.reports({ ...declined(), ...nameless, reference });
       at.terminal.script = (_order, observer) => {
         observer.report(declined());
         return Promise.resolve({ end: "completed", ticket: "" });
       };
       expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
-      at.told({ reference, ...change });
+      at.reports({ reference, ...change });
       expect([phaseOf(at), alarms(at)[0]]).toEqual([phase, alarm]);
       at.terminal.script = approves;
       expect(outcome(await pay(at, request("A-1")))).toBe(status);
@@ -233,13 +237,13 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     at.terminal.script = approves;
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     const { transactionId, request: asked } = at.orders.decisive("A-1");
     const given = { transactionId, returnedMinor: asked.amountMinor };
     at.journal.returns.noteReturns([given], at.clock.now());
-    at.told({ reference });
+    at.reports({ reference });
     expect(at.orders.chargedOfOrder("A-1")).toBe("yes");
   });
 
@@ -247,16 +251,16 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     const seen: unknown[] = [];
     at.terminal.script = () => {
-      at.told({ reference, amountMinor: 500 });
+      at.reports({ reference, amountMinor: 500 });
       seen.push(alarms(at).includes("order-charged-twice"));
       return Promise.resolve(lost("nothing came"));
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
     await at.clock.advance(1_000);
-    at.told({ reference, amountMinor: 501 });
+    at.reports({ reference, amountMinor: 501 });
     const twice = alarms(at).filter((alarm) => alarm === "order-charged-twice");
     expect([seen, twice.length, phaseOf(at)]).toEqual([[true], 1, "in-doubt"]);
   });
@@ -270,9 +274,9 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
       const at = unasked();
       await doubtful(at);
       const reference = referenceAt(at);
-      at.told({ ...declined(), ...nameless, reference });
+      at.reports({ ...declined(), ...nameless, reference });
       at.terminal.script = (_order, observer) => {
-        at.told({ reference, ...change });
+        at.reports({ reference, ...change });
         observer.report(declined());
         return Promise.resolve({ end: "completed", ticket: "" });
       };
@@ -296,7 +300,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
           note: "nothing was booked",
         } as const;
         expect((await at.settle(word)).attempt.number).toBe(1);
-      } else at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+      } else at.reports({ ...declined(), ...nameless, reference: referenceAt(at) });
       expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
     },
   );
@@ -306,10 +310,10 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked(path);
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     const { terminalLog } = at.journal;
-    const told = report({ ...nameless, reference });
-    const kept = { atMs: at.clock.now(), report: told, identity: at.terminal.state.identity };
+    const unnamed = report({ ...nameless, reference });
+    const kept = { atMs: at.clock.now(), report: unnamed, identity: at.terminal.state.identity };
     const id = terminalLog.keepUnmatched({ ...kept, isOfNoOrder: false });
     if (id === undefined) throw new Error("it was not kept");
     terminalLog.endUnmatched(id, at.clock.now(), "held", "no order fits");
@@ -325,9 +329,9 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     at.terminal.prepare = () => {
-      at.told({ reference });
+      at.reports({ reference });
       return Promise.reject(new TerminalUnavailable("busy", "the terminal prints"));
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -338,9 +342,9 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
+    at.reports({ ...declined(), ...nameless, reference });
     at.terminal.prepare = () => {
-      at.told({ reference });
+      at.reports({ reference });
       return Promise.reject(new TerminalUnavailable("busy", "the terminal prints"));
     };
     await expect(pay(at, request("A-1", { amountMinor: 500 }))).rejects.toMatchObject({
@@ -353,9 +357,9 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     const at = unasked();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     const refused = { ...declined(), ...nameless };
-    expect(at.told(refused)).toBe(true);
+    expect(at.reports(refused)).toBe(true);
     await doubtful(at);
-    expect([at.told(refused), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    expect([at.reports(refused), phaseOf(at)]).toEqual([true, "in-doubt"]);
   });
 
   test.each([
@@ -372,8 +376,8 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
       };
       expect(outcome(await pay(at, request("G-1")))).toBe(status);
       await doubtful(at);
-      expect([at.told({ ...said, ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
-      at.told({ ...other, ...nameless });
+      expect([at.reports({ ...said, ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
+      at.reports({ ...other, ...nameless });
       expect(phaseOf(at)).not.toBe("in-doubt");
     },
   );
@@ -381,11 +385,11 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   test("that was unmatched says nothing of a later order when it comes again", async () => {
     const at = unasked();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
-    at.told({});
+    at.reports({});
     await at.clock.advance(60_000);
     await doubtful(at);
-    expect([at.told({}), phaseOf(at)]).toEqual([true, "in-doubt"]);
-    at.told({ maskedPan: "541333XXXXXX0000" });
+    expect([at.reports({}), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    at.reports({ maskedPan: "541333XXXXXX0000" });
     expect(phaseOf(at)).toBe("charged");
   });
 
@@ -397,7 +401,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     if (!attempt) throw new Error("no attempt");
     const note = "customer said so";
     at.arbiter.settle(attempt, { outcome: "not-charged", report: report(), note });
-    at.told({ reference });
+    at.reports({ reference });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["charged", "charged-late"]);
   });
 });

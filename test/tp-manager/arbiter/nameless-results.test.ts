@@ -26,7 +26,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     ["declined, by an approval of no amount", { amountMinor: null }, "in-doubt"],
     ["declined, by an approval of another amount", { amountMinor: 998 }, "not-charged"],
     ["declined, by another register's approval", { reference: "0123456789" }, "in-doubt"],
-  ])("may change an order that was answered as %s", async (_, told, phase) => {
+  ])("may change an order that was answered as %s", async (_, result, phase) => {
     const at = unasked();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     const refused = { ...declined(), ...nameless };
@@ -35,9 +35,9 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
-    expect([at.told(told), phaseOf(at), alarms(at)]).toEqual([true, phase, expect.any(Array)]);
+    expect([at.reports(result), phaseOf(at), alarms(at)]).toEqual([true, phase, expect.any(Array)]);
     expect(alarms(at)).toContain("unmatched-transaction");
-    at.told(told);
+    at.reports(result);
     expect([phaseOf(at), at.supervisor.stored]).toEqual([phase, []]);
     if (phase === "not-charged") return;
     await at.settle({ orderId: "A-1", outcome: "charged", note: "it is in its journal" });
@@ -48,11 +48,11 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     const at = unasked();
     declinedOnLine(at);
     await pay(at, request("A-1"));
-    at.told({});
-    at.told({ maskedPan: "541333XXXXXX0000" });
+    at.reports({});
+    at.reports({ maskedPan: "541333XXXXXX0000" });
     expect([phaseOf(at), at.supervisor.stored]).toEqual(["in-doubt", []]);
     await at.settle({ orderId: "A-1", outcome: "not_charged", note: "another register's" });
-    at.told({ maskedPan: "541333XXXXXX0000" });
+    at.reports({ maskedPan: "541333XXXXXX0000" });
     expect(phaseOf(at)).toBe("not-charged");
   });
 
@@ -60,8 +60,8 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     const at = unasked();
     declinedOnLine(at);
     await pay(at, request("A-1"));
-    at.told({});
-    at.told({ reference: referenceAt(at) });
+    at.reports({});
+    at.reports({ reference: referenceAt(at) });
     expect(phaseOf(at)).toBe("charged");
   });
 
@@ -71,7 +71,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     await pay(at, request("A-1"));
     await doubtful(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "charged", note: "its receipt is here" });
-    at.told({});
+    at.reports({});
     expect(phaseOf(at)).toBe("not-charged");
   });
 
@@ -81,7 +81,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     await pay(at, request("A-1"));
     const { prepare } = at.terminal;
     at.terminal.prepare = (...how) => {
-      at.told({});
+      at.reports({});
       return prepare.apply(at.terminal, how);
     };
     expect(outcome(await pay(at, request("B-1")))).toBe("Declined");
@@ -97,7 +97,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
     at.terminal.script = approves;
     expect(outcome(await pay(at, request("B-1", { amountMinor: 700 })))).toBe("Success");
-    expect([at.told({}), phaseOf(at)]).toEqual([true, "not-charged"]);
+    expect([at.reports({}), phaseOf(at)]).toEqual([true, "not-charged"]);
   });
 });
 

@@ -14,8 +14,8 @@ test("a reversal in doubt, stored without its original, is no unmatched transact
   await pay(at, request("A-1"));
   at.terminal.reversal = () => Promise.resolve(lost("the line broke"));
   await at.afterSale.reverse("A-1");
-  const told = { receiptNumber: "0009", traceNumber: "000013", localTime: "130500" };
-  const last = { kind: "transaction", report: report(told) } as const;
+  const numbers = { receiptNumber: "0009", traceNumber: "000013", localTime: "130500" };
+  const last = { kind: "transaction", report: report(numbers) } as const;
   at.terminal.last = last;
   await at.clock.advance(400_000);
   at.terminal.baseline = { ...baseline, last };

@@ -5,7 +5,7 @@ import {
   doubtful,
   nameless,
   referenceAt,
-  toldNow,
+  reportedNow,
   unasked,
 } from "../../support/house/one-way-house.ts";
 import { outcome, pay, request } from "../../support/house/payment-house.ts";
@@ -28,7 +28,7 @@ describe("a payment at a one-way terminal", () => {
     at.terminal.script = (order, observer) => {
       const other = report({ ...nameless, reference: referenceAt(at, "A-1") });
       const own = report({ ...nameless, reference: order.reference ?? null });
-      asked.push(...[other, own].map((one) => observer.concerns?.(toldNow(one))));
+      asked.push(...[other, own].map((one) => observer.concerns?.(reportedNow(one))));
       observer.report(own);
       return Promise.resolve({ end: "completed", ticket: "" });
     };
@@ -42,11 +42,11 @@ describe("a payment at a one-way terminal", () => {
     at.terminal.script = (order, observer) => {
       const refused = { ...declined(), ...nameless };
       for (const amountMinor of [500, 999, 0, null]) {
-        asked.push(observer.concerns?.(toldNow({ ...refused, amountMinor })));
+        asked.push(observer.concerns?.(reportedNow({ ...refused, amountMinor })));
       }
       const reference = order.reference ?? null;
-      asked.push(observer.concerns?.(toldNow({ ...refused, amountMinor: 500, reference })));
-      asked.push(observer.concerns?.(toldNow(report({ ...nameless, amountMinor: 500 }))));
+      asked.push(observer.concerns?.(reportedNow({ ...refused, amountMinor: 500, reference })));
+      asked.push(observer.concerns?.(reportedNow(report({ ...nameless, amountMinor: 500 }))));
       return Promise.resolve(lost("nothing came"));
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");

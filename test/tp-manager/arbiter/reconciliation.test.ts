@@ -94,8 +94,8 @@ test("a sale that the terminal booked but never reported is an alarm with its or
   expect(alarmsOf(at, "terminal-difference")).toMatchObject([
     { orderId: "hidden", message: expect.stringMatching(/5\.00 EUR.*hidden.*paid again/) },
   ]);
-  const told = at.hub.source.after(0, 1_000).filter(({ name }) => name === "reconciliation");
-  expect(told.slice(-1)).toMatchObject([
+  const announced = at.hub.source.after(0, 1_000).filter(({ name }) => name === "reconciliation");
+  expect(announced.slice(-1)).toMatchObject([
     { data: { result: "differs", differenceMinor: 500, orderIds: ["hidden"] } },
   ]);
   expect(await warningsOf(at, "hidden")).toBe(1);

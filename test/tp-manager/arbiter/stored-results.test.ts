@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OneWayResult, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { toldNow } from "../../support/house/one-way-house.ts";
+import { reportedNow } from "../../support/house/one-way-house.ts";
 import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
 import { ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
@@ -88,7 +88,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
       },
     });
     next.start();
-    const again = toldNow(report());
+    const again = reportedNow(report());
     expect(take(again)).toBe(true);
     expect(next.hub.source.alarms(9)).toEqual([]);
     await next.clock.advance(31_000);

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { house, outcome, pay, request } from "../../support/house/payment-house.ts";
 import { baseline, identity, report } from "../../support/terminals/reports.ts";
 
-/** Pays an order on a terminal that reports `told` of its identity. */
+/** Pays an order on a terminal that reports `change` in its identity. */
 async function payAt(
   at: ReturnType<typeof house>,
   orderId: string,
-  told: Partial<typeof identity>,
+  change: Partial<typeof identity>,
 ) {
-  const now = { ...identity, ...told };
+  const now = { ...identity, ...change };
   at.terminal.become({ identity: now });
   at.terminal.baseline = { ...baseline, identity: now };
   at.terminal.script = (order, observer) => {

@@ -28,14 +28,14 @@ import {
   reversalReport,
 } from "../../support/terminals/scripted-terminal.ts";
 
-const told = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
-const stored = (one = told): LastTransaction => ({ kind: "transaction", report: one });
+const reported = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
+const stored = (one = reported): LastTransaction => ({ kind: "transaction", report: one });
 
 /** The terminal reports a sale although nothing runs, and has `last` stored afterwards. */
 function surprised(last: LastTransaction, at = house()): House {
   at.start();
   at.terminal.last = last;
-  at.terminal.tell({ type: "unmatched-report", report: told });
+  at.terminal.tell({ type: "unmatched-report", report: reported });
   return at;
 }
 
@@ -170,7 +170,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.terminal.prepare = () => ready;
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    at.terminal.tell({ type: "unmatched-report", report: told });
+    at.terminal.tell({ type: "unmatched-report", report: reported });
     resolve(baseline);
     expect((await answer).body).toMatchObject({
       status: "Failed",
@@ -185,7 +185,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     const at = house();
     at.start();
     at.terminal.script = (order, observer) => {
-      at.terminal.tell({ type: "unmatched-report", report: told });
+      at.terminal.tell({ type: "unmatched-report", report: reported });
       at.terminal.last = stored(report());
       return approves(order, observer);
     };
@@ -254,7 +254,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
 
   test("reported five times is recorded once", async () => {
     const at = surprised(stored());
-    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: told });
+    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: reported });
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
   });
@@ -262,7 +262,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
   test("reported again after probes have found it holds up no further sale", async () => {
     const at = surprised(stored());
     await at.clock.advance(20_000);
-    at.terminal.tell({ type: "unmatched-report", report: told });
+    at.terminal.tell({ type: "unmatched-report", report: reported });
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
@@ -273,7 +273,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     const at = surprised(baseline.last);
     await at.clock.advance(10_000);
     at.terminal.last = stored();
-    at.terminal.tell({ type: "unmatched-report", report: told });
+    at.terminal.tell({ type: "unmatched-report", report: reported });
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held", "gone"]);
   });
@@ -316,7 +316,10 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(older?.state.phase).toBe(phase);
     at.terminal.script = approves;
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
-    at.terminal.tell({ type: "unmatched-report", report: report({ ...told, amountMinor: 999 }) });
+    at.terminal.tell({
+      type: "unmatched-report",
+      report: report({ ...reported, amountMinor: 999 }),
+    });
     expect(at.hub.source.alarms(1)).toMatchObject([
       {
         data: {
@@ -343,7 +346,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(at.arbiter.inquiries.isAsking).toBe(false);
     const { probes } = at.terminal;
     at.supervisor.reachable = false;
-    at.terminal.stores(told);
+    at.terminal.stores(reported);
     const { body } = await pay(at, request("B-1", { generatedId: true }));
     expect(body.error?.code).toBe("TERMINAL_IN_DOUBT");
     expect([alarms(at).includes("journal-lost"), at.arbiter.inquiries.isAsking]).toEqual([
@@ -379,7 +382,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.journal.terminalLog.keepUnmatched = () => {
       throw new Error("disk full");
     };
-    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: told });
+    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: reported });
     await at.clock.advance(20_000);
     expect(alarms(at)).toContain("unmatched-transaction held");
     expect(alarms(at).filter((alarm) => alarm === "unmatched-transaction")).toHaveLength(1);

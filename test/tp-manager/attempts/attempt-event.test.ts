@@ -113,9 +113,9 @@ test.each<[string, AttemptInput, object]>([
   ["doubted-late", { input: "found-in-doubt", report: other, ...said }, { toldBefore: notCharged }],
   ["found-reversed", { input: "found-reversed", report: other, ...said }, {}],
   ["told-late", { input: "late-result", report: other, judgement: "agrees", ...said }, {}],
-])("a late verdict is published as %s, with its reason and the report", (kind, input, told) => {
+])("a late verdict is published as %s, with its reason and the report", (kind, input, detailed) => {
   const { judgement, because } = { judgement: undefined, ...input, ...said };
-  const detail = { report: other, because, ...(judgement ? { judgement } : {}), ...told };
+  const detail = { report: other, because, ...(judgement ? { judgement } : {}), ...detailed };
   expect(stepOf(eventAt(9, input), notCharged)).toEqual({ atMs: 9, kind, detail, input: { v: 1 } });
 });
 
@@ -134,8 +134,8 @@ test.each<[string, AttemptInput, object, object]>([
     { report: other },
   ],
   ["recovery-not-reversed", { input: "proved-not-reversed", ...verdict }, {}, {}],
-])("a proof is published as %s, with its grounds", (kind, input, told, kept) => {
-  const detail = { ...told, ...verdict };
+])("a proof is published as %s, with its grounds", (kind, input, detailed, kept) => {
+  const detail = { ...detailed, ...verdict };
   const step = stepOf(eventAt(9, input), notCharged);
   expect(step).toEqual({ atMs: 9, kind, detail, input: { v: 1, ...kept } });
 });

@@ -98,10 +98,10 @@ describe("two reports (docs/rules/01-baseline.md)", () => {
 
 test("two empty storages, or an unreadable one and any other, compare as unsure", () => {
   const none = { kind: "none" } as const;
-  const notTold = { kind: "not-told", why: "" } as const;
+  const notReported = { kind: "not-told", why: "" } as const;
   const stored = { kind: "transaction", report: report() } as const;
   expect(compareStored(none, none)).toBe("unsure");
-  expect(compareStored(notTold, stored)).toBe("unsure");
+  expect(compareStored(notReported, stored)).toBe("unsure");
   expect(compareStored(none, stored)).toBe("different");
   expect(compareStored(stored, stored)).toBe("same");
   expect(compareStored(stored, { kind: "transaction", report: declined() })).toBe("unsure");

@@ -196,7 +196,7 @@ test("an operator's decision can be corrected once", () => {
 
 describe("a reversal that the terminal reported as done", () => {
   const back = report({ traceNumber: "000013", originalTrace: "000012" });
-  const told: AttemptInput[] = [
+  const reversing: AttemptInput[] = [
     says(report()),
     end(completed),
     { input: "reverse", baseline },
@@ -204,12 +204,12 @@ describe("a reversal that the terminal reported as done", () => {
   ];
 
   test("is in doubt after a refusal that follows", () => {
-    expect(phase(...told, says(declined()), end(aborted))).toBe("reversal-in-doubt");
+    expect(phase(...reversing, says(declined()), end(aborted))).toBe("reversal-in-doubt");
   });
 
   test("is in doubt after the answer that the sale was already reversed", () => {
     const before = { ...aborted, reason: "already-reversed" } as const;
-    expect(phase(...told, end(before))).toBe("reversal-in-doubt");
+    expect(phase(...reversing, end(before))).toBe("reversal-in-doubt");
   });
 });
 

@@ -78,8 +78,8 @@ test("no text breaks out of its cell or begins a formula", () => {
   const part = fc.constantFrom('"', ",", "\r\n", "=", "+", "-", "@", "\t", " ", "'");
   const hostile = fc.tuple(part, cell, part).map((parts) => parts.join(""));
   const rows = fc.array(fc.tuple(cell, hostile), { minLength: 1, maxLength: 5 });
-  const isKept = (text: string, told = ""): boolean =>
-    (told === text || told === `'${text}`) && !/^[=+\-@]/.test(told.trimStart());
+  const isKept = (text: string, written = ""): boolean =>
+    (written === text || written === `'${text}`) && !/^[=+\-@]/.test(written.trimStart());
   fc.assert(
     fc.property(rows, (given) => {
       const found = read(write(given).slice(1));

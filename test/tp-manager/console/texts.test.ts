@@ -88,7 +88,7 @@ test("every code that the connector sends has the page's own sentence in each la
 });
 
 test("an audit entry is shown as a sentence, however little was kept of the call", () => {
-  const told = (call: string, body: object | string | null): string => {
+  const said = (call: string, body: object | string | null): string => {
     const text = typeof body === "string" ? body : body && JSON.stringify(body);
     const textOf = (key: string, values: Record<string, unknown> = {}) =>
       base[key]?.replace(/\{(\w+)\}/g, (_, name) => String(values[name])) ?? key;
@@ -96,26 +96,26 @@ test("an audit entry is shown as a sentence, however little was kept of the call
     return actionText({ call: `POST ${call}`, body: text }, english);
   };
   const other = base["audit.other"];
-  expect(told("/gateway/refund", { orderId: "A-1", amount: 4.5 })).toBe(
+  expect(said("/gateway/refund", { orderId: "A-1", amount: 4.5 })).toBe(
     "Order A-1: refund 4.5 at the gateway",
   );
-  expect(told("/payment/A%2F1/settle", { outcome: "not_charged", note: "seen" })).toBe(
+  expect(said("/payment/A%2F1/settle", { outcome: "not_charged", note: "seen" })).toBe(
     "Order A/1: say that nothing was charged",
   );
-  expect(told("/update/hold", { until: "2026-11-30", by: "Anna" })).toMatch(
+  expect(said("/update/hold", { until: "2026-11-30", by: "Anna" })).toMatch(
     /until (30 November|November 30,) 2026$/,
   );
   for (const kind of acknowledgedKinds) {
-    expect(told("/seen", { kind, items: ["A-1"] })).toMatch(/^Acknowledge: .*(A-1|\(1\))$/);
+    expect(said("/seen", { kind, items: ["A-1"] })).toMatch(/^Acknowledge: .*(A-1|\(1\))$/);
   }
   const former = { kind: "stray", items: ["1"] };
-  expect(told("/seen", former)).toBe(told("/seen", { ...former, kind: "unmatched" }));
+  expect(said("/seen", former)).toBe(said("/seen", { ...former, kind: "unmatched" }));
   const plain = ["/terminal/accept", "/reset", "/tlc", "/update/check", "/update/unhold"];
   const moved = ["confirm", "cancel", "refund", "settle", "copies"].map((it) => `/gateway/${it}`);
   const of = ["/reversal", "/outbox/X-1/requeue", "/outbox/X-1/drop"];
   for (const call of [...plain, ...moved, ...of])
-    expect([call, told(call, {})]).not.toEqual([call, other]);
-  expect([told("/payment/A-1/settle", '{"outcome":'), told("/other", null)]).toEqual([
+    expect([call, said(call, {})]).not.toEqual([call, other]);
+  expect([said("/payment/A-1/settle", '{"outcome":'), said("/other", null)]).toEqual([
     other,
     other,
   ]);
@@ -126,18 +126,18 @@ test.each([["English", base] as const, ...others])(
   (_name, texts) => {
     const textOf = (key: string, values: Record<string, unknown> = {}) =>
       texts[key]?.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole)) ?? key;
-    const told = (http: number | null, code: string | null) =>
+    const said = (http: number | null, code: string | null) =>
       endText({ http, code }, textOf, (name: string) => textOf(`error.${name}`));
-    const refused = told(409, "NOTHING_TO_SETTLE");
+    const refused = said(409, "NOTHING_TO_SETTLE");
     expect(refused).toContain(texts["error.NOTHING_TO_SETTLE"]);
     expect(refused).toContain("(NOTHING_TO_SETTLE)");
     // Nobody knows whether the action was done, so no text may say that it was refused.
     const word = String(refused.split(" ")[0]?.replace(":", ""));
-    const unknown = told(504, "PAYMENT_UNKNOWN");
+    const unknown = said(504, "PAYMENT_UNKNOWN");
     expect(unknown).toContain(texts["error.PAYMENT_UNKNOWN"]);
-    expect([unknown.includes(word), told(409, null)]).toEqual([false, `${word} (409)`]);
-    expect(told(504, null)).toMatch(/ \(504\)$/);
-    expect([told(200, null), told(null, null)]).toEqual([texts["audit.done"], texts["audit.open"]]);
+    expect([unknown.includes(word), said(409, null)]).toEqual([false, `${word} (409)`]);
+    expect(said(504, null)).toMatch(/ \(504\)$/);
+    expect([said(200, null), said(null, null)]).toEqual([texts["audit.done"], texts["audit.open"]]);
   },
 );
 
@@ -163,7 +163,7 @@ test("every finding of the doctor has the page's own sentence and advice in each
     ),
     ...checks.filter((check) => check !== "{program}").map((check) => `doctor.of.${check}`),
   ];
-  for (const texts of [base, ...others.map(([, told]) => told)]) {
+  for (const texts of [base, ...others.map(([, own]) => own)]) {
     expect(keys.filter((key) => !texts[key])).toEqual([]);
     const known = Object.keys(texts).filter((key) => key.startsWith("finding."));
     expect(known.filter((key) => !keys.includes(key))).toEqual([]);

@@ -94,7 +94,7 @@ test.each(Object.entries(named))(
   "an error of %s has the order's own charged, even without supervisor and terminal",
   async (path, { method = "POST", url = () => path, body }) => {
     const rig = await everyKindOfOrder();
-    const told = async (order: Order, extra: object): Promise<unknown> => {
+    const answered = async (order: Order, extra: object): Promise<unknown> => {
       const { transactionId = "" } = rig.at.journal.attempts.decisive(order) ?? {};
       const payload = url("A-yes", "") === path ? { orderId: order, ...body } : body;
       const given = payload && { ...payload, ...extra };
@@ -105,7 +105,7 @@ test.each(Object.entries(named))(
     for (const [order, charged] of Object.entries(orders) as [Order, string][]) {
       // "safe" is said of an order that is not charged, and of no other.
       for (const extra of method === "GET" ? [{}] : [{ nonsense: 1 }, {}]) {
-        const answer = await told(order, extra);
+        const answer = await answered(order, extra);
         if (answer === null) continue;
         expect(answer).toEqual([order, charged, charged === "no" && (answer as unknown[])[2]]);
       }
@@ -218,14 +218,14 @@ test("an error has the order's own charged for a wrong pair too, not without a p
 
 test("an error about several orders has the charged that all share, else unknown", async () => {
   const rig = await everyKindOfOrder();
-  const told = async (kind: string, items: readonly string[], headers = asOperator) => {
+  const answered = async (kind: string, items: readonly string[], headers = asOperator) => {
     const { one } = await rig.call("POST", "/seen", { kind, items, nonsense: 1 }, headers);
     return [one.error.charged, one.error.retry === "safe"];
   };
-  expect(await told("charge", ["A-yes"])).toEqual(["yes", false]);
-  expect(await told("charge", ["A-unknown"])).toEqual(["unknown", false]);
-  expect((await told("return", ["A-back"]))[0]).toBe("no");
-  expect(await told("charge", ["A-yes", "A-no"])).toEqual(["unknown", false]);
+  expect(await answered("charge", ["A-yes"])).toEqual(["yes", false]);
+  expect(await answered("charge", ["A-unknown"])).toEqual(["unknown", false]);
+  expect((await answered("return", ["A-back"]))[0]).toBe("no");
+  expect(await answered("charge", ["A-yes", "A-no"])).toEqual(["unknown", false]);
   const note = "helped";
   const kiosk = await rig.call("POST", "/seen", { kind: "charge", items: ["A-yes"], note });
   expect(kiosk.one.error).toMatchObject({ code: "OPERATOR_REQUIRED", charged: "yes" });

@@ -35,9 +35,9 @@ function consoleForTest(change: Partial<ApiOptions> = {}) {
     const {
       statusCode,
       body,
-      headers: told,
+      headers: sent,
     } = await app.inject({ method, url, headers, ...given });
-    return { http: statusCode, text: body, headers: told };
+    return { http: statusCode, text: body, headers: sent };
   };
   const logIn = async ({ login, password } = operator) => {
     const { http, text } = await send("POST", "/session", own, { login, password });
@@ -202,10 +202,10 @@ test("doctor calls share one run, and a person can hold and release updates", as
   await Promise.all(bundles);
   expect(runs).toEqual(["doctor --json", expect.stringMatching(/^doctor --json --bundle /)]);
   await send("GET", "/api/doctor", auth);
-  const told = { ...auth, ...act };
+  const sent = { ...auth, ...act };
   const until = { until: "2027-01-31", by: "--Anna" };
-  expect((await send("POST", "/api/update/hold", told, until)).http).toBe(200);
-  expect((await send("POST", "/api/update/unhold", told)).http).toBe(200);
+  expect((await send("POST", "/api/update/hold", sent, until)).http).toBe(200);
+  expect((await send("POST", "/api/update/unhold", sent)).http).toBe(200);
   expect(runs.slice(2)).toEqual([
     "doctor --json",
     "update --hold --until=2027-01-31 --by=--Anna",

@@ -82,26 +82,26 @@ test("GET /day shows the running hour from its first sample on, before it is wri
   const { call } = await api({ hours: watch }, at);
   const date = "2026-01-15";
   const hour = new Date(clock.now()).getHours();
-  const told = async () => {
+  const figures = async () => {
     const { readySeconds, noLinkSeconds, waitingMax } = (await call("GET", `/day?date=${date}`)).one
       .hours[hour];
     return [readySeconds, noLinkSeconds, waitingMax];
   };
-  expect(await told()).toEqual([null, null, null]); // nobody watches yet
+  expect(await figures()).toEqual([null, null, null]); // nobody watches yet
   await clock.advance(MINUTE_MS);
   watch.start();
   await clock.advance(10_000);
-  expect(await told()).toEqual([10, 0, 2]);
+  expect(await figures()).toEqual([10, 0, 2]);
   expect(days.hours(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
   await clock.advance(6 * MINUTE_MS);
   expect(days.hours(0, Number.MAX_SAFE_INTEGER)).toHaveLength(1);
   terminal.state = { ...terminal.state, link: "disconnected" };
   await clock.advance(20_000);
-  const [ready, noLink] = await told();
+  const [ready, noLink] = await figures();
   expect([ready + noLink, noLink > 15]).toEqual([390, true]); // of both rows, each once
   expect((await call("GET", "/day?date=2026-01-14")).one.hours[hour].readySeconds).toBe(null);
   await watch.close();
-  expect(await told()).toEqual([ready, noLink, 2]);
+  expect(await figures()).toEqual([ready, noLink, 2]);
 });
 
 test("a payment across the hour is counted in both hours, no hour has 61 minutes", async () => {

@@ -15,7 +15,7 @@ async function known() {
       orderId: "A-1",
       ...body,
     });
-    return { http, one, headers, told: [http, one.error?.code ?? one.status] };
+    return { http, one, headers, answered: [http, one.error?.code ?? one.status] };
   };
   const refund = (body: object) => ask("refund", body);
   const fault = (kind: "reset-before-commit" | "wrong-code" | "not-found-404") =>
@@ -47,7 +47,7 @@ describe("an idempotency key", () => {
       expect([http, one.error.details.faults[0].field]).toEqual([400, field]);
     }
     const card = await at.refund({ idempotencyKey: "4111111111111111" });
-    expect(card.told).toEqual([400, "CARD_DATA_REFUSED"]);
+    expect(card.answered).toEqual([400, "CARD_DATA_REFUSED"]);
     expect(refunded(at)).toEqual(["0.00"]);
   });
 
@@ -56,7 +56,7 @@ describe("an idempotency key", () => {
     const body = { idempotencyKey: "é".repeat(64), amount: 4 };
     const first = await at.refund(body);
     const second = await at.refund({ ...body, amount: 4.0 });
-    expect([first.told, second.one]).toEqual([done, first.one]);
+    expect([first.answered, second.one]).toEqual([done, first.one]);
     expect([first, second].map(({ headers }) => headers["idempotent-replay"])).toEqual([
       undefined,
       "true",
@@ -67,16 +67,17 @@ describe("an idempotency key", () => {
   test("is for one body, and is refused with any other body", async () => {
     const at = await known();
     const key = { idempotencyKey: "k" };
-    expect((await at.refund({ ...key, amount: 4 })).told).toEqual(done);
+    expect((await at.refund({ ...key, amount: 4 })).answered).toEqual(done);
     const others = [{}, { amount: 3 }, { amount: 4, again: true }];
-    for (const body of others) expect((await at.refund({ ...key, ...body })).told).toEqual(isUsed);
+    for (const body of others)
+      expect((await at.refund({ ...key, ...body })).answered).toEqual(isUsed);
     const byId = { orderId: undefined, transactionPublicId: at.publicId(), amount: 4 };
-    expect((await at.refund({ ...key, ...byId })).told).toEqual(isUsed);
-    expect((await at.ask("cancel", key)).told).toEqual(isUsed);
-    expect((await at.ask("confirm", { ...key, amount: 4 })).told).toEqual(isUsed);
+    expect((await at.refund({ ...key, ...byId })).answered).toEqual(isUsed);
+    expect((await at.ask("cancel", key)).answered).toEqual(isUsed);
+    expect((await at.ask("confirm", { ...key, amount: 4 })).answered).toEqual(isUsed);
     const another = await at.refund({ ...key, orderId: "B-1", amount: 4 });
-    expect([another.told, another.one.error.charged]).toEqual([isUsed, "unknown"]);
-    expect((await at.refund({ ...key, amount: 4, again: false })).told).toEqual(done);
+    expect([another.answered, another.one.error.charged]).toEqual([isUsed, "unknown"]);
+    expect((await at.refund({ ...key, amount: 4, again: false })).answered).toEqual(done);
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
@@ -86,16 +87,16 @@ describe("an idempotency key", () => {
     const answers = await Promise.all([ask(), ask(), ask(), ask()]);
     const [first] = answers;
     expect(answers.map(({ one }) => one)).toEqual([0, 1, 2, 3].map(() => first?.one));
-    expect([first?.told, refunded(at)]).toEqual([done, ["4.00"]]);
+    expect([first?.answered, refunded(at)]).toEqual([done, ["4.00"]]);
   });
 
   test("of a full refund gets its first answer even after the order is reversed", async () => {
     const at = await known();
     const first = await at.refund({ idempotencyKey: "k" });
     const second = await at.refund({ idempotencyKey: "k" });
-    expect([first.told, second.one]).toEqual([done, first.one]);
-    expect((await at.refund({ idempotencyKey: "l" })).told).toEqual([409, "ORDER_REVERSED"]);
-    expect((await at.refund({})).told).toEqual([409, "ORDER_REVERSED"]);
+    expect([first.answered, second.one]).toEqual([done, first.one]);
+    expect((await at.refund({ idempotencyKey: "l" })).answered).toEqual([409, "ORDER_REVERSED"]);
+    expect((await at.refund({})).answered).toEqual([409, "ORDER_REVERSED"]);
   });
 
   test("of a confirm gets the answer of the first confirm", async () => {
@@ -103,7 +104,7 @@ describe("an idempotency key", () => {
     const id = at.publicId();
     const body = { orderId: undefined, transactionPublicId: id, idempotencyKey: "k" };
     const first = await at.ask("confirm", body);
-    expect(first.told).toEqual([409, "GATEWAY_REFUSED"]);
+    expect(first.answered).toEqual([409, "GATEWAY_REFUSED"]);
     const lower = { ...body, transactionPublicId: id.toLowerCase() };
     expect((await at.ask("confirm", lower)).one).toEqual(first.one);
     expect(at.rig.operationStore.operationsOf([id])).toHaveLength(1);
@@ -113,9 +114,9 @@ describe("an idempotency key", () => {
     const at = await known();
     at.fault("wrong-code");
     const first = await at.refund({ idempotencyKey: "k", amount: 4 });
-    expect(first.told).toEqual([409, "GATEWAY_REFUSED"]);
+    expect(first.answered).toEqual([409, "GATEWAY_REFUSED"]);
     expect((await at.refund({ idempotencyKey: "k", amount: 4 })).one).toEqual(first.one);
-    expect((await at.refund({ idempotencyKey: "l", amount: 4 })).told).toEqual(done);
+    expect((await at.refund({ idempotencyKey: "l", amount: 4 })).answered).toEqual(done);
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
@@ -124,10 +125,10 @@ describe("an idempotency key", () => {
     at.fault("not-found-404");
     const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
     const first = await ask();
-    expect([first.told, first.one.status]).toEqual([[503, "GATEWAY_NOT_SENT"], "Failed"]);
-    expect((await at.refund({ idempotencyKey: "k", amount: 3 })).told).toEqual(isUsed);
+    expect([first.answered, first.one.status]).toEqual([[503, "GATEWAY_NOT_SENT"], "Failed"]);
+    expect((await at.refund({ idempotencyKey: "k", amount: 3 })).answered).toEqual(isUsed);
     const second = await ask();
-    expect([second.told, (await ask()).one]).toEqual([done, second.one]);
+    expect([second.answered, (await ask()).one]).toEqual([done, second.one]);
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
@@ -137,14 +138,14 @@ describe("an idempotency key", () => {
     const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
     const first = await ask();
     const { status, error } = first.one;
-    expect([first.told, status, error.charged]).toEqual([isUnknown, "Unknown", "yes"]);
+    expect([first.answered, status, error.charged]).toEqual([isUnknown, "Unknown", "yes"]);
     expect((await ask()).one).toEqual(first.one);
     const shown = (await at.call("GET", "/payment/A-1")).one;
     expect([shown.status, shown.warnings.length]).toEqual(["Success", 1]);
-    expect((await at.refund({ idempotencyKey: "l", amount: 4 })).told).toEqual(isOpen);
+    expect((await at.refund({ idempotencyKey: "l", amount: 4 })).answered).toEqual(isOpen);
     const word = { orderId: "A-1", happened: false, note: "seen" };
     await at.call("POST", "/gateway/settle", word);
-    expect((await ask()).told).toEqual([409, "GATEWAY_REFUSED"]);
+    expect((await ask()).answered).toEqual([409, "GATEWAY_REFUSED"]);
     expect(refunded(at)).toEqual(["0.00"]);
   });
 
@@ -159,8 +160,8 @@ describe("an idempotency key", () => {
     archive.putAway(now + 1, 100);
     expect(attempts.read(at.transactionId)).toBeUndefined();
     expect((await ask()).one).toEqual(first.one);
-    expect((await at.refund({ idempotencyKey: "k" })).told).toEqual(isUsed);
-    expect((await at.refund({ amount: 4 })).told).toEqual(isRepeated);
+    expect((await at.refund({ idempotencyKey: "k" })).answered).toEqual(isUsed);
+    expect((await at.refund({ amount: 4 })).answered).toEqual(isRepeated);
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
@@ -168,7 +169,9 @@ describe("an idempotency key", () => {
     const at = await known();
     await at.stopSupervisor();
     const answers = [await at.refund({ idempotencyKey: "k" }), await at.refund({})];
-    expect(answers.map(({ told, one }) => [...told, one.status, one.error.charged])).toEqual([
+    expect(
+      answers.map(({ answered, one }) => [...answered, one.status, one.error.charged]),
+    ).toEqual([
       [503, "SUPERVISOR_UNAVAILABLE", "Unknown", "yes"],
       [503, "SUPERVISOR_UNAVAILABLE", "Failed", "yes"],
     ]);
@@ -181,10 +184,10 @@ describe("a refund that was carried out and cannot be written into the journal",
     throw new Error("the disk is full");
   };
   const outcome = ({
-    told,
+    answered,
     one,
   }: Awaited<ReturnType<Awaited<ReturnType<typeof known>>["refund"]>>) => [
-    ...told,
+    ...answered,
     one.status,
     one.error?.charged,
   ];
@@ -199,7 +202,7 @@ describe("a refund that was carried out and cannot be written into the journal",
     const other = outcome(await at.refund({ amount: 3 }));
     expect(other).toEqual([503, "STORAGE_FAILED", "Failed", "yes"]);
     writes.mockRestore();
-    expect((await ask()).told).toEqual(done);
+    expect((await ask()).answered).toEqual(done);
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
@@ -232,15 +235,15 @@ describe("a refund that was carried out and cannot be written into the journal",
     vi.spyOn(at.rig.log, "info").mockImplementation((...line: readonly unknown[]) => {
       if (line[1] === "a cancel or refund at the gateway ended") throw new TypeError("a fault");
     });
-    const told = outcome(await at.refund({ amount: 4 }));
-    expect(told).toEqual([500, "INTERNAL", "Unknown", "yes"]);
+    const answered = outcome(await at.refund({ amount: 4 }));
+    expect(answered).toEqual([500, "INTERNAL", "Unknown", "yes"]);
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
   test("is Unknown when it was settled, and the settlement cannot be written", async () => {
     const at = await known();
     at.fault("reset-before-commit");
-    expect((await at.refund({ idempotencyKey: "k", amount: 4 })).told).toEqual(isUnknown);
+    expect((await at.refund({ idempotencyKey: "k", amount: 4 })).answered).toEqual(isUnknown);
     vi.spyOn(at.at.journal.returns, "endReturn").mockImplementationOnce(full);
     const settlement = { orderId: "A-1", happened: false, note: "seen" };
     const { http, one } = await at.call("POST", "/gateway/settle", settlement);
@@ -251,12 +254,12 @@ describe("a refund that was carried out and cannot be written into the journal",
 describe("a partial refund without a key", () => {
   test("of a sum refunded in the last day is sent only with again: true", async () => {
     const at = await known();
-    expect((await at.refund({ idempotencyKey: "k", amount: 3 })).told).toEqual(done);
+    expect((await at.refund({ idempotencyKey: "k", amount: 3 })).answered).toEqual(done);
     const repeated = await at.refund({ amount: 3 });
     const { details, charged } = repeated.one.error;
-    expect([repeated.told, charged, details.state]).toEqual([isRepeated, "yes", "done"]);
-    expect((await at.refund({ amount: 2 })).told).toEqual(done);
-    expect((await at.refund({ amount: 3, again: true })).told).toEqual(done);
+    expect([repeated.answered, charged, details.state]).toEqual([isRepeated, "yes", "done"]);
+    expect((await at.refund({ amount: 2 })).answered).toEqual(done);
+    expect((await at.refund({ amount: 3, again: true })).answered).toEqual(done);
     // A refund of all that is left cannot be confused with an earlier part.
     expect((await at.refund({})).one.amount).toBe(1.99);
     expect(refunded(at)).toEqual(["9.99"]);
@@ -264,19 +267,21 @@ describe("a partial refund without a key", () => {
 
   test("of a sum refunded a day ago is sent", async () => {
     const at = await known();
-    expect((await at.refund({ amount: 3 })).told).toEqual(done);
+    expect((await at.refund({ amount: 3 })).answered).toEqual(done);
     await at.rig.clock.advance(24 * 60 * 60_000 - 1);
     // A wall clock that is set does not let time pass.
     at.rig.clock.jumpWallClock(30 * 60 * 60_000);
-    expect((await at.refund({ amount: 3 })).told).toEqual(isRepeated);
+    expect((await at.refund({ amount: 3 })).answered).toEqual(isRepeated);
     await at.rig.clock.advance(1);
-    expect((await at.refund({ amount: 3 })).told).toEqual(done);
+    expect((await at.refund({ amount: 3 })).answered).toEqual(done);
   });
 
   test("that two clients ask for at once is refunded once", async () => {
     const at = await known();
     const answers = await Promise.all([at.refund({ amount: 3 }), at.refund({ amount: 3 })]);
-    expect(answers.map(({ told }) => told)).toEqual(expect.arrayContaining([done, isRepeated]));
+    expect(answers.map(({ answered }) => answered)).toEqual(
+      expect.arrayContaining([done, isRepeated]),
+    );
     expect(refunded(at)).toEqual(["3.00"]);
   });
 
@@ -284,18 +289,18 @@ describe("a partial refund without a key", () => {
     const at = await known();
     at.fault(kind);
     expect((await at.refund({ amount: 3 })).http).not.toBe(200);
-    expect((await at.refund({ amount: 3 })).told).toEqual(done);
+    expect((await at.refund({ amount: 3 })).answered).toEqual(done);
   });
 
   test("that is unknown is not repeated, and stops every other refund", async () => {
     const at = await known();
     at.fault("reset-before-commit");
-    expect((await at.refund({ amount: 3 })).told).toEqual(isUnknown);
+    expect((await at.refund({ amount: 3 })).answered).toEqual(isUnknown);
     const repeated = await at.refund({ amount: 3 });
-    expect([repeated.told, repeated.one.error.details.state]).toEqual([isRepeated, "unknown"]);
-    expect((await at.refund({ amount: 3, again: true })).told).toEqual(isOpen);
-    expect((await at.refund({ amount: 2 })).told).toEqual(isOpen);
-    expect((await at.refund({})).told).toEqual(isOpen);
+    expect([repeated.answered, repeated.one.error.details.state]).toEqual([isRepeated, "unknown"]);
+    expect((await at.refund({ amount: 3, again: true })).answered).toEqual(isOpen);
+    expect((await at.refund({ amount: 2 })).answered).toEqual(isOpen);
+    expect((await at.refund({})).answered).toEqual(isOpen);
     expect(refunded(at)).toEqual(["0.00"]);
   });
 
@@ -319,30 +324,30 @@ describe("after a loss of supervisor.db", () => {
     const at = await known();
     const first = await at.refund({ idempotencyKey: "k", amount: 4 });
     lose(at);
-    expect(first.told).toEqual(done);
+    expect(first.answered).toEqual(done);
     return at;
   }
 
   test("an earlier key is unknown, and a key that the journal does not know is new", async () => {
     const at = await lost();
     const again = await at.refund({ idempotencyKey: "k", amount: 4 });
-    expect([again.told, again.one.status, again.one.error.charged]).toEqual([
+    expect([again.answered, again.one.status, again.one.error.charged]).toEqual([
       isUnknown,
       "Unknown",
       "yes",
     ]);
     const byId = { orderId: undefined, transactionPublicId: at.publicId() };
-    expect((await at.refund({ ...byId, idempotencyKey: "l" })).told).toEqual(isUnknown);
-    expect((await at.ask("confirm", { idempotencyKey: "l" })).told).toEqual(isUnknown);
+    expect((await at.refund({ ...byId, idempotencyKey: "l" })).answered).toEqual(isUnknown);
+    expect((await at.ask("confirm", { idempotencyKey: "l" })).answered).toEqual(isUnknown);
     expect(refunded(at)).toEqual(["4.00"]);
-    expect((await at.refund({ idempotencyKey: "l", amount: 3 })).told).toEqual(done);
+    expect((await at.refund({ idempotencyKey: "l", amount: 3 })).answered).toEqual(done);
     expect(refunded(at)).toEqual(["7.00"]);
   });
 
   test("every key is unknown when the journal was lost too", async () => {
     const at = await lost();
     at.at.journal.gaps.begin("put back", true, at.at.clock.now() - 2 * 60 * 60_000);
-    expect((await at.refund({ idempotencyKey: "l", amount: 3 })).told).toEqual(isUnknown);
+    expect((await at.refund({ idempotencyKey: "l", amount: 3 })).answered).toEqual(isUnknown);
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
@@ -354,10 +359,10 @@ describe("after a loss of supervisor.db", () => {
       journal.handOffs.setDelivery(at.transactionId, "sent", clock.now());
       journal.archive.putAway(clock.now() + 1, 100);
     }
-    expect((await at.refund({ amount: 4, again: true })).told).toEqual(done);
+    expect((await at.refund({ amount: 4, again: true })).answered).toEqual(done);
     const tooMuch = await at.refund({ amount: 4, again: true });
-    expect(tooMuch.told).toEqual([400, "REQUEST_INVALID"]);
-    expect((await at.refund({ amount: 1.99, again: true })).told).toEqual(done);
+    expect(tooMuch.answered).toEqual([400, "REQUEST_INVALID"]);
+    expect((await at.refund({ amount: 1.99, again: true })).answered).toEqual(done);
     expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
     expect(refunded(at)).toEqual(["9.99"]);
   });
@@ -365,35 +370,35 @@ describe("after a loss of supervisor.db", () => {
   test("every part counts as a possible repetition for a day", async () => {
     const at = await lost();
     const repeated = await at.refund({ amount: 4 });
-    expect([repeated.told, repeated.one.error.details]).toEqual([isRepeated, {}]);
+    expect([repeated.answered, repeated.one.error.details]).toEqual([isRepeated, {}]);
     at.rig.clock.jumpWallClock(30 * 60 * 60_000);
-    expect((await at.refund({ amount: 3 })).told).toEqual(isRepeated);
+    expect((await at.refund({ amount: 3 })).answered).toEqual(isRepeated);
     await at.rig.clock.advance(25 * 60 * 60_000);
-    expect((await at.refund({ amount: 3 })).told).toEqual(done);
-    expect((await at.refund({ amount: 2, again: true })).told).toEqual(done);
+    expect((await at.refund({ amount: 3 })).answered).toEqual(done);
+    expect((await at.refund({ amount: 2, again: true })).answered).toEqual(done);
     expect(refunded(at)).toEqual(["9.00"]);
   });
 
   test("a refund that was under way is unknown, and an operator can settle it", async () => {
     const at = await known();
     at.fault("reset-before-commit");
-    expect((await at.refund({ amount: 4 })).told).toEqual(isUnknown);
+    expect((await at.refund({ amount: 4 })).answered).toEqual(isUnknown);
     lose(at);
     const shown = (await at.call("GET", "/payment/A-1")).one;
     expect([shown.status, shown.warnings.length]).toEqual(["Success", 1]);
-    expect((await at.refund({ amount: 3, again: true })).told).toEqual(isOpen);
+    expect((await at.refund({ amount: 3, again: true })).answered).toEqual(isOpen);
     const { one } = await at.call("GET", "/gateway/open");
     expect(one.operations).toMatchObject([{ kind: "refund", amount: 4, orderId: "A-1" }]);
     await at.call("POST", "/gateway/settle", { orderId: "A-1", happened: false, note: "seen" });
-    expect((await at.refund({ amount: 3, again: true })).told).toEqual(done);
+    expect((await at.refund({ amount: 3, again: true })).answered).toEqual(done);
     expect(refunded(at)).toEqual(["3.00"]);
   });
 
   test("a lookup proves a refund that was under way only if the whole sum went back", async () => {
     const at = await known();
-    expect((await at.refund({ amount: 4 })).told).toEqual(done);
+    expect((await at.refund({ amount: 4 })).answered).toEqual(done);
     at.fault("reset-before-commit");
-    expect((await at.refund({ amount: 3.5 })).told).toEqual(isUnknown);
+    expect((await at.refund({ amount: 3.5 })).answered).toEqual(isUnknown);
     lose(at);
     await at.call("GET", "/payment/A-1");
     await at.call("GET", `/gateway/transaction/${at.publicId()}`);

@@ -17,7 +17,7 @@ const exceptions: ReadonlyArray<readonly [call: RegExp, sample: RegExp, because:
   [/payment$/, /"JPY","amount":1\.5/, "the currency decides"],
   [/payment$/, /"currency":"(ZZZ|XAU)"/, "ISO 4217 changes; the document has the form of a code"],
   [/payment$/, /"basket":(5|"x"|\[\[\]\]|\[.*"name":5)/, "a basket that is none is echoed only"],
-  [/gateway/, /"amount":(-?0|-1|1e9|100000000)[,}]/, "read when the supervisor told the currency"],
+  [/gateway/, /"amount":(-?0|-1|1e9|100000000)[,}]/, "read when the supervisor named the currency"],
   [/payments/, /cursor=9{16}$/, "above 2^53 the digits of a pattern cannot be counted"],
 ];
 const refusals = ["REQUEST_INVALID", "BODY_NOT_JSON", "CARD_DATA_REFUSED"];
@@ -180,8 +180,8 @@ test("every check of a request that JSON Schema cannot express has a description
 function silentChecks(schema: z.ZodType, path: string): string[] {
   const { def } = schema as unknown as { def: Record<string, unknown> & { type: string } };
   const meta = schema.meta() ?? {};
-  const told = ["description", "documented", "exactlyOne"].some((name) => name in meta);
-  if (told && "documented" in meta) return [];
+  const documented = ["description", "documented", "exactlyOne"].some((name) => name in meta);
+  if (documented && "documented" in meta) return [];
   const checks = (def["checks"] ?? []) as ReadonlyArray<{ _zod: { def: { check: string } } }>;
   const isCustom = def.type === "custom" || checks.some((one) => one._zod.def.check === "custom");
   const inner = [
@@ -190,5 +190,5 @@ function silentChecks(schema: z.ZodType, path: string): string[] {
   ].flatMap(([name, member]) =>
     member ? silentChecks(member as z.ZodType, `${path} ${name}`) : [],
   );
-  return [...(isCustom && !told ? [path] : []), ...inner];
+  return [...(isCustom && !documented ? [path] : []), ...inner];
 }

@@ -32,8 +32,8 @@ describe("GET /openapi.json", () => {
     expect(missing).toEqual([]);
     const heads = routes.filter(([, method]) => method === "HEAD");
     const paths = heads.map(([path = ""]) => `\`${path.replace(/:(\w+)/g, "{$1}")}\``);
-    const told = /has HEAD too.*\n(.*)\.\n/.exec(document.info.description)?.[1]?.split(", ");
-    expect(told?.toSorted()).toEqual(paths.toSorted());
+    const documented = /has HEAD too.*\n(.*)\.\n/.exec(document.info.description)?.[1]?.split(", ");
+    expect(documented?.toSorted()).toEqual(paths.toSorted());
   });
 
   test("names every error code with its HTTP status", () => {

@@ -220,9 +220,11 @@ test("an order's timeline shows each try to send and each decision of a person",
   await call("POST", `/outbox/${id}/requeue`);
   await rig.tries(id, 2);
   const { one } = await call("GET", "/story/A-1");
-  const told = one.gateway.sending.map(({ at: _, class: __, ...step }: object & StepTimes) => step);
+  const steps = one.gateway.sending.map(
+    ({ at: _, class: __, ...step }: object & StepTimes) => step,
+  );
   const nobody = { number: null, outcome: null, by: null };
-  expect(told).toEqual([
+  expect(steps).toEqual([
     { ...nobody, step: "queued", description: "" },
     { ...nobody, step: "try", number: 1, outcome: "not-taken", description: "amount invalid" },
     { ...nobody, step: "parked", description: expect.stringContaining("amount invalid") },

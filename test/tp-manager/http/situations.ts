@@ -71,7 +71,7 @@ const lateSale: Prepare = (at) => {
   at.terminal.lastTransaction = () => new Promise(() => {});
   at.terminal.tell({ type: "unmatched-report", report: report() });
 };
-const toldLate: Prepare = after(ends(aborts("cancelled")), paid, lateSale);
+const soldLate: Prepare = after(ends(aborts("cancelled")), paid, lateSale);
 const nameless: Prepare = (at) => pay(at, request("g-1", { generatedId: true }));
 
 /** An order whose payment does not end. */
@@ -247,7 +247,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["PAYMENT_RUNNING", running("A-1")],
     ["PAYMENT_RUNNING", preparing],
     ["SETTLED_NOT_CHARGED", after(unknown, settled("not_charged"))],
-    ["TERMINAL_IN_DOUBT", toldLate],
+    ["TERMINAL_IN_DOUBT", soldLate],
     ["ORDER_NOT_FOUND", nothing],
     ["STORAGE_FAILED", broken],
   ],
@@ -276,7 +276,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["Reversed", reversed],
     ["PAYMENT_DECLINED", declined],
     ["PAYMENT_RUNNING", preparing],
-    ["TERMINAL_IN_DOUBT", toldLate],
+    ["TERMINAL_IN_DOUBT", soldLate],
     ["ORDER_NOT_FOUND", nothing],
     ["STORAGE_FAILED", broken],
   ],

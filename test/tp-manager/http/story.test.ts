@@ -117,13 +117,13 @@ test("a timeline has what is left to refund, and each warning with its values", 
   at.journal.reconciliations.keep(jump, "not-charged");
   expect((await story()).refundable).toBe(0.6);
   at.journal.returns.reserveReturn(transactionId, { ...open, atMs } as never, 100);
-  const told = await story();
-  expect(told.refundable).toBeNull();
-  expect(told.notes).toMatchObject([
+  const order = await story();
+  expect(order.refundable).toBeNull();
+  expect(order.notes).toMatchObject([
     { note: "refund-open", amount: 0.2, at: null, count: null },
     { note: "totals-lack", amount: 1, at: isoTime(atMs) },
   ]);
-  expect(told.notes.map(({ says }: { says: string }) => says)).toEqual(told.warnings);
+  expect(order.notes.map(({ says }: { says: string }) => says)).toEqual(order.warnings);
 });
 
 test("a person who reads a timeline leaves the charge unread for the kiosk", async () => {
@@ -155,8 +155,8 @@ test("an earlier attempt that was charged late decides the order's answer", asyn
     steps: [{ atMs: at.clock.now(), kind: "charged-late", detail: { report: report() } }],
   });
   for (const path of ["/payment/A-1", "/story/A-1"]) {
-    const { one: told } = await call("GET", path);
-    expect([path, told.status, told.error, told.attempts.length]).toEqual([
+    const { one: order } = await call("GET", path);
+    expect([path, order.status, order.error, order.attempts.length]).toEqual([
       path,
       "Success",
       null,

@@ -161,9 +161,9 @@ test("what is not settled, not handed over or not sent is never archived", async
 
   const withdrawal = house();
   withdrawal.terminal.remembers = true;
-  await charged(withdrawal, "withdrawal not told");
+  await charged(withdrawal, "withdrawal not handed off");
   withdrawal.supervisor.reachable = false;
-  await withdrawal.afterSale.reverse("withdrawal not told");
+  await withdrawal.afterSale.reverse("withdrawal not handed off");
   expect(archive(withdrawal)).toBe(0);
 
   const unread = house();
@@ -172,18 +172,18 @@ test("what is not settled, not handed over or not sent is never archived", async
   unread.orders.answerRead("unread");
   expect(archive(unread)).toBe(1);
 
-  const untold = house();
-  await charged(untold, "charge not told");
-  untold.orders.chargeAnswered("charge not told", false);
-  expect(archive(untold)).toBe(0);
-  untold.orders.chargeAnswered("charge not told", true);
-  expect(archive(untold)).toBe(1);
+  const unanswered = house();
+  await charged(unanswered, "charge not answered");
+  unanswered.orders.chargeAnswered("charge not answered", false);
+  expect(archive(unanswered)).toBe(0);
+  unanswered.orders.chargeAnswered("charge not answered", true);
+  expect(archive(unanswered)).toBe(1);
 
   const takenBack = house();
   takenBack.terminal.remembers = true;
-  await charged(takenBack, "not told, and reversed");
-  takenBack.orders.chargeAnswered("not told, and reversed", false);
-  await takenBack.afterSale.reverse("not told, and reversed");
+  await charged(takenBack, "not answered, and reversed");
+  takenBack.orders.chargeAnswered("not answered, and reversed", false);
+  await takenBack.afterSale.reverse("not answered, and reversed");
   takenBack.handOff.nudge();
   await takenBack.clock.advance(0);
   expect(archive(takenBack)).toBe(1);

@@ -16,13 +16,13 @@ test("the attempt that was written last is read as it is on disk, at every step"
   const at = house();
   const { attempts } = at.journal;
   const steps: string[] = [];
-  const told = attempts.onStep;
+  const former = attempts.onStep;
   attempts.onStep = (attempt, step) => {
     const { transactionId } = attempt;
     expect(attempts.read(transactionId)).toStrictEqual(onDisk(at.journal, transactionId));
     expect(attempts.newestRow()).toMatchObject({ attempt, position: 1 });
     steps.push(step.kind);
-    told(attempt, step);
+    former(attempt, step);
   };
   await pay(at, request("A-1"));
   expect(steps).toContain("end-completed");

@@ -35,11 +35,11 @@ async function goOn({ house, pay }: Release, path: string): Promise<Record<strin
   at.terminal.last = { kind: "not-told", why: "it does not tell" };
   at.start();
   await at.clock.advance(60_000);
-  const told: Record<string, string> = {};
+  const ends: Record<string, string> = {};
   for (const { attempt } of at.listings.list(everything)) {
     const { orderId } = attempt.request;
     const found = await at.orders.lookUp(orderId);
-    told[orderId] = found.attempt.state.phase;
+    ends[orderId] = found.attempt.state.phase;
   }
   expect((await pay(at, request("sold"))).replayed).toBe(true);
   await at.settle({ orderId: "unknown", outcome: "not_charged", note });
@@ -59,7 +59,7 @@ async function goOn({ house, pay }: Release, path: string): Promise<Record<strin
     expect([order, attempt.state.phase]).toEqual([order, phase]);
   }
   at.close();
-  return told;
+  return ends;
 }
 
 /** Orders of {@link everyPhase} after a start at which the terminal reported nothing. */
@@ -109,13 +109,13 @@ function addVerdicts(path: string): void {
   ] as const;
   write("late", end, { input: "found-charged", report: sale("0801"), because, proof });
   write("doubt", end, { input: "found-in-doubt", report: sale("0802"), because, proof });
-  const told = {
+  const late = {
     input: "late-result",
     report: sale("0803"),
     judgement: "agrees",
     because,
   } as const;
-  write("told", gone, told);
+  write("told", gone, late);
   write(
     "back",
     { input: "report", report: sale("0804"), judgement: "agrees" },
@@ -152,8 +152,8 @@ function published(path: string): object[] {
     .all();
   database.close();
   return rows.map(({ order_id: order, kind, detail }) => {
-    const { because: _, ...told } = JSON.parse(String(detail));
-    return { order, kind, told };
+    const { because: _, ...facts } = JSON.parse(String(detail));
+    return { order, kind, told: facts };
   });
 }
 

@@ -6,12 +6,12 @@ import { identity, report } from "../../support/terminals/reports.ts";
 
 test("a record of the same second shares a name, and with another trace no number", () => {
   const { records, terminalLog } = new Journal(join(temporaryFolder(), "journal.db"));
-  const told = [
+  const reports = [
     report({ traceNumber: "000013" }),
     report({ localTime: "130006" }),
     report({ traceNumber: null, receiptNumber: null }),
   ];
-  for (const [atMs, one] of told.entries())
+  for (const [atMs, one] of reports.entries())
     terminalLog.keepUnmatched({ report: one, identity, atMs, isOfNoOrder: false });
   const found = (rows: readonly { readonly atMs: number }[]) => rows.map(({ atMs }) => atMs);
   expect(found(records.sharingName(report(), 0))).toEqual([0, 1, 2]);

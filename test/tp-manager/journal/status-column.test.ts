@@ -27,9 +27,9 @@ test("each phase is listed under the status that the table of phases gives it", 
     const { status } = phaseTable[phase];
     if (status !== "as ended") expect(statusOf(phase, {}), phase).toBe(status);
   }
-  for (const [status, told] of Object.entries(outcomes)) {
+  for (const [status, answered] of Object.entries(outcomes)) {
     for (const phase of phasesWith((row) => row.status === "as ended")) {
-      expect(statusOf(phase, { outcome: { status } })).toBe(told);
+      expect(statusOf(phase, { outcome: { status } })).toBe(answered);
     }
   }
   const { approved, returned } = variantTable;
@@ -53,9 +53,9 @@ test("an archived order is listed under the status that it had", () => {
   for (const phase of phasesWith((row) => row.archive !== "never" && row.status !== "as ended")) {
     expect(statusOf({ phase, chargedMinor: 999, returnedMinor: 0 })).toBe(phaseTable[phase].status);
   }
-  for (const [status, told] of Object.entries(outcomes)) {
+  for (const [status, answered] of Object.entries(outcomes)) {
     for (const phase of phasesWith((row) => row.status === "as ended")) {
-      expect(statusOf({ phase, outcome: { status } })).toBe(told);
+      expect(statusOf({ phase, outcome: { status } })).toBe(answered);
     }
   }
   const { of: phase, status } = variantTable.returned;

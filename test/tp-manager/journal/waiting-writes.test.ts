@@ -8,18 +8,18 @@ test("what is added while a commit is made is written with the next one", async 
   const clock = new TestClock(0);
   const { statements } = new Journal(join(temporaryFolder(), "journal.db"), clock);
   const written: string[] = [];
-  const told: string[] = [];
+  const announced: string[] = [];
   const ride = (what: string): void =>
     statements.waiting.add(
       () => written.push(what),
-      () => told.push(what),
+      () => announced.push(what),
     );
   ride("added before");
   statements.transaction(() => ride("added meanwhile"));
-  expect([written, told]).toEqual([["added before"], ["added before"]]);
+  expect([written, announced]).toEqual([["added before"], ["added before"]]);
   expect(statements.waiting.isEmpty).toBe(false);
   await clock.advance(1_000);
   expect(written).toEqual(["added before", "added meanwhile"]);
-  expect(told).toEqual(written);
+  expect(announced).toEqual(written);
   expect(statements.waiting.isEmpty).toBe(true);
 });

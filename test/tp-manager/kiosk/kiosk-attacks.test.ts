@@ -29,8 +29,8 @@ test("nothing of the data folder is served when KIOSK_APP is a folder above it",
   const { port, folder } = await served("data/run");
   writeFileSync(join(folder, "index.html"), "page");
   writeFileSync(join(folder, "data", "config.txt"), "TERMINAL_MANAGER_PWD=secret");
-  const told = async (path: string) => (await fetch(`http://localhost:${port}${path}`)).status;
-  expect([await told("/"), await told("/data/config.txt")]).toEqual([200, 404]);
+  const statusOf = async (path: string) => (await fetch(`http://localhost:${port}${path}`)).status;
+  expect([await statusOf("/"), await statusOf("/data/config.txt")]).toEqual([200, 404]);
   const same = await served("run");
   writeFileSync(join(same.folder, "config.txt"), "TERMINAL_MANAGER_PWD=secret");
   expect((await fetch(`http://localhost:${same.port}/config.txt`)).status).toBe(404);
@@ -58,9 +58,9 @@ test("a file that grows while it is read sends no byte after its answer", async 
   appendFileSync(path, "HTTP/1.1 200 OK\r\n\r\nb");
   socket.resume();
   await ended;
-  const told = received();
-  const body = told.indexOf("\r\n\r\n") + 4;
-  expect(told.slice(body + size, body + size + 20)).toMatch(/^HTTP\/1\.1 404/);
+  const bytes = received();
+  const body = bytes.indexOf("\r\n\r\n") + 4;
+  expect(bytes.slice(body + size, body + size + 20)).toMatch(/^HTTP\/1\.1 404/);
 });
 
 test("every answer has the headers that keep other pages away", async () => {

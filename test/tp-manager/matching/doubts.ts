@@ -84,7 +84,7 @@ export const nothing: Known = {
   closedSince: false,
 };
 export const none: LastTransaction = { kind: "none" };
-export const notTold: LastTransaction = { kind: "not-told", why: "bare completion" };
+export const notReported: LastTransaction = { kind: "not-told", why: "bare completion" };
 export const stored = (change: Partial<TransactionReport> = {}): LastTransaction => ({
   kind: "transaction",
   report: report(change),

@@ -8,7 +8,7 @@ import {
   fresh,
   HOUR_MS,
   inWords,
-  notTold,
+  notReported,
   sells,
   stored,
   untimed,
@@ -38,13 +38,13 @@ describe("a new record belongs to an order", () => {
   test("whose payment had reported a cancellation before", async () => {
     const at = house();
     const cancelled = declined({ resultCode: "6C", reason: "cancelled", traceNumber: "000010" });
-    await ends(at, "A", aborted, { told: [cancelled] });
+    await ends(at, "A", aborted, { reports: [cancelled] });
     expect(whose(at)).toBe("one A");
   });
 
   test("whose payment reported another amount, which was refused", async () => {
     const at = house();
-    await ends(at, "A", aborted, { told: [report({ amountMinor: 500 })] });
+    await ends(at, "A", aborted, { reports: [report({ amountMinor: 500 })] });
     expect(whose(at)).toBe("one A");
   });
 });
@@ -52,7 +52,7 @@ describe("a new record belongs to an order", () => {
 describe("a record in the second of an order's own report, with other numbers", () => {
   test("belongs to that order, but not for certain on a shared terminal", async () => {
     const at = house();
-    await ends(at, "A", lost("line"), { told: [report()] });
+    await ends(at, "A", lost("line"), { reports: [report()] });
     expect(whose(at, inThatSecond)).toBe("one A");
     expect(whose(at, inThatSecond, { isShared: true })).toBe("many A: outsider");
     expect(whose(at, report(), { isShared: true })).toBe("one A");
@@ -62,7 +62,7 @@ describe("a record in the second of an order's own report, with other numbers", 
 describe("a new record does not belong to an order", () => {
   test("that reported its own sale at another time", async () => {
     const at = house();
-    await ends(at, "A", lost("line"), { told: [report()] });
+    await ends(at, "A", lost("line"), { reports: [report()] });
     expect(whose(at)).toBe("none");
   });
 
@@ -81,20 +81,25 @@ describe("a new record does not belong to an order", () => {
   test("when an earlier command had found the record stored", async () => {
     const at = house(undefined, undefined, { isShared: true });
     await ends(at, "A", aborted, { before: stored(fresh) });
-    await ends(at, "B", aborted, { before: notTold });
+    await ends(at, "B", aborted, { before: notReported });
     expect(whose(at)).toBe("none");
   });
 
   test("that the bank declined after a baseline that could not be read", async () => {
     const at = house();
-    const told = [declined()];
-    await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told, before: notTold });
+    const reports = [declined()];
+    await ends(
+      at,
+      "A",
+      { ...aborted, code: "05", reason: "declined" },
+      { reports, before: notReported },
+    );
     expect(whose(at)).toBe("none A");
   });
 
   test("that the bank declined on a shared terminal", async () => {
     const at = house();
-    await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told: [declined()] });
+    await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { reports: [declined()] });
     expect(whose(at, fresh, { isShared: true })).toBe("none A");
     expect(whose(at)).toBe("one A");
   });
@@ -109,7 +114,7 @@ describe("a new record belongs to no order for certain", () => {
   });
 
   test.each([
-    ["refused to show its storage", notTold, "many A: later"],
+    ["refused to show its storage", notReported, "many A: later"],
     ["showed something else", baseline.last, "none B"],
   ] as const)("when the terminal %s long afterwards", async (_what, before, expected) => {
     const at = house();
@@ -141,7 +146,7 @@ describe("a new record belongs to no order for certain", () => {
 
   test("when the baseline of the payment could not be read", async () => {
     const at = house();
-    await ends(at, "A", aborted, { before: notTold });
+    await ends(at, "A", aborted, { before: notReported });
     expect(whose(at)).toBe("many A: never probed");
   });
 
@@ -158,7 +163,7 @@ describe("a new record belongs to no order for certain", () => {
     expect(whose(at, anew)).toBe("many A: untimed");
     await at.clock.advance(600_000);
     expect(whose(at, anew)).toBe("none A");
-    await ends(at, "B", aborted, { before: notTold });
+    await ends(at, "B", aborted, { before: notReported });
     expect(whose(at, anew)).toBe("none B A");
   });
 
@@ -178,7 +183,7 @@ describe("a new record belongs to no order for certain", () => {
 
   test("when it may repeat another order's result", async () => {
     const at = house();
-    await ends(at, "A", lost("line"), { told: [report()] });
+    await ends(at, "A", lost("line"), { reports: [report()] });
     await at.clock.advance(600_000);
     await ends(at, "B", aborted, { change: { amountMinor: 500 } });
     await ends(at, "C", aborted);
@@ -189,7 +194,7 @@ describe("a new record belongs to no order for certain", () => {
   test("in the second of what the baseline of one of two attempts showed", async () => {
     const at = house(undefined, undefined, { isShared: true });
     await ends(at, "A", aborted, { before: stored(report()) });
-    await ends(at, "A", aborted, { before: notTold });
+    await ends(at, "A", aborted, { before: notReported });
     expect(whose(at, inThatSecond)).toBe("many A A: retold");
   });
 
@@ -228,9 +233,9 @@ describe("a record that the journal has already", () => {
     await sells(at, "A", nameless);
     await ends(at, "B", aborted, { before: stored(nameless), change: { amountMinor: 500 } });
     expect(whose(at, nameless)).toBe("known A");
-    await ends(at, "C", aborted, { before: notTold, change: { amountMinor: 500 } });
+    await ends(at, "C", aborted, { before: notReported, change: { amountMinor: 500 } });
     expect(whose(at, nameless)).toBe("known A?");
-    await ends(at, "D", aborted, { before: notTold });
+    await ends(at, "D", aborted, { before: notReported });
     expect(whose(at, nameless)).toBe("many D: retold");
   });
 
@@ -247,15 +252,15 @@ describe("a record that the journal has already", () => {
   test("of an order in doubt is uncertain once the storage could not be read", async () => {
     const at = house();
     const nameless = { ...fresh, ...untimed };
-    await ends(at, "A", lost("line"), { told: [nameless] });
+    await ends(at, "A", lost("line"), { reports: [nameless] });
     expect(whose(at, nameless)).toBe("one A");
-    await ends(at, "B", aborted, { before: notTold });
+    await ends(at, "B", aborted, { before: notReported });
     expect(whose(at, nameless)).toBe("many B A: retold");
   });
 
   test("is no new sale of a payment whose baseline showed it", async () => {
     const at = house();
-    await ends(at, "A", aborted, { told: [report()], before: stored(report()) });
+    await ends(at, "A", aborted, { reports: [report()], before: stored(report()) });
     expect(whose(at, report(), { isLate: true })).toBe("known A");
   });
 
@@ -270,8 +275,8 @@ describe("a record that the journal has already", () => {
   test("is refused in another payment each time that it is reported", async () => {
     const at = house();
     await sells(at, "A");
-    const told = [report(), report()];
-    expect(await ends(at, "B", lost("line"), { told })).toEqual(["refuse", "refuse"]);
+    const reports = [report(), report()];
+    expect(await ends(at, "B", lost("line"), { reports })).toEqual(["refuse", "refuse"]);
   });
 
   test("belongs to no order for certain when it was found for several", async () => {
@@ -287,66 +292,66 @@ describe("a record that the journal has already", () => {
 
   test("is refused in a payment that found it stored, by its receipt number alone", async () => {
     const at = house();
-    const told = [report({ traceNumber: null })];
+    const reports = [report({ traceNumber: null })];
     const before = stored(report(untimed));
-    expect(await ends(at, "A", lost("line"), { told, before })).toEqual(["refuse"]);
+    expect(await ends(at, "A", lost("line"), { reports, before })).toEqual(["refuse"]);
   });
 
   // A terminal that reports no seconds gives the trace of a decline to the sale after it.
   test("does not stop an approval when it is a decline of that trace and minute", async () => {
     const at = house();
-    await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told: [declined()] });
-    expect(await ends(at, "B", lost("line"), { told: [report()] })).toEqual(["accept"]);
+    await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { reports: [declined()] });
+    expect(await ends(at, "B", lost("line"), { reports: [report()] })).toEqual(["accept"]);
   });
 
   test("is accepted again within its own payment", async () => {
     const at = house();
-    const told = [report(), report()];
-    expect(await ends(at, "A", lost("line"), { told })).toEqual(["accept", "accept"]);
+    const reports = [report(), report()];
+    expect(await ends(at, "A", lost("line"), { reports })).toEqual(["accept", "accept"]);
   });
 
   test("does not stop a sale of the same second with other numbers", async () => {
     const at = house();
     await sells(at, "A");
-    expect(await ends(at, "B", lost("line"), { told: [inThatSecond] })).toEqual(["accept"]);
+    expect(await ends(at, "B", lost("line"), { reports: [inThatSecond] })).toEqual(["accept"]);
   });
 
   test("does not stop a sale of the same second with another receipt and no trace", async () => {
     const at = house();
     await sells(at, "A", report({ traceNumber: null }));
-    const told = [report({ traceNumber: null, receiptNumber: "0003" })];
-    expect(await ends(at, "B", lost("line"), { told })).toEqual(["accept"]);
+    const reports = [report({ traceNumber: null, receiptNumber: "0003" })];
+    expect(await ends(at, "B", lost("line"), { reports })).toEqual(["accept"]);
   });
 
   test.each([[""], [null]])("is refused in another payment without its trace: %j", async (none) => {
     const at = house();
     await sells(at, "A");
-    const told = [report({ traceNumber: none })];
-    expect(await ends(at, "B", lost("line"), { told })).toEqual(["refuse"]);
+    const reports = [report({ traceNumber: none })];
+    expect(await ends(at, "B", lost("line"), { reports })).toEqual(["refuse"]);
   });
 
   test("is refused in another payment although it first came without a trace", async () => {
     const at = house();
     await sells(at, "A", report({ traceNumber: "" }));
-    expect(await ends(at, "B", lost("line"), { told: [report()] })).toEqual(["refuse"]);
+    expect(await ends(at, "B", lost("line"), { reports: [report()] })).toEqual(["refuse"]);
   });
 
   test("is refused in another payment by its second and one of its numbers", async () => {
     const at = house();
     await sells(at, "A");
-    const told = [report({ receiptNumber: "0003" })];
-    expect(await ends(at, "B", lost("line"), { told })).toEqual(["refuse"]);
+    const reports = [report({ receiptNumber: "0003" })];
+    expect(await ends(at, "B", lost("line"), { reports })).toEqual(["refuse"]);
   });
 });
 
 describe("a reversal whose outcome is lost", () => {
-  /** Order A was sold, and its reversal reported `told` before its outcome was lost. */
-  async function reversing(sale = report(), told?: TransactionReport): Promise<House> {
+  /** Order A was sold, and its reversal reported `second` before its outcome was lost. */
+  async function reversing(sale = report(), second?: TransactionReport): Promise<House> {
     const at = house();
     await sells(at, "A", sale);
     at.terminal.stores(sale);
     at.terminal.reversal = (_order, observer) => {
-      if (told) observer.report(told);
+      if (second) observer.report(second);
       return Promise.resolve(lost("line"));
     };
     await at.afterSale.reverse("A");

@@ -12,14 +12,14 @@ const declinedEnd = { ...aborted, reason: "declined" } as const;
 describe("what is not taken for granted proves nothing", () => {
   test.each<[string, Assumption, Parameters<typeof ends>[2], Parameters<typeof ends>[3]]>([
     ["a cancellation", "abort-final", aborted, {}],
-    ["a bank's refusal", "decline-final", declinedEnd, { told: [declined()] }],
-    ["an approval", "own-report", { end: "completed", ticket: "" }, { told: [fresh] }],
-  ])("%s without %s", async (_, off, end, told) => {
+    ["a bank's refusal", "decline-final", declinedEnd, { reports: [declined()] }],
+    ["an approval", "own-report", { end: "completed", ticket: "" }, { reports: [fresh] }],
+  ])("%s without %s", async (_, off, end, reports) => {
     for (const [at, phase] of [
       [without(off), "in-doubt"],
       [house(), off === "own-report" ? "charged" : "not-charged"],
     ] as const) {
-      await ends(at, "A", end, told);
+      await ends(at, "A", end, reports);
       expect(phaseOf(at)).toBe(phase);
     }
   });

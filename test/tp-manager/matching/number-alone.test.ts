@@ -10,7 +10,15 @@ import {
 } from "../../support/house/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/terminals/reports.ts";
 import { aborted } from "../../support/terminals/scripted-terminal.ts";
-import { ends, HOUR_MS, inWords, notTold, sells, stored, untimed } from "./reported-payments.ts";
+import {
+  ends,
+  HOUR_MS,
+  inWords,
+  notReported,
+  sells,
+  stored,
+  untimed,
+} from "./reported-payments.ts";
 
 const bare = { ...untimed, traceNumber: null };
 const ofA = report({ receiptNumber: "0005" });
@@ -29,9 +37,9 @@ test.each([[1], [13]])(
     const at = house();
     await sells(at, "A", ofA);
     await at.clock.advance(60_000);
-    await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+    await ends(at, "B", refused, { reports: [declined()], before: stored(shown) });
     await at.clock.advance(60_000);
-    await ends(at, "C", unsent, { before: notTold });
+    await ends(at, "C", unsent, { before: notReported });
     await at.clock.advance(hours * HOUR_MS);
     expect(whose(at)).toBe(hours === 1 ? "known A" : "none");
   },
@@ -41,7 +49,7 @@ test("the number of sale A, after declined B, is of no order 13 hours later", as
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+  await ends(at, "B", refused, { reports: [declined()], before: stored(shown) });
   await at.clock.advance(13 * HOUR_MS);
   expect(whose(at)).toBe("none");
 });
@@ -50,11 +58,11 @@ test("a declined order is no candidate for a number that its baseline showed", a
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+  await ends(at, "B", refused, { reports: [declined()], before: stored(shown) });
   await at.clock.advance(60_000);
   const sold = report({ amountMinor: 500, receiptNumber: "0006", ...bare });
   const change = { amountMinor: 500 };
-  await ends(at, "C", completed, { told: [sold], before: stored(shown), change });
+  await ends(at, "C", completed, { reports: [sold], before: stored(shown), change });
   await at.clock.advance(13 * HOUR_MS);
   expect(whose(at)).toBe("none");
 });
@@ -63,9 +71,9 @@ test("a declined order B is not charged by the stored sale of order A", async ()
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+  await ends(at, "B", refused, { reports: [declined()], before: stored(shown) });
   await at.clock.advance(60_000);
-  await ends(at, "C", unsent, { before: notTold });
+  await ends(at, "C", unsent, { before: notReported });
   await at.clock.advance(13 * HOUR_MS);
   at.terminal.baseline = { ...baseline, last: stored(shown) };
   at.terminal.last = stored(shown);
@@ -98,7 +106,7 @@ test.each([
   await sells(at, "Q", bareOf("0006"), stored(shown));
   await at.clock.advance(60_000);
   if (behind === 2) at.clock.jumpWallClock(-2 * HOUR_MS);
-  await ends(at, "B", aborted, { before: notTold });
+  await ends(at, "B", aborted, { before: notReported });
   await at.clock.advance(60_000);
   expect(whose(at)).toBe("many B: retold");
 });
@@ -150,7 +158,7 @@ test("a command that was never sent and read no storage leaves A's sale known", 
   await at.clock.advance(60_000);
   await ends(at, "B", aborted, { before: stored(shown) });
   await at.clock.advance(60_000);
-  await ends(at, "C", unsent, { before: notTold });
+  await ends(at, "C", unsent, { before: notReported });
   await at.clock.advance(HOUR_MS);
   expect(whose(at)).toBe("known A");
 });
@@ -158,11 +166,11 @@ test("a command that was never sent and read no storage leaves A's sale known", 
 test.each([
   ["declined", refused, [declined()]],
   ["aborted", aborted, []],
-])("a record without date and time charges no %s order for certain", async (_how, end, told) => {
+])("a record without date and time charges no %s order for certain", async (_how, end, reports) => {
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", end, { told, before: stored(shown) });
+  await ends(at, "B", end, { reports, before: stored(shown) });
   await at.clock.advance(20 * HOUR_MS);
   const record = report({ receiptNumber: "0007", ...bare });
   expect(whose(at, record)).toBe("many B: untimed");

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { alarms, house, pay, request } from "../../support/house/payment-house.ts";
 import { baseline, report } from "../../support/terminals/reports.ts";
 import { aborted, approves } from "../../support/terminals/scripted-terminal.ts";
-import { ends, notTold, stored } from "./reported-payments.ts";
+import { ends, notReported, stored } from "./reported-payments.ts";
 
 // Both databases were put back to a time of which the journal has one aborted order, whose look was
 // refused. Order Y was charged since, and only the gateway and the terminal have it.
 test.each([
-  ["refused", notTold],
+  ["refused", notReported],
   ["answered", baseline.last],
 ])("a put-back journal whose one look was %s charges no order again", async (_how, before) => {
   const at = house();

@@ -9,7 +9,7 @@ import { baseline, report } from "../../support/terminals/reports.ts";
 import type { PayScript } from "../../support/terminals/scripted-terminal.ts";
 
 export const HOUR_MS = 3_600_000;
-export const notTold: LastTransaction = { kind: "not-told", why: "it refuses" };
+export const notReported: LastTransaction = { kind: "not-told", why: "it refuses" };
 export const untimed = { localDate: null, localTime: null } as const;
 /** A current sale that nothing has reported yet. */
 export const fresh = report({
@@ -41,33 +41,33 @@ export function inWords(answer: Answer): string {
 }
 
 interface PaymentReports {
-  readonly told?: readonly TransactionReport[];
+  readonly reports?: readonly TransactionReport[];
   /** What the terminal had stored before the payment. */
   readonly before?: LastTransaction;
   readonly change?: { readonly amountMinor?: number };
 }
 
-/** Pays an order with the reports `told` and this end. Returns the answer to each report. */
+/** Pays an order with the given reports and this end. Returns the answer to each report. */
 export async function ends(
   at: House,
   orderId: string,
   end: PaymentEnd,
-  { told = [], before = baseline.last, change = {} }: PaymentReports = {},
+  { reports = [], before = baseline.last, change = {} }: PaymentReports = {},
 ): Promise<string[]> {
   at.terminal.baseline = { ...baseline, last: before };
   const answers: string[] = [];
   const script: PayScript = (_order, observer) => {
-    for (const each of told) answers.push(observer.report(each));
+    for (const each of reports) answers.push(observer.report(each));
     return Promise.resolve(end);
   };
   at.terminal.script = script;
-  at.terminal.last = notTold;
+  at.terminal.last = notReported;
   await pay(at, request(orderId, change));
   return answers;
 }
 
-export async function sells(at: House, orderId: string, told = report(), before?: LastTransaction) {
-  const given = { told: [told], ...(before ? { before } : {}) };
+export async function sells(at: House, orderId: string, sale = report(), before?: LastTransaction) {
+  const given = { reports: [sale], ...(before ? { before } : {}) };
   await ends(at, orderId, { end: "completed", ticket: "" }, given);
 }
 

@@ -8,7 +8,7 @@ import {
   heard,
   none,
   nothing,
-  notTold,
+  notReported,
   type Row,
   reversal,
   sale,
@@ -127,7 +127,7 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
   });
 
   test("a sale that shows up after the next command read no storage can be its own", () => {
-    expect(seen(sale, next(notTold), stored(), stored())).toBe("unsettled");
+    expect(seen(sale, next(notReported), stored(), stored())).toBe("unsettled");
   });
 
   test("a reversal of another order that names no original does not charge this order", () => {
@@ -172,7 +172,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
       [sold],
       "unsettled",
     ],
-    ["a terminal that shows no last transaction", reversal, [notTold], "unsettled"],
+    ["a terminal that shows no last transaction", reversal, [notReported], "unsettled"],
     ["an emptied storage", reversal, [none], "unsettled"],
   ];
   test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
@@ -222,7 +222,7 @@ describe("an unmatched result (docs/rules/04-approval.md)", () => {
       "gone",
       { stoodBefore: true },
     ],
-    ["a terminal that shows no last transaction", unmatched, [notTold], "unclear"],
+    ["a terminal that shows no last transaction", unmatched, [notReported], "unclear"],
   ];
   test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
     expect(seen(doubt, known, ...looks)).toBe(expected);

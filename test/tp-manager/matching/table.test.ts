@@ -22,7 +22,7 @@ import {
   look,
   none,
   nothing,
-  notTold,
+  notReported,
   type Row,
   refusedPart,
   reversal,
@@ -36,7 +36,7 @@ import {
 
 describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md)", () => {
   const before = baseline.last;
-  const noBaseline: Inquiry = { ...sale, before: notTold };
+  const noBaseline: Inquiry = { ...sale, before: notReported };
   const ahead: Inquiry = { ...sale, asked: { ...asked(), clockOffsetMs: 2 * 3_600_000 } };
   const cancelled = heard(sale, { end: "only-bad" });
   const badEnd: Inquiry = { ...sale, heard: { ...approved, ...bad } };
@@ -114,7 +114,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       [stored({ amountMinor: 500, receiptNumber: null, traceNumber: null, localDate: null })],
       "unsettled",
     ],
-    ["a terminal that shows no last transaction", sale, [notTold], "unsettled"],
+    ["a terminal that shows no last transaction", sale, [notReported], "unsettled"],
     ["a storage that was emptied", sale, [none], "unsettled"],
     ["no baseline", noBaseline, [stored(), stored()], "unsettled"],
     [
@@ -228,7 +228,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "unsettled",
     ],
     ["cancelled, and nothing new", cancelled, [before], "not-charged"],
-    ["cancelled, and no last transaction shown", cancelled, [notTold], "not-charged"],
+    ["cancelled, and no last transaction shown", cancelled, [notReported], "not-charged"],
     ["cancelled, and an emptied storage", cancelled, [none], "not-charged"],
     ["cancelled, and another amount", cancelled, [stored({ amountMinor: 5 })], "not-charged"],
     ["cancelled, and a matching sale", cancelled, [stored()], "look-again"],
@@ -286,9 +286,9 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     const whole = [stored(), stored()];
     expect(seen(heard(part, { ...withAck, ...reported }), {}, ...whole)).toBe("unsettled");
     expect(seen(heard(part, { ...approved, ...reported }), {}, ...whole)).toBe("charged");
-    const told = stored({ amountMinor: 50 });
-    expect(seen(heard(part, { ...withAck, ...reported }), {}, told)).toBe("charged");
-    expect(seen(heard(part, withAck), {}, told, told)).toBe("charged");
+    const record = stored({ amountMinor: 50 });
+    expect(seen(heard(part, { ...withAck, ...reported }), {}, record)).toBe("charged");
+    expect(seen(heard(part, withAck), {}, record, record)).toBe("charged");
   });
 
   test("the part or the whole charges the order when a part of the goods was in doubt", () => {

@@ -56,7 +56,7 @@ const profiles = Object.entries(profileOf).flatMap(([protocol, setting]) => {
 test.each(profiles)(
   "$protocol, $setting=$profile: the defaults of its family, as the book says",
   async ({ protocol, setting, profile }) => {
-    const told = async (lines: string) => {
+    const assumed = async (lines: string) => {
       const text = `${setupText()}TERMINAL_PROTOCOL=${protocol}\n${lines}`;
       const config = parseConfig(text, "tp-manager", protocolPart).config as Config;
       const terminal = await driverFor(config).create(config, systemClock, recordingLog().log);
@@ -65,8 +65,8 @@ test.each(profiles)(
       return takenForGranted(capabilities, assumptionsOf(familyOf(capabilities)), learned({}));
     };
     const sendsNone = protocol === "caisse-ap" && profile === "ingenico-desk5000";
-    const usual = await told(sendsNone ? "CAISSE_AP_REFERENCE=none\n" : "");
-    expect(await told(`${setting}=${profile}\n`)).toEqual(usual);
+    const usual = await assumed(sendsNone ? "CAISSE_AP_REFERENCE=none\n" : "");
+    expect(await assumed(`${setting}=${profile}\n`)).toEqual(usual);
     const off = usual.assumptions.filter(({ isOn }) => !isOn).map(({ name }) => name);
     expect(off).toEqual(sendsNone ? ["echoes-reference"] : []);
     expect(usual.shown.length).toBe(protocol === "zvt" || sendsNone ? 1 : 4);

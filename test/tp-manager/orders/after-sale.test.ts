@@ -250,10 +250,10 @@ describe("restart and end of day", () => {
     };
     await expect(reverse(at)).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await at.clock.advance(20_000);
-    const told = report({ receiptNumber: "0043", traceNumber: "000078" });
-    at.terminal.last = { kind: "transaction", report: told };
+    const reported = report({ receiptNumber: "0043", traceNumber: "000078" });
+    at.terminal.last = { kind: "transaction", report: reported };
     at.terminal.prepare = () => {
-      at.terminal.tell({ type: "unmatched-report", report: told });
+      at.terminal.tell({ type: "unmatched-report", report: reported });
       return Promise.resolve(baseline);
     };
     await expect(at.upkeep.telecollect()).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });

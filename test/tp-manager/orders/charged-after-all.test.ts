@@ -26,7 +26,7 @@ test.each([
   await at.settle({ ...settled, outcome: "not_charged" });
   await at.clock.advance(0);
   expect(at.supervisor.withdrawn).toHaveLength(reachable ? 1 : 0);
-  at.told({ reference });
+  at.reports({ reference });
   at.supervisor.state = "sent";
   at.supervisor.reachable = true;
   await at.clock.advance(60_000);
@@ -52,7 +52,7 @@ async function provedAfterClosing() {
   await at.settle({ ...settled, outcome: "not_charged" });
   await at.clock.advance(0);
   at.supervisor.reachable = false;
-  at.told({ reference });
+  at.reports({ reference });
   await at.clock.advance(0);
   return at;
 }
@@ -119,7 +119,7 @@ test.each(["closed", "sent"] as const)(
     at.supervisor.state = state;
     await at.settle({ ...settled, outcome: "not_charged" });
     await at.clock.advance(0);
-    at.told({ reference });
+    at.reports({ reference });
     // The supervisor goes away before the sale is handed off again.
     gate.resolve();
     at.supervisor.refuse = () => {

@@ -125,7 +125,7 @@ async function unsent(at: House, order: string): Promise<void> {
 }
 
 /** Pays orders while the supervisor is away, and repeats all of them when it is back. */
-async function toldTogether(orders: readonly string[], pending: readonly string[] = []) {
+async function askedTogether(orders: readonly string[], pending: readonly string[] = []) {
   const at = await usedHouse();
   at.supervisor.reachable = false;
   for (const order of orders) await unsent(at, order);
@@ -136,18 +136,18 @@ async function toldTogether(orders: readonly string[], pending: readonly string[
   supervisor.stateOf = (order) => (pending.includes(order) ? "pending" : "sent");
   at.handOff.nudge();
   await at.clock.advance(0);
-  const told = (await asked).map(({ delivery }) => delivery);
+  const answers = (await asked).map(({ delivery }) => delivery);
   expect(at.journal.statements.waiting.isEmpty).toBe(false);
-  return { first: at, told };
+  return { first: at, answers };
 }
 
 test.each([
   ["two", ["A", "B"], []],
   ["three, one of them not sent", ["A", "B", "C"], ["B"]],
 ])("orders answered together are answered so after a crash: %s", async (_n, orders, pending) => {
-  const { first, told } = await toldTogether(orders, pending);
+  const { first, answers } = await askedTogether(orders, pending);
   const words = orders.map((order) => (pending.includes(order) ? "pending" : "sent"));
-  expect(told).toEqual(words);
+  expect(answers).toEqual(words);
   const at = killed(first);
   at.supervisor.stateOf = first.supervisor.stateOf;
   at.supervisor.reachable = false;
@@ -160,7 +160,7 @@ test.each([
 });
 
 test("an answered delivery is known again after a crash by the hand-off alone", async () => {
-  const { first } = await toldTogether(["A", "B", "C"]);
+  const { first } = await askedTogether(["A", "B", "C"]);
   const at = killed(first);
   at.start();
   await at.clock.advance(IDLE_MS);

@@ -18,21 +18,21 @@ type Change = SessionPeer["change"];
 
 interface Kiosk extends OneWayHouse<SessionPeer> {
   /** One customer pays; "lost": no result comes. */
-  sells(orderId: string, told: Change | "lost", amountMinor?: number): Promise<string>;
+  sells(orderId: string, result: Change | "lost", amountMinor?: number): Promise<string>;
 }
 
-async function kiosk(told: Messages = messages): Promise<Kiosk> {
+async function kiosk(result: Messages = messages): Promise<Kiosk> {
   const peerOf = (clock: TestClock) => new SessionPeer(clock);
-  const made = await oneWayHouse({ peer: peerOf, messages: told });
+  const made = await oneWayHouse({ peer: peerOf, messages: result });
   const { peer, paid, at } = made;
   const { onPaid } = peer;
   return {
     ...made,
-    async sells(orderId, told, amountMinor = 999) {
+    async sells(orderId, result, amountMinor = 999) {
       peer.again();
-      peer.onPaid = told === "lost" ? () => {} : onPaid;
+      peer.onPaid = result === "lost" ? () => {} : onPaid;
       peer.requests.length = 0;
-      peer.change = told === "lost" ? {} : { amountMinor, ...told };
+      peer.change = result === "lost" ? {} : { amountMinor, ...result };
       const end = await paid(orderId, amountMinor);
       if (end === "Unknown") await at.clock.advance(100_000);
       return end;
@@ -62,7 +62,7 @@ describe("a kiosk with one price at a terminal whose results name no payment", (
     ["results that had names before", [{}]],
   ])("leaves at most one more order unknown: %s", async (_, before: Change[]) => {
     const { sells, peer, at } = await kiosk();
-    for (const told of before) expect(await sells("Z-1", told)).toBe("Success");
+    for (const result of before) expect(await sells("Z-1", result)).toBe("Success");
     expect(await sells("A-1", "lost")).toBe("Unknown");
     expect(await sells("B-1", blank)).toBe("Unknown");
     expect(at.journal.terminalLog.unmatched(2)).toHaveLength(1);

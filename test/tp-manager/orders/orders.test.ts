@@ -326,9 +326,9 @@ test("no card is charged when the journal cannot be read for the accepted termin
 test("a terminal that first reports no identity is known by its later identity", async () => {
   const at = house();
   const silent = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
-  for (const told of [silent, identity]) {
-    at.terminal.baseline = { ...baseline, identity: told };
-    expect(outcome(await pay(at, request(`A-${told.serialNumber}`)))).toBe("Success");
+  for (const known of [silent, identity]) {
+    at.terminal.baseline = { ...baseline, identity: known };
+    expect(outcome(await pay(at, request(`A-${known.serialNumber}`)))).toBe("Success");
   }
   at.terminal.baseline = { ...baseline, identity: { ...identity, serialNumber: "SN-2" } };
   expect((await pay(at, request("B-1"))).body.error?.code).toBe("TERMINAL_CHANGED");

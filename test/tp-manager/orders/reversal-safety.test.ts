@@ -36,13 +36,13 @@ function refuseThenReverse(terminal: NumberingTerminal): void {
 async function decline(
   at: House,
   terminal: NumberingTerminal,
-  tells: (told: TransactionReport) => void = () => {},
+  tells: (reported: TransactionReport) => void = () => {},
 ): Promise<void> {
   const { script } = terminal;
   terminal.script = (_order, observer) => {
-    const told = declined({ traceNumber: "000099" });
-    observer.report(told);
-    tells(told);
+    const reported = declined({ traceNumber: "000099" });
+    observer.report(reported);
+    tells(reported);
     return Promise.resolve({ end: "completed", ticket: "" });
   };
   expect((await pay(at, request("B"))).body.status).toBe("Declined");
@@ -205,8 +205,8 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
     [
       "a card was declined, and the terminal shows the decline",
       async (at, terminal) => {
-        await decline(at, terminal, (told) =>
-          terminal.store({ kind: "transaction", report: told }),
+        await decline(at, terminal, (reported) =>
+          terminal.store({ kind: "transaction", report: reported }),
         );
       },
     ],
@@ -393,8 +393,8 @@ describe("a sale that was reversed at the terminal's keys (docs/rules/16-fresh.m
     await at.clock.advance(20_000);
     expect(phaseOf(at, "A")).toBe("reversed");
     expect(alarms(at)).toContain("reversed-elsewhere A");
-    const told = at.hub.source.alarms(10).map(({ data }) => data);
-    expect(JSON.stringify(told)).not.toContain('"finding"');
+    const reported = at.hub.source.alarms(10).map(({ data }) => data);
+    expect(JSON.stringify(reported)).not.toContain('"finding"');
   });
 
   test("is not taken for another sale of the same amount", async () => {
@@ -418,8 +418,8 @@ describe("an answer that names another sale than that to reverse (docs/rules/16-
     const { at, terminal } = kiosk();
     await sell(at, "A");
     terminal.reversal = (order, observer) => {
-      const told = { amountMinor: order.amountMinor, originalTrace: "000001", ...other };
-      expect(observer.report(report({ receiptNumber: "0002", ...told }))).toBe("accept");
+      const reported = { amountMinor: order.amountMinor, originalTrace: "000001", ...other };
+      expect(observer.report(report({ receiptNumber: "0002", ...reported }))).toBe("accept");
       observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "" });
     };
@@ -431,8 +431,8 @@ describe("an answer that names another sale than that to reverse (docs/rules/16-
     const { at, terminal } = kiosk();
     await sell(at, "A");
     terminal.reversal = (order, observer) => {
-      const told = { amountMinor: order.amountMinor, originalTrace: "1" };
-      observer.report(report({ receiptNumber: "0002", ...told, maskedPan: "XXXX4444" }));
+      const reported = { amountMinor: order.amountMinor, originalTrace: "1" };
+      observer.report(report({ receiptNumber: "0002", ...reported, maskedPan: "XXXX4444" }));
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     expect(await reverse(at, "A")).toBe("Reversed");

@@ -21,8 +21,8 @@ function soldByStaff(terminal: NumberingTerminal): void {
 /** Shows its last sale without date and time. */
 function untimed(terminal: NumberingTerminal): void {
   const last = terminal.bank.at(-1)?.report;
-  const told = { ...last, localDate: null, localTime: null };
-  terminal.store({ kind: "transaction", report: report(told) });
+  const timeless = { ...last, localDate: null, localTime: null };
+  terminal.store({ kind: "transaction", report: report(timeless) });
 }
 
 describe("a receipt number at a terminal where staff sell too (docs/rules/16-fresh.md)", () => {

@@ -163,12 +163,14 @@ describe("a two-phase order that is asked for again", () => {
     const { http, body } = await repeat.answer;
     expect([http, body.status, body.error?.charged]).toEqual([504, "Unknown", "unknown"]);
     const page = { sinceMs: 0, status: null, limit: 9, before: null };
-    const told = [
+    const confirmed = [
       found.attempt,
       ...found.attempts,
       ...at.listings.list(page).map((l) => l.attempt),
     ];
-    expect(told.map(({ state }) => state)).toMatchObject(told.map(() => ({ goods: null })));
+    expect(confirmed.map(({ state }) => state)).toMatchObject(
+      confirmed.map(() => ({ goods: null })),
+    );
   }
 
   test("is unknown when its outcome could not be written", async () => {

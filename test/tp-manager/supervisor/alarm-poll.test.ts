@@ -57,7 +57,7 @@ function polling(at: House, runDirectory: string) {
   return { close };
 }
 
-const told = ({ journal }: House) =>
+const alarmed = ({ journal }: House) =>
   journal.events.alarms(100).map(({ data }) => {
     const { alarm, orderId, source } = data as Record<string, unknown>;
     return `${source}: ${alarm} ${orderId}`;
@@ -69,17 +69,17 @@ test("an alarm of the supervisor becomes one event, with the time it was raised"
   await answering(rig, folder);
   rig.log.error({ alarm: "chargeback-or-fraud", orderId: "A-1" }, "card 4111111111111111");
   polling(at, folder);
-  await expect.poll(() => told(at)).toEqual(["supervisor: chargeback-or-fraud A-1"]);
+  await expect.poll(() => alarmed(at)).toEqual(["supervisor: chargeback-or-fraud A-1"]);
   expect(at.journal.events.alarms(1)[0]).toMatchObject({
     atMs: rig.clock.now(),
     data: { message: "card 411111XXXXXX1111", transactionId: null },
   });
   rig.log.error({ alarm: "notification-mismatch", orderId: "A-2" }, "not ours");
   await later(at);
-  await expect.poll(() => told(at)).toHaveLength(2);
+  await expect.poll(() => alarmed(at)).toHaveLength(2);
   await later(at);
   await later(at);
-  expect(told(at)).toHaveLength(2);
+  expect(alarmed(at)).toHaveLength(2);
 });
 
 test("a request of the fleet becomes one event of its own kind, and no alarm", async () => {
@@ -99,7 +99,7 @@ test("a request of the fleet becomes one event of its own kind, and no alarm", a
       },
     },
   ]);
-  expect(told(at)).toEqual([]);
+  expect(alarmed(at)).toEqual([]);
 });
 
 test("no alarm is lost or doubled when either program is started again", async () => {
@@ -162,8 +162,8 @@ test("an alarm that both programs raise about one transaction becomes one event"
   rig.log.error({ alarm: "reversed-after-sending", ...about }, "reversed at the terminal");
   rig.log.error({ alarm: "reversed-after-sending", ...about, transactionId: "T-2" }, "reversed");
   polling(at, folder);
-  await expect.poll(() => told(at)).toHaveLength(2);
-  expect(told(at)).toEqual([
+  await expect.poll(() => alarmed(at)).toHaveLength(2);
+  expect(alarmed(at)).toEqual([
     "supervisor: reversed-after-sending A-1",
     "tp-manager: reversed-after-sending A-1",
   ]);
@@ -177,9 +177,9 @@ test("a supervisor that is down, or too old to have alarms, is asked again", asy
   const old = await answering(rig, folder, "alarms");
   await later(at);
   await later(at);
-  expect(told(at)).toEqual([]);
+  expect(alarmed(at)).toEqual([]);
   await old.close();
   await answering(rig, folder);
   await later(at);
-  await expect.poll(() => told(at)).toEqual(["supervisor: transaction-parked A-1"]);
+  await expect.poll(() => alarmed(at)).toEqual(["supervisor: transaction-parked A-1"]);
 });

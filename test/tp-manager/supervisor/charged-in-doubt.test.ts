@@ -27,7 +27,7 @@ async function kiosk() {
 }
 
 /** The answer to a payment, or the error's code. */
-async function told(manager: Manager, orderId: string): Promise<string> {
+async function answered(manager: Manager, orderId: string): Promise<string> {
   const answer = pay(manager, request(orderId)).then(outcome, ({ code }) => String(code));
   await manager.clock.advance(5_000);
   return answer;
@@ -46,7 +46,7 @@ test.each([
   const { folder, seat, clock, start } = await kiosk();
   const first = start();
   first.terminal.script = declines;
-  expect(await told(first, "A")).toBe("Declined");
+  expect(await answered(first, "A")).toBe("Declined");
   first.close();
   const copy = temporaryFolder();
   copyStore(folder, copy, "journal");
@@ -60,7 +60,7 @@ test.each([
   expect(manager.orders.chargedOfOrder("A")).toBe("unknown");
   seat.rig = rig;
   clock.jumpWallClock(row.sinceMs);
-  expect(await told(manager, "B")).toBe("Declined");
+  expect(await answered(manager, "B")).toBe("Declined");
   expect(manager.orders.chargedOfOrder("B")).toBe("no");
 });
 
@@ -71,10 +71,10 @@ test("a refusal before the terminal was asked says nothing about the order", asy
   const { orders, terminal, ...manager } = start();
   terminal.unavailable = new TerminalUnavailable("disconnected", "no line");
   const at = { orders, terminal, ...manager };
-  expect(await told(at, "C")).toBe("TERMINAL_DISCONNECTED");
+  expect(await answered(at, "C")).toBe("TERMINAL_DISCONNECTED");
   expect(orders.chargedOfOrder("C")).toBe("unknown");
   terminal.unavailable = undefined;
-  expect(await told(at, "C")).toBe("Success");
+  expect(await answered(at, "C")).toBe("Success");
 });
 
 /** The journal is gone, and the terminal takes its time to get ready. */

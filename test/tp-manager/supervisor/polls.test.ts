@@ -10,7 +10,7 @@ const POLL_MS = 5_000;
 function polling(round: (isClosed: () => boolean) => Promise<void>) {
   const clock = new TestClock();
   const { log } = recordingLog();
-  return { clock, poll: new Poll({ name: "test", failure: "nothing told", round }, clock, log) };
+  return { clock, poll: new Poll({ name: "test", failure: "nothing asked", round }, clock, log) };
 }
 
 test("a round begins one pause after the previous round has ended", async () => {

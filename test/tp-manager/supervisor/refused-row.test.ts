@@ -35,15 +35,15 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
   }
 }
 
-const toldBy = ({ handOff, clock, arbiter, journal }: House) =>
+const statusOf = ({ handOff, clock, arbiter, journal }: House) =>
   ownConditions({ handOff, clock, arbiter, journal });
 
 test("only the first hand-off of a payment says that no former database can have it", async () => {
-  const told: Array<readonly [string, boolean | undefined]> = [];
+  const handedOff: Array<readonly [string, boolean | undefined]> = [];
   let isDown = true;
   const link = answeringLink({
     "store-transaction": ({ transaction, isFirst }) => {
-      told.push([transaction.orderId, isFirst]);
+      handedOff.push([transaction.orderId, isFirst]);
       // The answer is lost: it may be stored all the same.
       if (isDown) throw new IpcError("no-answer", "lost");
       return { stored: true };
@@ -52,13 +52,13 @@ test("only the first hand-off of a payment says that no former database can have
   });
   const at = house(undefined, undefined, { linkFor: () => link });
   await sell({ at, stored: [] }, "A");
-  const [first, ...others] = told;
+  const [first, ...others] = handedOff;
   expect(first).toEqual(["A", true]);
   expect(others.length).toBeGreaterThan(0);
   isDown = false;
   await at.clock.advance(60_000);
   await sell({ at, stored: [] }, "B");
-  expect(told.filter(([, isFirst]) => isFirst)).toEqual([first, ["B", true]]);
+  expect(handedOff.filter(([, isFirst]) => isFirst)).toEqual([first, ["B", true]]);
 });
 
 test.each([
@@ -74,7 +74,7 @@ test.each([
   expect(stored).toEqual(["B", "C"]);
   expect(at.journal.handOffs.countRefused()).toBe(1);
   expect(alarms(at.lines)).toEqual(["hand-off-refused"]);
-  const troubles = () => conditionsOf({ supervisor: undefined, tpManager: toldBy(at) });
+  const troubles = () => conditionsOf({ supervisor: undefined, tpManager: statusOf(at) });
   expect(troubles()).toMatchObject([{ name: "hand-over-refused", count: 1 }]);
   isOver = true;
   await at.clock.advance(HOUR_MS);
@@ -150,7 +150,7 @@ test("a journal that fails during a withdrawal is not blamed on the supervisor",
   await at.clock.advance(0);
   expect(alarms(at.lines)).toContain("journal");
   expect(at.lines.join()).not.toContain("did not accept a transaction");
-  expect(toldBy(at)).toMatchObject({ handOver: null });
+  expect(statusOf(at)).toMatchObject({ handOver: null });
   handOffs.acceptWithdrawal = acceptWithdrawal;
   await at.clock.advance(60_000);
   expect(handOffs.countPendingHandOffs()).toBe(0);

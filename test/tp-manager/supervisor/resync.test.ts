@@ -13,8 +13,8 @@ import {
 
 type Manager = ReturnType<typeof managerIn>;
 
-const alarms = ({ told }: Manager): unknown[] =>
-  told.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
+const alarms = ({ logged }: Manager): unknown[] =>
+  logged.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
 
 /** A kiosk with a gateway that takes A, refuses B and is out of service for C. */
 async function kiosk() {
@@ -128,10 +128,10 @@ test("a resync from a restored journal does not end the loss of supervisor.db", 
   const { manager, rig, clock } = await bothHarmed();
   expect(rig.losses.isWhole).toBe(false);
   expect(manager.journal.resync.isUnderWay).toBe(true);
-  const handed = manager.told.length;
+  const handed = manager.logged.length;
   await clock.advance(600_000);
   expect(rig.losses.isWhole).toBe(false);
-  expect(manager.told.length).toBe(handed);
+  expect(manager.logged.length).toBe(handed);
 });
 
 test("the end of the journal gap ends the loss of supervisor.db", async () => {

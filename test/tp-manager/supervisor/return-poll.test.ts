@@ -95,14 +95,14 @@ describe("money that went back without us", () => {
 
   test("is an event once, with the order's new state", async () => {
     const { returns, notify, at, transactionId } = await charged();
-    const told: unknown[] = [];
+    const sent: unknown[] = [];
     at.journal.statements.settle();
-    at.journal.events.onEvent = ({ name, data }) => void told.push([name, data]);
+    at.journal.events.onEvent = ({ name, data }) => void sent.push([name, data]);
     notify({ operation: "refund" });
     await returns.ask();
     await returns.ask();
     const data = { transactionId, state: "reversed", charged: "no" };
-    expect(told).toEqual([["payment", expect.objectContaining(data)]]);
+    expect(sent).toEqual([["payment", expect.objectContaining(data)]]);
     const kinds = at.journal.attempts.events(transactionId).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "gateway-return-notified")).toHaveLength(1);
   });

@@ -232,9 +232,9 @@ describe.each(Object.entries(drivers))("the driver %s", (_name, make) => {
     const baseline = await made.terminal.prepare(soon());
     const hearing = new Hearing();
     const end = await made.terminal.pay(order(1_200), hearing);
-    const told = { baseline, end, reports: hearing.reports };
-    expect(JSON.parse(JSON.stringify(told))).toEqual(told);
-    expect(containsPan(JSON.stringify(told))).toBe(false);
+    const reported = { baseline, end, reports: hearing.reports };
+    expect(JSON.parse(JSON.stringify(reported))).toEqual(reported);
+    expect(containsPan(JSON.stringify(reported))).toBe(false);
   });
 
   test("does not end as completed while its report is not on disk", async () => {

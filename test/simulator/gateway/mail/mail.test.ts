@@ -108,9 +108,9 @@ describe("a server that", () => {
     ["says no farewell", except("QUIT", ""), "taken", /250 queued/],
   ] as const;
   test.each(cases)("%s", async (_, says, verdict, words) => {
-    const { verdict: given, answer: told } = await send(await mailServer(says));
+    const { verdict: given, answer: answered } = await send(await mailServer(says));
     expect(given).toBe(verdict);
-    expect(told).toMatch(words);
+    expect(answered).toMatch(words);
   });
 
   const broken = [

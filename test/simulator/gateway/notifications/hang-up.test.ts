@@ -12,12 +12,12 @@ import {
   soapRequest,
 } from "../sandbox-for-test.ts";
 
-/** Sends a whole request and destroys the connection: at once, or when `told` has resolved. */
+/** Sends a whole request and destroys the connection: at once, or when `until` has resolved. */
 function postAndHangUp(
   { port }: GatewaySandbox,
   path: string,
   body: string,
-  told: Promise<unknown> = Promise.resolve(),
+  until: Promise<unknown> = Promise.resolve(),
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
@@ -26,7 +26,7 @@ function postAndHangUp(
     const head =
       `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: text/xml\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
-    socket.write(head + body, () => void told.then(() => socket.destroy()));
+    socket.write(head + body, () => void until.then(() => socket.destroy()));
   });
 }
 

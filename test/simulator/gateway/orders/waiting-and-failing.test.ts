@@ -31,7 +31,7 @@ async function withOrder(options: Partial<SandboxOptions>, manualCapture = "0"):
   };
 }
 
-const told = ({ received }: Merchant) =>
+const notified = ({ received }: Merchant) =>
   received.map(({ xml }) => {
     const result = childNamed(rootOf(xml), "result");
     const text = (name: string) => (result && childNamed(result, name)?.text) ?? "";
@@ -75,13 +75,16 @@ describe("with --payments-wait", () => {
     expect((await lookedUp(rig)).state).toBe("waiting");
     const page = await fetch(rig.sandbox.url + rig.sandbox.orders()[0]?.page);
     expect(await page.text()).toContain("Your payment is being checked.");
-    await eventually(() => told(rig.merchant)).toEqual(["authorization waiting"]);
+    await eventually(() => notified(rig.merchant)).toEqual(["authorization waiting"]);
     const card = rig.sandbox.orders()[0]?.card;
     expect(card).toMatch(/^\d{6}X+\d{4}$/);
     expect(await act(rig, "wait")).toBe(409);
     expect(await act(rig, "pay")).toBe(200);
     expect(rig.sandbox.orders()[0]).toMatchObject({ state: "captured", card });
-    await eventually(() => told(rig.merchant).slice(1)).toEqual(["authorization ok", "capture ok"]);
+    await eventually(() => notified(rig.merchant).slice(1)).toEqual([
+      "authorization ok",
+      "capture ok",
+    ]);
     expect(await act(rig, "pay")).toBe(409);
   });
 
@@ -94,7 +97,7 @@ describe("with --payments-wait", () => {
       expect(await act(rig, action)).toBe(200);
       expect(stateOf(rig)).toBe(state);
       const expected = ["authorization waiting", `authorization ${status}`];
-      await eventually(() => told(rig.merchant)).toEqual(expected);
+      await eventually(() => notified(rig.merchant)).toEqual(expected);
     });
   }
 
@@ -116,14 +119,14 @@ test("an operator may let an order wait that nobody has paid", async () => {
   expect(await act(rig, "wait")).toBe(200);
   expect(await act(rig, "pay")).toBe(200);
   const expected = ["authorization waiting", "authorization ok", "capture ok"];
-  await eventually(() => told(rig.merchant)).toEqual(expected);
+  await eventually(() => notified(rig.merchant)).toEqual(expected);
 });
 
 test("notification-waiting notifies every operation as waiting first, and none twice", async () => {
   const rig = await withOrder({ faults: [{ kind: "notification-waiting" }] });
   await act(rig, "wait");
   await act(rig, "pay");
-  await eventually(() => told(rig.merchant)).toEqual([
+  await eventually(() => notified(rig.merchant)).toEqual([
     "authorization waiting",
     "authorization waiting",
     "authorization ok",
@@ -148,13 +151,13 @@ describe("an operation that fails by switch:", () => {
       if (type === "refund") expect(failing.result["amount"]).toBe("19.99");
       expect([stateOf(rig), rig.sandbox.faults()]).toEqual([before, []]);
       const nok = `${type} nok The ${type} did not succeed`;
-      await eventually(() => told(rig.merchant).at(-1)).toBe(nok);
+      await eventually(() => notified(rig.merchant).at(-1)).toBe(nok);
       if (type !== "cancellation") {
         expect((await lookedUp(rig)).operations.at(-1)?.status).toBe("FAILURE");
       }
       expect((await operate(rig, service, operation)).result["code"]).toBe("0");
       expect(stateOf(rig)).toBe(after);
-      await eventually(() => told(rig.merchant).at(-1)).toBe(`${type} ok`);
+      await eventually(() => notified(rig.merchant).at(-1)).toBe(`${type} ok`);
     });
   }
 
@@ -168,7 +171,7 @@ describe("an operation that fails by switch:", () => {
   test("a capture that follows by itself may fail too", async () => {
     const rig = await withOrder({ autoPay: true, faults: [{ kind: "capture-nok" }] });
     const nok = "capture nok The capture did not succeed";
-    await eventually(() => told(rig.merchant)).toEqual(["authorization ok", nok]);
+    await eventually(() => notified(rig.merchant)).toEqual(["authorization ok", nok]);
     expect(stateOf(rig)).toBe("authorized");
   });
 });

@@ -47,7 +47,7 @@ const tcp = among(({ transport }) => transport === "tcp");
 const seen = inSessions.filter(({ transport }) => transport === "tcp");
 const unseen = inSessions.filter(({ transport }) => transport === "pty");
 const taken = ["ack", "ack"];
-const told = (what: string): readonly string[] => [...taken, "enq", what, "eot"];
+const reported = (what: string): readonly string[] => [...taken, "enq", what, "eot"];
 const charged = 1200;
 
 const ofSessions: readonly Case[] = [
@@ -56,7 +56,7 @@ const ofSessions: readonly Case[] = [
   { fault: "nak-frame", on: inSessions, heard: ["ack", "nak"], charged: 0 },
   { fault: "no-ack", on: fixed, heard: ["ack", "enq", "0 1200", "eot"], charged },
   { fault: "no-ack", on: taggedInSessions, heard: ["ack", "enq", "10 1200", "eot"], charged },
-  { fault: "late-ack:ms=60", on: fixed, heard: told("0 1200"), charged },
+  { fault: "late-ack:ms=60", on: fixed, heard: reported("0 1200"), charged },
   { fault: "bad-check", on: fixed, heard: [...taken, "enq", "bad", "0 1200", "eot"], charged },
   {
     fault: "bad-check:times=4",
@@ -67,14 +67,14 @@ const ofSessions: readonly Case[] = [
   { fault: "no-eot", on: fixed, heard: [...taken, "enq", "0 1200"], charged },
   { fault: "parity:times=4", on: inSessions, heard: ["ack", "ack", "enq", "?"], charged },
   { fault: "half-reply", on: fixed, heard: [...taken, "enq"], charged },
-  { fault: "split:ms=1", on: fixed, heard: told("0 1200"), charged },
+  { fault: "split:ms=1", on: fixed, heard: reported("0 1200"), charged },
   { fault: "duplicate", on: fixed, heard: [...taken, "enq", "0 1200", "0 1200", "eot"], charged },
   { fault: "noise-before", on: fixed, heard: [...taken, "enq", "?", "0 1200", "eot"], charged },
   { fault: "noise-inside", on: fixed, heard: [...taken, "enq", "bad", "0 1200", "eot"], charged },
-  { fault: "wrong-length", on: fixed, heard: told("79 characters"), charged },
-  { fault: "wrong-length:by=2", on: fixed, heard: told("82 characters"), charged },
+  { fault: "wrong-length", on: fixed, heard: reported("79 characters"), charged },
+  { fault: "wrong-length:by=2", on: fixed, heard: reported("82 characters"), charged },
   { fault: "no-reply", on: inSessions, heard: taken, charged },
-  { fault: "late-reply:ms=100", on: fixed, heard: told("0 1200"), charged },
+  { fault: "late-reply:ms=100", on: fixed, heard: reported("0 1200"), charged },
   { fault: "mute", on: inSessions, heard: taken, charged },
   { fault: "mute:at=reply", on: inSessions, heard: taken, charged },
   { fault: "unplug:at=charged", on: seen, heard: [...taken, "closed"], charged },
@@ -85,30 +85,40 @@ const ofSessions: readonly Case[] = [
   { fault: "reboot:at=card", on: unseen, heard: ["closed"], charged: 0 },
   { fault: "reboot", on: seen, heard: [...taken, "closed"], charged },
   { fault: "reboot", on: unseen, heard: ["closed"], charged },
-  { fault: "hold:ms=50", on: fixed, heard: told("0 1200"), charged },
+  { fault: "hold:ms=50", on: fixed, heard: reported("0 1200"), charged },
   { fault: "refuse-connection", on: tcp, heard: ["closed"], charged: 0 },
 ];
 
 const ofContents: readonly Case[] = [
-  { fault: "other-amount", on: fixed, heard: told("0 1201"), charged: 1201 },
-  { fault: "other-amount:by=-1", on: taggedInSessions, heard: told("10 1199"), charged: 1199 },
-  { fault: "other-amount:by=-2000", on: fixed, heard: told("0 1"), charged: 1 },
-  { fault: "other-amount:by=-2000", on: taggedInSessions, heard: told("10 01"), charged: 1 },
-  { fault: "other-amount:by=99999999", on: fixed, heard: told("0 99999999"), charged: 99_999_999 },
-  { fault: "other-currency", on: fixed, heard: told("0 1200 840"), charged },
-  { fault: "other-currency", on: taggedInSessions, heard: told("10 1200 840"), charged },
-  { fault: "other-register", on: fixed, heard: told("0 1200 register 99"), charged },
-  { fault: "other-register", on: taggedInSessions, heard: told("10 1200 register 99"), charged },
-  { fault: "other-private", on: fixed, heard: told("0 1200 T99877"), charged },
-  { fault: "other-private", on: taggedInSessions, heard: told("10 1200 T99877"), charged },
-  { fault: "report", on: fixed, heard: told("0 1200 clear"), charged },
-  { fault: "report:as=blank", on: fixed, heard: told("0 1200 blank"), charged },
-  { fault: "report", on: taggedInSessions, heard: told("10 1200 clear"), charged },
-  { fault: "report:as=blank", on: taggedInSessions, heard: told("10 1200 blank"), charged },
-  { fault: "status:as=7", on: fixed, heard: told("7 1200 blank"), charged: 0 },
-  { fault: "zero-amount", on: fixed, heard: told("0 0"), charged },
+  { fault: "other-amount", on: fixed, heard: reported("0 1201"), charged: 1201 },
+  { fault: "other-amount:by=-1", on: taggedInSessions, heard: reported("10 1199"), charged: 1199 },
+  { fault: "other-amount:by=-2000", on: fixed, heard: reported("0 1"), charged: 1 },
+  { fault: "other-amount:by=-2000", on: taggedInSessions, heard: reported("10 01"), charged: 1 },
+  {
+    fault: "other-amount:by=99999999",
+    on: fixed,
+    heard: reported("0 99999999"),
+    charged: 99_999_999,
+  },
+  { fault: "other-currency", on: fixed, heard: reported("0 1200 840"), charged },
+  { fault: "other-currency", on: taggedInSessions, heard: reported("10 1200 840"), charged },
+  { fault: "other-register", on: fixed, heard: reported("0 1200 register 99"), charged },
+  {
+    fault: "other-register",
+    on: taggedInSessions,
+    heard: reported("10 1200 register 99"),
+    charged,
+  },
+  { fault: "other-private", on: fixed, heard: reported("0 1200 T99877"), charged },
+  { fault: "other-private", on: taggedInSessions, heard: reported("10 1200 T99877"), charged },
+  { fault: "report", on: fixed, heard: reported("0 1200 clear"), charged },
+  { fault: "report:as=blank", on: fixed, heard: reported("0 1200 blank"), charged },
+  { fault: "report", on: taggedInSessions, heard: reported("10 1200 clear"), charged },
+  { fault: "report:as=blank", on: taggedInSessions, heard: reported("10 1200 blank"), charged },
+  { fault: "status:as=7", on: fixed, heard: reported("7 1200 blank"), charged: 0 },
+  { fault: "zero-amount", on: fixed, heard: reported("0 0"), charged },
   ...[..."1234568 9X".replace(" ", "")].map(
-    (as): Case => ({ fault: `status:as=${as}`, on: fixed, heard: told(`${as} 1200`), charged }),
+    (as): Case => ({ fault: `status:as=${as}`, on: fixed, heard: reported(`${as} 1200`), charged }),
   ),
 ];
 
@@ -128,7 +138,7 @@ const ofTags: readonly Case[] = [
   {
     fault: "taken-first",
     on: taggedInSessions,
-    heard: [...told("11 1200 blank"), "enq", "10 1200", "eot"],
+    heard: [...reported("11 1200 blank"), "enq", "10 1200", "eot"],
     charged,
   },
   { fault: "taken-first", on: bareSerial, heard: ["11 1200 blank", "10 1200"], charged },
@@ -164,7 +174,7 @@ const ofTags: readonly Case[] = [
 function around({ heard, fault }: Case, { sessions, transport }: Setting): readonly string[] {
   if (heard.length !== 1 || !/^\d\d|^1200/.test(heard[0] ?? "") || fault === "left-open")
     return heard;
-  if (sessions) return told(heard[0] ?? "");
+  if (sessions) return reported(heard[0] ?? "");
   return transport === "tcp" && !heard[0]?.endsWith("cut") ? [...heard, "closed"] : heard;
 }
 

@@ -97,16 +97,16 @@ describe("a request of fixed fields", () => {
 
 describe("a message of tags", () => {
   test.each([
-    { what: "asks who is there", given: { CD: "I", CB: "", CE: "" }, told: /CD001IAE00210$/ },
-    { what: "lacks an amount", given: { CB: "" }, told: /AE00201AF00209$/ },
-    { what: "has another action", given: { CD: "7" }, told: /AE00201AF00212$/ },
-    { what: "has another currency", given: { CE: "840" }, told: /AE00201AF00213$/ },
-  ])("that $what is answered", async ({ given, told }) => {
+    { what: "asks who is there", given: { CD: "I", CB: "", CE: "" }, reported: /CD001IAE00210$/ },
+    { what: "lacks an amount", given: { CB: "" }, reported: /AE00201AF00209$/ },
+    { what: "has another action", given: { CD: "7" }, reported: /AE00201AF00212$/ },
+    { what: "has another currency", given: { CE: "840" }, reported: /AE00201AF00213$/ },
+  ])("that $what is answered", async ({ given, reported }) => {
     const { register, simulator } = await started(bare);
     const message = { CZ: "0300", CJ: "012", CA: "01", CE: "978", CD: "0", CB: "1200", ...given };
     register.say(tags(Object.fromEntries(Object.entries(message).filter(([, value]) => value))));
     const [reply, end] = await register.rest(asSlow(1_000));
-    expect(reply).toMatch(told);
+    expect(reply).toMatch(reported);
     expect(end).toBe("closed");
     expect(bank(simulator)).toEqual([]);
   });

@@ -27,9 +27,12 @@ describe("fixed fields on the page", () => {
     ["E with a ticket", "T012"],
   ])("a request of %s is shown field by field", (name, options) => {
     const body = fixedRequest(1250, { reference: "K-7", options });
-    const told = new FixedReading().read(bytes(body), "in");
-    expect([told.message, told.says]).toEqual(["type 0 debit", `${name}, 12.50 EUR, register 01`]);
-    expect(lines(told)).toEqual([
+    const entry = new FixedReading().read(bytes(body), "in");
+    expect([entry.message, entry.says]).toEqual([
+      "type 0 debit",
+      `${name}, 12.50 EUR, register 01`,
+    ]);
+    expect(lines(entry)).toEqual([
       "register: 01",
       "amount: 00001250 = 12.50 EUR",
       "answer: 1 = a report with the card number",
@@ -46,18 +49,18 @@ describe("fixed fields on the page", () => {
         "E with a ticket": ["receipt: T012 = a receipt after the answer"],
       }[name as "E"],
     ]);
-    expect(told.text?.replaceAll("|", "")).toBe(body);
+    expect(entry.text?.replaceAll("|", "")).toBe(body);
   });
 
   test("a reply shows its status and hides the card number, filled up with blanks or zeros", () => {
     for (const filled of [CARD.padEnd(55), CARD.padEnd(55, "0")]) {
-      const told = new FixedReading().read(bytes(`010000012501${filled}978K-7       `), "out");
-      expect([told.message, told.says]).toEqual([
+      const entry = new FixedReading().read(bytes(`010000012501${filled}978K-7       `), "out");
+      expect([entry.message, entry.says]).toEqual([
         "status 0 accepted",
         expect.stringMatching(/^12\.50 EUR, card 497010XXXXXX/),
       ]);
-      expect(told.text).toMatch(/^01\|0\|00001250\|1\|497010XXXXXX[\dX. ]{43}\|978\|K-7 {7}$/);
-      expect(JSON.stringify(told)).not.toMatch(/4970101|2334455/);
+      expect(entry.text).toMatch(/^01\|0\|00001250\|1\|497010XXXXXX[\dX. ]{43}\|978\|K-7 {7}$/);
+      expect(JSON.stringify(entry)).not.toMatch(/4970101|2334455/);
     }
     const short = new FixedReading().read(bytes("017000012501978          "), "out");
     expect([short.message, ...lines(short)]).toEqual([
@@ -75,17 +78,17 @@ describe("fixed fields on the page", () => {
     const reading = new FixedReading();
     reading.read(bytes(fixedRequest(1250, { options: "T012" })), "in");
     const ticket = `CARTE BANCAIRE\n${CARD}\nMERCI\n`;
-    const told = reading.read(
+    const entry = reading.read(
       bytes(`010000012501${" ".repeat(55)}978${" ".repeat(10)}${ticket}`),
       "out",
     );
-    expect(lines(told).at(-1)).toBe("receipt: CARTE BANCAIRE\n497010XXXXXX4455\nMERCI\n");
-    expect(JSON.stringify(told)).not.toContain(CARD);
+    expect(lines(entry).at(-1)).toBe("receipt: CARTE BANCAIRE\n497010XXXXXX4455\nMERCI\n");
+    expect(JSON.stringify(entry)).not.toContain(CARD);
   });
 
   test("a body that is no message is shown with the reason, and long numbers are hidden", () => {
-    const told = new FixedReading().read(bytes(`${CARD}!`), "in");
-    expect(told).toEqual({
+    const entry = new FixedReading().read(bytes(`${CARD}!`), "in");
+    expect(entry).toEqual({
       message: "not a request",
       note: "(a request has 26, 30 or 34 characters, not 17)",
       text: "497010XXXXXX4455!",
@@ -95,12 +98,12 @@ describe("fixed fields on the page", () => {
 
 describe("messages of tags on the page", () => {
   test("each tag has its name, its value and what it means", () => {
-    const told = new TaggedReading().read(
+    const entry = new TaggedReading().read(
       bytes(taggedRequest(1250, { CF: "K-7", CK: "100", BA: "0", XY: "?" })),
       "in",
     );
-    expect([told.message, told.says]).toEqual(["CD 0 debit", "12.50 EUR, register 01"]);
-    expect(lines(told)).toEqual([
+    expect([entry.message, entry.says]).toEqual(["CD 0 debit", "12.50 EUR, register 01"]);
+    expect(lines(entry)).toEqual([
       "CZ protocol version: 0300",
       "CJ identifier of the register's software: 012345678901",
       "CA register number: 01",
@@ -112,7 +115,7 @@ describe("messages of tags on the page", () => {
       "BA when to answer: 0 = at the end",
       "XY not described: ?",
     ]);
-    expect(told.text).toMatch(/^CZ 004 0300\|CJ 012 012345678901\|CA 002 01\|.*\|XY 001 \?$/);
+    expect(entry.text).toMatch(/^CZ 004 0300\|CJ 012 012345678901\|CA 002 01\|.*\|XY 001 \?$/);
   });
 
   test("an answer says what was done and why not, and opens the receipt", () => {
@@ -127,9 +130,9 @@ describe("messages of tags on the page", () => {
       AA: CARD,
       ZT: tags({ CK: "100", AK: `${receipt}\n` }),
     });
-    const told = new TaggedReading().read(bytes(body), "out");
-    expect([told.message, told.says]).toEqual(["AE 10 done", "12.50 EUR, card 497010XXXXXX4455"]);
-    expect(lines(told).slice(1)).toEqual([
+    const entry = new TaggedReading().read(bytes(body), "out");
+    expect([entry.message, entry.says]).toEqual(["AE 10 done", "12.50 EUR, card 497010XXXXXX4455"]);
+    expect(lines(entry).slice(1)).toEqual([
       "CB amount: 000000001250 = 12.50 EUR",
       "CE currency: 978 = EUR",
       "AE state of the action: 10 = done",
@@ -140,7 +143,7 @@ describe("messages of tags on the page", () => {
       "CK receipt on the register: 100 = the customer's, as text",
       "AK receipt text: CB\n497010XXXXXX4455\n",
     ]);
-    const shown = JSON.stringify(told);
+    const shown = JSON.stringify(entry);
     expect(shown).not.toContain(CARD);
     expect(shown).not.toContain(receipt.slice(4, 16));
     const refused = new TaggedReading().read(bytes("AE00201AF00206"), "out");
@@ -151,9 +154,9 @@ describe("messages of tags on the page", () => {
   });
 
   test("what cannot be read is shown as far as it goes, without a card number", () => {
-    const told = new TaggedReading().read(bytes(`CZ0040300CF0${CARD}`), "in");
-    expect(told).toMatchObject({ message: "no action", note: expect.stringContaining("at byte") });
-    expect(JSON.stringify(told)).not.toContain(CARD);
+    const entry = new TaggedReading().read(bytes(`CZ0040300CF0${CARD}`), "in");
+    expect(entry).toMatchObject({ message: "no action", note: expect.stringContaining("at byte") });
+    expect(JSON.stringify(entry)).not.toContain(CARD);
   });
 });
 
@@ -162,18 +165,20 @@ describe.skipIf(!hasAny("frame", "message"))("published bytes (CONFORMANCE_VECTO
     const { hex, kind, direction, protocol } = vector;
     const body = kind === "frame" ? hexBytes(hex).slice(1, -2) : hexBytes(hex);
     const reading = protocol === "caisse-ap" ? new TaggedReading() : new FixedReading();
-    const told = reading.read(body, direction === "register-to-terminal" ? "in" : "out");
-    expect(told).not.toHaveProperty("note");
-    expect(told.fields).not.toEqual([]);
+    const entry = reading.read(body, direction === "register-to-terminal" ? "in" : "out");
+    expect(entry).not.toHaveProperty("note");
+    expect(entry.fields).not.toEqual([]);
     // No field but a card number has so many digits; a receipt has its numbers side by side.
-    const long = told.fields?.filter(({ tag, value }) => tag !== "AK" && /[1-9]\d{12}/.test(value));
+    const long = entry.fields?.filter(
+      ({ tag, value }) => tag !== "AK" && /[1-9]\d{12}/.test(value),
+    );
     expect(long).toEqual([]);
-    expect(maskPansInText(JSON.stringify(told.fields))).toBe(JSON.stringify(told.fields));
+    expect(maskPansInText(JSON.stringify(entry.fields))).toBe(JSON.stringify(entry.fields));
   });
 });
 
 test("the trace of a whole payment reads as the conversation went", async () => {
-  const told = async (setting: Setting, body: string) => {
+  const entry = async (setting: Setting, body: string) => {
     const { register, simulator } = await started(setting);
     if (setting.sessions) await register.ask(body, PATIENCE_MS);
     else {
@@ -198,13 +203,13 @@ test("the trace of a whole payment reads as the conversation went", async () => 
     "out EOT",
   ];
   expect(
-    await told({ transport: "tcp", family: "concert", sessions: true }, fixedRequest(1200)),
+    await entry({ transport: "tcp", family: "concert", sessions: true }, fixedRequest(1200)),
   ).toEqual(inSession("type 0 debit", "status 0 accepted"));
   const tagged = taggedRequest(1205);
-  expect(await told({ transport: "tcp", family: "caisse-ap", sessions: true }, tagged)).toEqual(
+  expect(await entry({ transport: "tcp", family: "caisse-ap", sessions: true }, tagged)).toEqual(
     inSession("CD 0 debit", "AE 01 not done"),
   );
-  expect(await told({ transport: "tcp", family: "caisse-ap", sessions: false }, tagged)).toEqual([
+  expect(await entry({ transport: "tcp", family: "caisse-ap", sessions: false }, tagged)).toEqual([
     "in CD 0 debit",
     "out AE 01 not done",
   ]);

@@ -258,8 +258,8 @@ describe.skipIf(!hasAny("session"))(
         }
         const heard = await register.next(asSlow(1_000));
         if (step.name === "frame" && isTagged && request) {
-          const [told, asked] = [step, request].map((each) => readTagged(bodyOf(each)).tags);
-          expectSameAnswer((heard ?? "").slice(1), told ?? [], asked ?? []);
+          const [published, asked] = [step, request].map((each) => readTagged(bodyOf(each)).tags);
+          expectSameAnswer((heard ?? "").slice(1), published ?? [], asked ?? []);
         } else if (step.name === "frame" && request) expectSameReply(heard ?? "", step, request);
         else expect(heard).toBe(step.name.toLowerCase());
       }
@@ -290,10 +290,10 @@ describe.skipIf(!hasAny("session"))(
       const text = (await register.rest(asSlow(1_000)))
         .filter((heard) => heard !== "closed")
         .join("");
-      const told = text === "" ? [] : text.split(/(?<=.)(?=CZ004)/);
-      expect(told).toHaveLength(answers.length);
+      const published = text === "" ? [] : text.split(/(?<=.)(?=CZ004)/);
+      expect(published).toHaveLength(answers.length);
       const asked = request ? tagsOf(request) : [];
-      for (const [i, one] of told.entries()) {
+      for (const [i, one] of published.entries()) {
         expectSameAnswer(one, tagsOf(answers[i] as Step), asked);
       }
     });
@@ -319,13 +319,17 @@ describe.skipIf(!hasAny("session"))(
       if (isResult && currency === "978") expect(ours.status).toBe(theirs.status);
     }
 
-    function expectSameAnswer(heard: string, told: readonly Tagged[], asked: readonly Tagged[]) {
+    function expectSameAnswer(
+      heard: string,
+      published: readonly Tagged[],
+      asked: readonly Tagged[],
+    ) {
       const ours = readTagged(Buffer.from(heard, "latin1")).tags;
       for (const tag of ["CA", "CB", "CD", "CE"]) {
-        const [own, other, given] = [ours, told, asked].map((tags) => tagValue(tags, tag));
+        const [own, other, given] = [ours, published, asked].map((tags) => tagValue(tags, tag));
         if (own !== undefined && other === given) expect(`${tag} ${own}`).toBe(`${tag} ${given}`);
       }
-      const [state, reason] = ["AE", "AF"].map((tag) => tagValue(told, tag));
+      const [state, reason] = ["AE", "AF"].map((tag) => tagValue(published, tag));
       // Ours answers BA 1 at once, and gives back only what it has sold.
       const isDebit = tagValue(asked, "CD") === "0" && tagValue(asked, "BA") !== "1";
       if (isDebit && state !== undefined) expect(tagValue(ours, "AE")).toBe(state);

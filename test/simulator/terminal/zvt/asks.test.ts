@@ -18,7 +18,7 @@ interface Case {
   readonly ask: AskKind;
   readonly answers: readonly string[];
   readonly heard: readonly string[];
-  readonly told: object;
+  readonly reported: object;
   readonly end: string;
 }
 
@@ -27,50 +27,56 @@ const paid = ["charge 1200 final"];
 const chosen = (value: number) => `80000506031901${value.toString(16).padStart(2, "0")}`;
 
 const cases: readonly Case[] = [
-  { ask: "menu", answers: [chosen(2)], heard: ["040e"], told: { chosen: 2 }, end: good },
-  { ask: "menu", answers: ["846c00"], heard: ["040e"], told: { answer: "846c" }, end: "061e016c" },
-  { ask: "menu", answers: ["848300"], heard: ["040e"], told: { answer: "8483" }, end: good },
+  { ask: "menu", answers: [chosen(2)], heard: ["040e"], reported: { chosen: 2 }, end: good },
+  {
+    ask: "menu",
+    answers: ["846c00"],
+    heard: ["040e"],
+    reported: { answer: "846c" },
+    end: "061e016c",
+  },
+  { ask: "menu", answers: ["848300"], heard: ["040e"], reported: { answer: "8483" }, end: good },
   {
     ask: "input",
     answers: ["80000a 0608 3206 1f3a03 313233"],
     heard: ["040d"],
-    told: { typedCharacters: 3 },
+    reported: { typedCharacters: 3 },
     end: good,
   },
-  { ask: "input", answers: ["800000"], heard: ["040d"], told: {}, end: "061e016c" },
-  { ask: "input", answers: ["848300"], heard: ["040d"], told: {}, end: good },
-  { ask: "blocked-list", answers: ["800000"], heard: ["06e4"], told: {}, end: good },
+  { ask: "input", answers: ["800000"], heard: ["040d"], reported: {}, end: "061e016c" },
+  { ask: "input", answers: ["848300"], heard: ["040d"], reported: {}, end: good },
+  { ask: "blocked-list", answers: ["800000"], heard: ["06e4"], reported: {}, end: good },
   {
     ask: "blocked-list",
     answers: ["846e00"],
     heard: ["06e4"],
-    told: { answer: "846e" },
+    reported: { answer: "846e" },
     end: "061e016e",
   },
   {
     ask: "blocked-list",
     answers: ["849c00", "849c00", "800000"],
     heard: ["06e4", "06e4", "06e4"],
-    told: { answer: "8000" },
+    reported: { answer: "8000" },
     end: good,
   },
   {
     ask: "signature",
     answers: ["800000", "800000", chosen(1)],
     heard: ["06d0", "06d0", "06d0"],
-    told: { chosen: 1 },
+    reported: { chosen: 1 },
     end: good,
   },
   {
     ask: "signature",
     answers: ["800000", "800000", chosen(2)],
     heard: ["06d0", "06d0", "06d0"],
-    told: { chosen: 2 },
+    reported: { chosen: 2 },
     end: "061e016c",
   },
-  { ask: "signature", answers: ["848300"], heard: ["06d0"], told: {}, end: good },
-  { ask: "set-clock", answers: ["800000"], heard: ["0401"], told: {}, end: good },
-  { ask: "dial-up", answers: ["848300"], heard: ["06d8"], told: { answer: "8483" }, end: good },
+  { ask: "signature", answers: ["848300"], heard: ["06d0"], reported: {}, end: good },
+  { ask: "set-clock", answers: ["800000"], heard: ["0401"], reported: {}, end: good },
+  { ask: "dial-up", answers: ["848300"], heard: ["06d8"], reported: { answer: "8483" }, end: good },
 ];
 
 const rows = cases.flatMap((row, number) =>
@@ -78,7 +84,7 @@ const rows = cases.flatMap((row, number) =>
 );
 
 test.each(rows)("$ask over $transport, answered $answers: $end", async (row) => {
-  const { ask, answers, heard, told, end } = row;
+  const { ask, answers, heard, reported, end } = row;
   const { register, simulator } = await started(row.transport, { behaviour: { asks: [ask] } });
   await register.run(PERMITTING);
   const left = [...answers];
@@ -88,7 +94,7 @@ test.each(rows)("$ask over $transport, answered $answers: $end", async (row) => 
   );
   expect(controls(messages)).toEqual(["8000", ...heard, "040f", end.slice(0, 4)]);
   expect(messages.at(-1)).toBe(end);
-  expect(simulator.terminal.parts.asked).toEqual([expect.objectContaining({ ...told })]);
+  expect(simulator.terminal.parts.asked).toEqual([expect.objectContaining({ ...reported })]);
   expect(bank(simulator)).toEqual(end === good ? paid : []);
   if (end !== good) expect(messages.at(-2)).toMatch(new RegExp(`^040f..27${end.slice(-2)}`));
 });

@@ -51,8 +51,8 @@ describe.each(linesOr("tcp"))("over %s", (transport) => {
     await simulator.terminal.idle();
     expect(bank(simulator)).toEqual(["charge 1200 final", "reversal 1200 final asked"]);
     await register.close();
-    const [, told] = await (await reconnect()).run(LAST_TRANSACTION);
-    expect(decoded(told).fields.originalTrace).toBe("000001");
+    const [, newest] = await (await reconnect()).run(LAST_TRANSACTION);
+    expect(decoded(newest).fields.originalTrace).toBe("000001");
   });
 
   test("a refund gives money back", async () => {
@@ -170,8 +170,8 @@ describe.each(linesOr("tcp"))("over %s", (transport) => {
     };
     await expect.poll(isBack).toBe(true);
     const again = await persistently(reconnect);
-    const [, told] = await again.run(LAST_TRANSACTION);
-    expect(decoded(told).fields).toMatchObject({ amount: 1200 });
+    const [, newest] = await again.run(LAST_TRANSACTION);
+    expect(decoded(newest).fields).toMatchObject({ amount: 1200 });
   });
 
   test("the clock can be set, and a wrong date is refused", async () => {

@@ -37,8 +37,8 @@ test("a sale is charged in part when a part of the goods came out", async () => 
   expect(messages.at(-1)).toBe("060f00");
   expect(bank(simulator)).toEqual(["charge 3300 final", "reversal 1100 final goods-partly-issued"]);
   expect(simulator.ledger.charged).toBe(2200);
-  const [, told] = await register.run(LAST_TRANSACTION);
-  expect(told).toContain("04000000002200");
+  const [, last] = await register.run(LAST_TRANSACTION);
+  expect(last).toContain("04000000002200");
 });
 
 test("a sale is reversed when the goods that came out have no value", async () => {

@@ -13,8 +13,8 @@ describe("a terminal that keeps what got no ACK (docs/zvt.md 9.1, 9.4)", () => {
   test("reports that sale as its last transaction", async () => {
     const { again, simulator } = await withoutAck();
     expect(bank(simulator)).toEqual(["charge 1200"]);
-    const [, told] = await again.run(LAST_TRANSACTION);
-    expect(told).toContain("04000000001200");
+    const [, last] = await again.run(LAST_TRANSACTION);
+    expect(last).toContain("04000000001200");
   });
 
   test("reverses that sale when the register names the receipt number before it", async () => {
@@ -51,8 +51,8 @@ describe("a terminal that keeps what got no ACK (docs/zvt.md 9.1, 9.4)", () => {
 
   test("can hide that sale: Repeat Receipt then reports the one before", async () => {
     const { again } = await withoutAck(2, { repeatsWithoutAck: false });
-    const [, told] = await again.run(LAST_TRANSACTION);
-    expect(told).toContain("870001");
+    const [, last] = await again.run(LAST_TRANSACTION);
+    expect(last).toContain("870001");
     const messages = await again.run(paymentKnowing("1f1f020001"));
     expect(messages.find((message) => message.startsWith("040f"))).toContain("870002");
   });

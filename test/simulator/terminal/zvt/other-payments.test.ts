@@ -24,8 +24,8 @@ describe.each(linesOr("pty"))("over %s", (transport) => {
     expect((await register.run(TIP)).at(-1)).toBe("060f00");
     expect(bank(simulator)).toEqual(["charge 1200 final", "charge 150 final"]);
     expect((await register.run(TIP)).at(-1)).toBe("061e0183");
-    const [, , told] = await register.run(`0610 03 ${PASSWORD}`);
-    expect(decoded(told).fields.amount).toBe(1350);
+    const [, , last] = await register.run(`0610 03 ${PASSWORD}`);
+    expect(decoded(last).fields.amount).toBe(1350);
   });
 
   test("without leave there is no tip, and one without ACK is taken back", async () => {

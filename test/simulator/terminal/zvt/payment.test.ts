@@ -129,9 +129,9 @@ describe.each(transports)("over %s", (transport) => {
     await register.run(REGISTRATION);
     const paid = await register.run(authorisation(1200));
     await register.run(authorisation(1205));
-    const told = await register.run(LAST_TRANSACTION);
-    expect(controls(told)).toEqual(["8000", "040f", "060f"]);
-    expect(told[1]).toBe(paid[3]);
+    const answer = await register.run(LAST_TRANSACTION);
+    expect(controls(answer)).toEqual(["8000", "040f", "060f"]);
+    expect(answer[1]).toBe(paid[3]);
   });
 
   test("a terminal without a transaction reports none", async () => {

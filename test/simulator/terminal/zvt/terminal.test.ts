@@ -118,9 +118,9 @@ describe.each(transports)("over %s", (transport) => {
     // T2 is short here: where an ACK came too late, a line of its own hears no repeated answers.
     const asked = async () => {
       const again = await reconnect();
-      const told = await again.attempt(STATUS, 200);
+      const answer = await again.attempt(STATUS, 200);
       await again.close();
-      return told;
+      return answer;
     };
     await expect.poll(asked).toEqual(["8000", "060f"]);
   });

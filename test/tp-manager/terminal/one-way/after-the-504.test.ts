@@ -15,17 +15,17 @@ import { oneWayHouse } from "./one-way-house.ts";
 import { ACK, ENQ, EOT, NAK, SessionPeer } from "./session-peer.ts";
 
 /** From the request to the kiosk's 504, and to recovery's question after it. */
-const TOLD_MS = 210_000;
+const REPORTED_MS = 210_000;
 const ASKED_MS = 220_000;
 const refused = { AE: "01", AF: "04" };
 
 describe("a bare result after the 504 (docs/concert.md 4.9)", () => {
   test.each([
-    ["that approves", TOLD_MS + 1_000, {}, "charged", 0],
-    ["that approves without a reference", TOLD_MS + 1_000, { CF: undefined }, "charged", 0],
-    ["that refuses", TOLD_MS + 1_000, refused, "not-charged", 0],
-    ["that is unclear", TOLD_MS + 1_000, { AE: "01", AF: "00" }, "in-doubt", 1],
-    ["of another amount", TOLD_MS + 1_000, { CB: "998" }, "in-doubt", 0],
+    ["that approves", REPORTED_MS + 1_000, {}, "charged", 0],
+    ["that approves without a reference", REPORTED_MS + 1_000, { CF: undefined }, "charged", 0],
+    ["that refuses", REPORTED_MS + 1_000, refused, "not-charged", 0],
+    ["that is unclear", REPORTED_MS + 1_000, { AE: "01", AF: "00" }, "in-doubt", 1],
+    ["of another amount", REPORTED_MS + 1_000, { CB: "998" }, "in-doubt", 0],
     ["in the moment of the question", ASKED_MS - 100, {}, "charged", 1],
     ["after the question, on a connection that is closed", ASKED_MS + 1_000, {}, "in-doubt", 1],
   ])("%s counts if it is clear and in time", async (_what, afterMs, change, phase, pings) => {

@@ -13,7 +13,7 @@ const options = bareOptions;
 interface BadTerminal {
   readonly does: string;
   readonly with: (peer: BarePeer) => void;
-  readonly told: string;
+  readonly status: string;
   /** The truth at the bank. */
   readonly charged: boolean;
   readonly sends?: number;
@@ -29,91 +29,96 @@ const refuses = (af: string | undefined, more: Tags = {}) =>
   replies({ AE: "01", AF: af, CB: undefined, AA: undefined, ...more });
 
 const endings = [
-  { does: "abandons", codes: ["06", "08", "11"], told: "Cancelled", charged: false },
-  { does: "refuses", codes: ["02", "03", "04", "05", undefined], told: "Declined", charged: false },
-  { does: "fails", codes: ["09", "10", "12", "13"], told: "Failed", charged: false },
+  { does: "abandons", codes: ["06", "08", "11"], status: "Cancelled", charged: false },
+  {
+    does: "refuses",
+    codes: ["02", "03", "04", "05", undefined],
+    status: "Declined",
+    charged: false,
+  },
+  { does: "fails", codes: ["09", "10", "12", "13"], status: "Failed", charged: false },
   {
     does: "reports no clear outcome",
     codes: ["00", "07", "01", "99", "4"],
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
 ];
 
 const terminals: readonly BadTerminal[] = [
-  { does: "approves", with: () => {}, told: "Success", charged: true },
-  ...endings.flatMap(({ does, codes, told, charged }) =>
-    codes.map((af) => ({ does: `${does} with ${af}`, with: refuses(af), told, charged })),
+  { does: "approves", with: () => {}, status: "Success", charged: true },
+  ...endings.flatMap(({ does, codes, status, charged }) =>
+    codes.map((af) => ({ does: `${does} with ${af}`, with: refuses(af), status, charged })),
   ),
   {
     does: "refuses with the bank's own text",
     with: refuses("04148HOLDER INVALID          "),
-    told: "Declined",
+    status: "Declined",
     charged: false,
   },
   {
     does: "reports no state and closes",
     with: replies({ AE: undefined }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
     does: "reports an unknown state",
     with: replies({ AE: "99" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
     does: "reports a state that every JavaScript object inherits",
     with: replies({ AE: "constructor", CI: "toString" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
-  { does: "approves with a reason", with: replies({ AF: "09" }), told: "Success", charged: true },
+  { does: "approves with a reason", with: replies({ AF: "09" }), status: "Success", charged: true },
   {
     does: "approves without an echo",
     with: replies({ CA: undefined, CB: undefined, CD: undefined, CE: undefined }),
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
     does: "fills the amount up with zeros, and names another version and application",
     with: replies({ CZ: "0301", CB: "000000000999", CC: "00B", ZZ: "new" }),
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
     does: "approves another amount",
     with: replies({ CB: "998" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
   {
     does: "approves another currency",
     with: replies({ CE: "756" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
   {
     does: "answers with another register",
     with: replies({ CA: "02" }),
-    told: "Success",
+    status: "Success",
     charged: true,
     alarm: "report-differs",
   },
   {
     does: "answers with another action",
     with: replies({ CD: "1" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
   {
     does: "reports the result of another order, and never ours",
     with: replies({ CF: referenceOf("of yesterday") }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     alarm: "unmatched-transaction",
   },
@@ -122,7 +127,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(peer.answer({ AE: "11" }) + peer.answer(), 1_000);
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -133,13 +138,13 @@ const terminals: readonly BadTerminal[] = [
         peer.say(peer.answer(), 60_000);
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
     does: "accepts the request (AE 11), and reports no more",
     with: replies({ AE: "11" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -147,7 +152,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.drop(1_000);
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -158,7 +163,7 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_100);
       };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
   },
   {
@@ -169,13 +174,18 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_100);
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   ...[
-    { how: "closes", options: {}, told: "Declined", charged: false },
-    { how: "breaks", options: { cause: new Error("ECONNRESET") }, told: "Unknown", charged: true },
-  ].map(({ how, options: cause, told, charged }) => ({
+    { how: "closes", options: {}, status: "Declined", charged: false },
+    {
+      how: "breaks",
+      options: { cause: new Error("ECONNRESET") },
+      status: "Unknown",
+      charged: true,
+    },
+  ].map(({ how, options: cause, status, charged }) => ({
     does: `${how} after a refusal whose reason is missing`,
     with: (peer: BarePeer) => {
       peer.onRequest = () => {
@@ -183,7 +193,7 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_100, cause);
       };
     },
-    told,
+    status,
     charged,
   })),
   {
@@ -194,7 +204,7 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_001);
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -206,7 +216,7 @@ const terminals: readonly BadTerminal[] = [
         }
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -214,7 +224,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(peer.answer() + tagged({ AE: "01" }), 1_000);
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -222,7 +232,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(Buffer.from("<html>404</html>").toString("hex"), 1_000);
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -230,7 +240,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.isAway = true;
     },
-    told: "Failed",
+    status: "Failed",
     charged: false,
     sends: 0,
   },
@@ -240,7 +250,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onRequest = () => peer.say(peer.answer(), 211_000);
       peer.onPing = () => {};
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -248,31 +258,31 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(tagged({ CZ: "0301", CA: "01", CD: "I", AE: "10" }), 1_000);
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
   },
   {
     does: "approves an amount that is no number",
     with: replies({ CB: "12,50" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
     does: "approves an amount of thirteen digits",
     with: replies({ CB: "9999999999999" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
     does: "reports the card number instead of currency and state",
     with: replies({ CE: "4111111111111111", AE: "4111111111111111" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
     does: "approves with the card number instead of the currency",
     with: replies({ CE: "4111111111111111" }),
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -281,7 +291,7 @@ const terminals: readonly BadTerminal[] = [
       const twice = tagged({ AA: "4111 1111 1111 1111" });
       peer.onRequest = () => peer.say(twice + twice, 1_000);
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -292,7 +302,7 @@ const terminals: readonly BadTerminal[] = [
         peer.say(`0d0a${peer.answer()}0d0a`, 5_000);
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -300,7 +310,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(`${peer.answer({ AE: "11" })}0d0a${peer.answer()}`, 1_000);
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -310,7 +320,7 @@ const terminals: readonly BadTerminal[] = [
         peer.say(`${peer.answer({ AE: "01", AF: "04" })}0d0a0d0a${peer.answer()}`, 1_000);
       };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -319,7 +329,7 @@ const terminals: readonly BadTerminal[] = [
       AA: "4111111111111111",
       ZT: `CK003100AK032${Buffer.from("CARTE 4111111111111111\n").toString("base64")}`,
     }),
-    told: "Success",
+    status: "Success",
     charged: true,
   },
 ];
@@ -328,7 +338,7 @@ describe("a payment at a terminal that", () => {
   test.each(terminals.map((one) => [one.does, one] as const))("%s", async (_does, bad) => {
     const { at, peer, paid, phase, alarms } = await bareHouse();
     bad.with(peer);
-    expect(await paid()).toBe(bad.told);
+    expect(await paid()).toBe(bad.status);
     expect(peer.requests.length).toBe(bad.sends ?? 1);
     await at.clock.advance(400_000);
     if (bad.later) expect(phase()).toBe(bad.later);

@@ -11,7 +11,7 @@ const concertHouse = (): Promise<OneWayHouse<SessionPeer>> =>
 interface BadTerminal {
   readonly does: string;
   readonly with: (peer: SessionPeer) => void;
-  readonly told: string;
+  readonly status: string;
   /** The truth at the bank. */
   readonly charged: boolean;
   /** How often the request was sent; 1 if missing. */
@@ -30,13 +30,13 @@ const parity = (hex: string): string =>
   ).toString("hex");
 
 const terminals: readonly BadTerminal[] = [
-  { does: "approves", with: () => {}, told: "Success", charged: true },
+  { does: "approves", with: () => {}, status: "Success", charged: true },
   {
     does: "refuses",
     with: (peer) => {
       peer.change = { status: "7" };
     },
-    told: "Declined",
+    status: "Declined",
     charged: false,
   },
   {
@@ -44,7 +44,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { status: "7", amountMinor: 0 };
     },
-    told: "Declined",
+    status: "Declined",
     charged: false,
   },
   {
@@ -52,7 +52,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onEnq = () => "";
     },
-    told: "Failed",
+    status: "Failed",
     charged: false,
     sends: 0,
   },
@@ -61,7 +61,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onEnq = () => NAK;
     },
-    told: "Failed",
+    status: "Failed",
     charged: false,
     sends: 0,
   },
@@ -70,7 +70,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onEnq = (count) => (count < 3 ? NAK : ACK);
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -78,7 +78,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onEnq = () => "95";
     },
-    told: "Failed",
+    status: "Failed",
     charged: false,
     sends: 0,
   },
@@ -88,7 +88,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onRequest = () => NAK;
       peer.onPaid = () => {};
     },
-    told: "Failed",
+    status: "Failed",
     charged: false,
     sends: 3,
   },
@@ -97,7 +97,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = (count) => (count < 2 ? NAK : ACK);
     },
-    told: "Success",
+    status: "Success",
     charged: true,
     sends: 2,
   },
@@ -107,7 +107,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onRequest = () => "";
       peer.onPaid = () => {};
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
   },
   {
@@ -115,7 +115,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => "";
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -124,7 +124,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onRequest = () => EOT;
       peer.onPaid = () => {};
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
   },
   {
@@ -132,7 +132,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => {};
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     later: "in-doubt",
   },
@@ -144,7 +144,7 @@ const terminals: readonly BadTerminal[] = [
         clock.startTimer("late", 300_000, () => peer.tell(peer.answer()));
       };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     later: "charged",
   },
@@ -157,7 +157,7 @@ const terminals: readonly BadTerminal[] = [
         clock.startTimer("late", 300_000, () => peer.tell(peer.answer()));
       };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
     later: "not-charged",
   },
@@ -166,7 +166,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(spoilt(peer.answer()), peer.answer());
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -174,7 +174,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(spoilt(peer.answer()));
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -183,7 +183,7 @@ const terminals: readonly BadTerminal[] = [
       peer.change = { status: "7" };
       peer.onPaid = () => peer.tell(spoilt(peer.answer()));
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
   },
   {
@@ -191,7 +191,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(peer.answer({ report: null }));
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -199,7 +199,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(replyHex({ private: "123456789", report: null }).slice(0, -6));
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -207,7 +207,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onReplyTaken = () => "";
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -215,7 +215,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.say(peer.answer(), 1_000);
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -223,7 +223,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(parity(peer.answer()));
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -231,21 +231,21 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { status: "9" };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
   },
   {
     does: "reports that it accepted the request, and then approves",
     with: (peer) => {
       peer.onPaid = () => peer.tell(peer.answer({ status: "9" }));
-      let told = false;
+      let isReported = false;
       peer.onReplyTaken = () => {
-        if (!told) peer.tell(peer.answer());
-        told = true;
+        if (!isReported) peer.tell(peer.answer());
+        isReported = true;
         return EOT;
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -253,7 +253,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { status: "5" };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
   },
   {
@@ -261,7 +261,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { amountMinor: 998 };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
@@ -270,7 +270,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { currency: "756" };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
@@ -279,7 +279,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { posNumber: "02" };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
     alarm: "report-differs",
   },
@@ -288,7 +288,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { private: "AUTH123456", paymentMode: "B" };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -296,7 +296,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { private: referenceOf("of yesterday") };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: true,
     alarm: "unmatched-transaction",
   },
@@ -309,7 +309,7 @@ const terminals: readonly BadTerminal[] = [
       };
       peer.onPaid = () => {};
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
     alarm: "unmatched-transaction",
   },
@@ -320,15 +320,15 @@ const terminals: readonly BadTerminal[] = [
       peer.onPaid = () => {};
       const earlier = replyHex({ private: "          " });
       const { hears } = peer;
-      let told = false;
+      let isReported = false;
       peer.hears = (hex) => {
-        if (hex === ACK && peer.requests.length > 0 && !told) {
-          told = true;
+        if (hex === ACK && peer.requests.length > 0 && !isReported) {
+          isReported = true;
           peer.say(earlier);
         } else hears(hex);
       };
     },
-    told: "Unknown",
+    status: "Unknown",
     charged: false,
     alarm: "unmatched-transaction",
   },
@@ -342,7 +342,7 @@ const terminals: readonly BadTerminal[] = [
         for (const [at, hex] of bytes.entries()) peer.say(hex, 1_100 + 20 * at);
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -350,7 +350,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { report: "4111111111111111".padEnd(55, "0") };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -362,7 +362,7 @@ const terminals: readonly BadTerminal[] = [
         peer.clock.startTimer("back", 20_000, () => peer.tell(answer));
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
   {
@@ -379,7 +379,7 @@ const terminals: readonly BadTerminal[] = [
         } else hears(hex);
       };
     },
-    told: "Success",
+    status: "Success",
     charged: true,
   },
 ];
@@ -388,7 +388,7 @@ describe("a payment at a terminal that", () => {
   test.each(terminals.map((one) => [one.does, one] as const))("%s", async (_does, bad) => {
     const { at, peer, paid, phase, alarms } = await concertHouse();
     bad.with(peer);
-    expect(await paid()).toBe(bad.told);
+    expect(await paid()).toBe(bad.status);
     expect(peer.requests.length).toBe(bad.sends ?? 1);
     expect(new Set(peer.requests).size).toBeLessThanOrEqual(1);
     await at.clock.advance(400_000);

@@ -13,21 +13,21 @@ async function asked() {
   const peer = new LinePeer(clock);
   const [identification, ending] = [new Uint8Array(0), new Uint8Array(0)];
   const line = new BareLine(peer.transport, clock, identification, ending);
-  const told: string[] = [];
+  const heard: string[] = [];
   line.start({
     reply: (bytes) => {
-      told.push(bytesHex(bytes));
+      heard.push(bytesHex(bytes));
       return true;
     },
     malformed: () => {},
     link: () => {},
-    gone: () => told.push("gone"),
+    gone: () => heard.push("gone"),
   });
   await line.open(new AbortController().signal);
   const sent = line.send(hexBytes("00"));
   await clock.advance(100);
   expect(await sent).toBe("taken");
-  return { clock, peer, told };
+  return { clock, peer, heard };
 }
 
 const isReply = ({ direction, hex }: Vector): boolean =>
@@ -38,11 +38,11 @@ describe.skipIf(!hasAny("message", "session"))("published messages (CONFORMANCE_
   const replies = rowsOf("message").filter(([, vector]) => isReply(vector));
   test.each(replies)("%s is one reply wherever it is cut", async (_id, { hex }) => {
     for (let at = 2; at <= hex.length; at += 2) {
-      const { clock, peer, told } = await asked();
+      const { clock, peer, heard } = await asked();
       peer.say(hex.slice(0, at), 1);
       peer.say(hex.slice(at), 250);
       await clock.advance(10_000);
-      expect(told).toEqual([hex]);
+      expect(heard).toEqual([hex]);
     }
   });
 
@@ -50,7 +50,7 @@ describe.skipIf(!hasAny("message", "session"))("published messages (CONFORMANCE_
     ([, { protocol, transport }]) => protocol === "caisse-ap" && transport === "tcp",
   );
   test.each(sessions)("session %s passes on what its terminal sends", async (_id, { steps }) => {
-    const { clock, peer, told } = await asked();
+    const { clock, peer, heard } = await asked();
     const said = steps.filter(({ from }) => from === "terminal");
     for (const { name, hex = "" } of said) {
       if (name === "message") peer.say(hex);
@@ -58,7 +58,7 @@ describe.skipIf(!hasAny("message", "session"))("published messages (CONFORMANCE_
       await clock.advance(10_000);
     }
     const expected = said.map(({ name, hex }) => (name === "message" ? hex : "gone"));
-    expect(told).toEqual(expected);
+    expect(heard).toEqual(expected);
   });
 });
 
@@ -67,12 +67,12 @@ describe("a reply that comes in pieces", () => {
     ["amount and currency of an approval", { AE: "10" }, { CB: "998", CE: "978" }],
     ["the reason of a refusal", { AE: "01", CB: "998", CE: "978" }, { AF: "07" }],
   ])("is not over while %s may follow", async (_what, before, behind) => {
-    const { clock, peer, told } = await asked();
+    const { clock, peer, heard } = await asked();
     const [first, second] = [tagged({ CZ: "0300", ...before }), tagged(behind)];
     peer.say(first, 1);
     peer.say(second, 1_000);
     await clock.advance(10_000);
-    expect(told).toEqual([first + second]);
+    expect(heard).toEqual([first + second]);
   });
 });
 
@@ -83,15 +83,15 @@ describe("a message that comes before the request was written", () => {
     const clock = new TestClock();
     const peer = new LinePeer(clock);
     const line = new BareLine(peer.transport, clock, new Uint8Array(0), new Uint8Array(0));
-    const told: [string, boolean][] = [];
+    const heard: [string, boolean][] = [];
     line.start({
-      reply: (bytes, unasked) => told.push([bytesHex(bytes), unasked]) > 0,
+      reply: (bytes, unasked) => heard.push([bytesHex(bytes), unasked]) > 0,
       malformed: () => {},
       link: () => {},
       gone: () => {},
     });
     await line.open(new AbortController().signal);
-    return { clock, peer, line, told };
+    return { clock, peer, line, heard };
   };
   const sent = async ({ clock, line }: Awaited<ReturnType<typeof opened>>): Promise<string> => {
     const sending = line.send(hexBytes("00"));
@@ -108,13 +108,13 @@ describe("a message that comes before the request was written", () => {
     "is not taken for its answer, which comes %i ms later (read before: %s)",
     async (pauseMs, isReadBefore) => {
       const at = await opened();
-      const { clock, peer, told } = at;
+      const { clock, peer, heard } = at;
       peer.say(stale);
       if (isReadBefore) await clock.advance(2);
       expect(await sent(at)).toBe("taken");
       peer.say(answer, pauseMs);
       await clock.advance(10_000);
-      expect(told).toEqual([
+      expect(heard).toEqual([
         [stale, true],
         [answer, false],
       ]);
@@ -123,13 +123,13 @@ describe("a message that comes before the request was written", () => {
 
   test.each([2, 40, stale.length - 2])("is no answer if the rest (%i) follows", async (at) => {
     const started = await opened();
-    const { clock, peer, told } = started;
+    const { clock, peer, heard } = started;
     peer.say(stale.slice(0, at));
     await sent(started);
     peer.say(stale.slice(at), 10);
     peer.say(answer, 4_000);
     await clock.advance(10_000);
-    expect(told).toEqual([
+    expect(heard).toEqual([
       [stale, true],
       [answer, false],
     ]);
@@ -137,20 +137,20 @@ describe("a message that comes before the request was written", () => {
 
   test("is no answer when the connection ends amid it", async () => {
     const started = await opened();
-    const { clock, peer, told } = started;
+    const { clock, peer, heard } = started;
     peer.say(stale.slice(0, 40));
     await sent(started);
     peer.drop(10);
     await clock.advance(10_000);
-    expect(told).toEqual([[stale.slice(0, 40), true]]);
+    expect(heard).toEqual([[stale.slice(0, 40), true]]);
   });
 
   test("stops the request when the connection closes after it", async () => {
     const started = await opened();
-    const { peer, told } = started;
+    const { peer, heard } = started;
     peer.say(stale);
     peer.drop(5);
-    expect([await sent(started), peer.written, told]).toEqual(["lapsed", [], [[stale, true]]]);
+    expect([await sent(started), peer.written, heard]).toEqual(["lapsed", [], [[stale, true]]]);
   });
 });
 
@@ -161,18 +161,18 @@ describe("a reply that is cut by the end of its connection", () => {
     const clock = new TestClock();
     const peer = new LinePeer(clock);
     const line = new BareLine(peer.transport, clock, new Uint8Array(1), new Uint8Array(0));
-    const told: string[] = [];
+    const heard: string[] = [];
     line.start({
-      reply: (bytes) => told.push(bytesHex(bytes)) > 0,
-      malformed: () => told.push("malformed"),
+      reply: (bytes) => heard.push(bytesHex(bytes)) > 0,
+      malformed: () => heard.push("malformed"),
       link: () => {},
-      gone: () => told.push("gone"),
+      gone: () => heard.push("gone"),
     });
-    return { clock, peer, line, told, signal: new AbortController().signal };
+    return { clock, peer, line, heard, signal: new AbortController().signal };
   };
 
   test("is no refusal when we end it before the reason came", async () => {
-    const { clock, peer, line, told, signal } = begun();
+    const { clock, peer, line, heard, signal } = begun();
     await line.open(signal);
     const sending = line.send(hexBytes("00"));
     await clock.advance(100);
@@ -180,25 +180,25 @@ describe("a reply that is cut by the end of its connection", () => {
     peer.say(refusal);
     await clock.advance(10);
     await line.close();
-    expect(told).toEqual(["malformed", "gone"]);
+    expect(heard).toEqual(["malformed", "gone"]);
   });
 
   test("is passed on although nothing was sent on the connection", async () => {
-    const { clock, peer, line, told, signal } = begun();
+    const { clock, peer, line, heard, signal } = begun();
     await line.open(signal);
     peer.say(approval.slice(0, -4));
     peer.drop(5);
     await clock.advance(10);
-    expect(told).toEqual([approval.slice(0, -4)]);
+    expect(heard).toEqual([approval.slice(0, -4)]);
   });
 
   test("is passed on when it came instead of an answer to a question", async () => {
-    const { clock, peer, line, told, signal } = begun();
+    const { clock, peer, line, heard, signal } = begun();
     const asked = line.ping(signal);
     peer.say(approval.slice(0, -4));
     peer.drop(5);
     await clock.advance(10);
-    expect([(await asked).opened, told]).toEqual([false, [approval.slice(0, -4)]]);
+    expect([(await asked).opened, heard]).toEqual([false, [approval.slice(0, -4)]]);
   });
 });
 

@@ -92,12 +92,12 @@ describe("a delayed result of an order that an operator has settled since", () =
   const yes = { private: blank };
   const no = { private: blank, status: "7" };
 
-  /** Pays for the next customer, with the results `told` within the payment. */
-  async function sells(made: Kept, amountMinor: number, ...told: SessionPeer["change"][]) {
+  /** Pays for the next customer, with these results within the payment. */
+  async function sells(made: Kept, amountMinor: number, ...results: SessionPeer["change"][]) {
     const { next, peer, paid, at } = made;
     next(amountMinor);
     peer.onReplyTaken = () => {
-      const change = told.shift();
+      const change = results.shift();
       if (change) peer.tell(peer.answer(change));
       return EOT;
     };
@@ -131,10 +131,10 @@ describe("a delayed result of an order that an operator has settled since", () =
       [{ ...yes, amountMinor: 999 }, yes],
       "Success",
     ],
-  ] as const)("%s", async (_, outcome, amountMinor, told, end) => {
+  ] as const)("%s", async (_, outcome, amountMinor, results, end) => {
     const made = await keptBack();
     await settle(made, "A-1", outcome);
-    expect(await sells(made, amountMinor, ...told)).toBe(end);
+    expect(await sells(made, amountMinor, ...results)).toBe(end);
     expect(made.phase("A-1")).toBe(outcome.replace("_", "-"));
   });
 

@@ -56,18 +56,19 @@ export async function oneWayHouse<Peer extends LinePeer>(
     peer,
     driver,
     async paid(orderId = "A-1", amountMinor = 999) {
-      let told: string | undefined;
+      let answered: string | undefined;
       const answer = pay(at, request(orderId, { amountMinor })).then(
         (result) => {
-          told = outcome(result);
+          answered = outcome(result);
         },
         (error: { code?: string }) => {
-          told = error.code ?? String(error);
+          answered = error.code ?? String(error);
         },
       );
-      for (let steps = 0; told === undefined && steps < 600; steps++) await clock.advance(1_000);
+      for (let steps = 0; answered === undefined && steps < 600; steps++)
+        await clock.advance(1_000);
       await answer;
-      return told ?? "no answer";
+      return answered ?? "no answer";
     },
     phase: (orderId = "A-1") => at.journal.attempts.decisive(orderId)?.state.phase,
     alarms: () => at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : "")),

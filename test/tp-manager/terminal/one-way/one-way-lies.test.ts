@@ -176,8 +176,8 @@ describe("a Caisse-AP terminal that has always returned CF, and then", () => {
     const sells = async (orderId: string, ...says: Array<Tags | string>): Promise<string> => {
       peer.requests.length = 0;
       peer.onRequest = () => {
-        const told = says.map((one) => (typeof one === "string" ? one : peer.answer(one)));
-        for (const [at, one] of told.entries()) peer.say(one, 1_000 * (at + 1));
+        const replies = says.map((one) => (typeof one === "string" ? one : peer.answer(one)));
+        for (const [at, one] of replies.entries()) peer.say(one, 1_000 * (at + 1));
       };
       const end = await paid(orderId);
       if (end === "Unknown") await at.clock.advance(400_000);

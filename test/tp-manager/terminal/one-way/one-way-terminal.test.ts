@@ -55,9 +55,15 @@ function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } 
     ...limits,
   });
   driver.start();
-  const told = (change: Partial<FixedReply>) =>
+  const reported = (change: Partial<FixedReply>) =>
     listener?.reply(Buffer.from(replyHex(change), "hex").subarray(1, -2), false);
-  return { clock, driver, lines, told, spoilt: (text: string) => listener?.malformed(text) };
+  return {
+    clock,
+    driver,
+    lines,
+    reported,
+    spoilt: (text: string) => listener?.malformed(text),
+  };
 }
 
 describe("a line that closed again before the payment", () => {
@@ -76,7 +82,7 @@ describe("a line that closed again before the payment", () => {
   test("brings only results of earlier payments until the request is sent", async () => {
     const opening = Promise.withResolvers<Opened>();
     const sends: ("lapsed" | "taken")[] = ["lapsed", "taken"];
-    const { clock, driver, told } = started({
+    const { clock, driver, reported } = started({
       open: () => opening.promise,
       send: () => Promise.resolve(sends.shift() ?? "taken"),
     });
@@ -89,11 +95,11 @@ describe("a line that closed again before the payment", () => {
     };
     const paying = driver.pay(order, { ...heedless, report });
     await clock.advance(10);
-    told({ status: "7" });
+    reported({ status: "7" });
     expect([late, own]).toEqual([[false], []]);
     opening.resolve({ opened: true });
     await clock.advance(10);
-    told({ status: "0", private: "K000000000" });
+    reported({ status: "0", private: "K000000000" });
     expect([(await paying).end, late, own]).toEqual(["completed", [false], [true]]);
   });
 });
@@ -105,15 +111,15 @@ describe("an approval of an earlier payment, while the line is opened again", ()
         const silent = { opened: false, why: "silent", text: "nobody" } as const;
         signal.addEventListener("abort", () => resolve(silent));
       });
-    const { clock, driver, told } = started({ open, send: () => Promise.resolve("lapsed") });
+    const { clock, driver, reported } = started({ open, send: () => Promise.resolve("lapsed") });
     const late: (boolean | null)[] = [];
     driver.takeLateResults(({ report: { good } }) => late.push(good) > 0);
     const paying = driver.pay(order, { ...heedless, report: () => "accept" });
     await clock.advance(10);
-    expect([told({ private: "" }), late]).toEqual([false, []]);
+    expect([reported({ private: "" }), late]).toEqual([false, []]);
     expect((await paying).end).toBe("not-sent");
     driver.endWritten();
-    expect([told({ private: "" }), late]).toEqual([true, [true]]);
+    expect([reported({ private: "" }), late]).toEqual([true, [true]]);
   });
 });
 
@@ -184,7 +190,7 @@ describe("the silence of a recovery run", () => {
       pings += 1;
       return Promise.resolve({ opened: true });
     };
-    const { clock, driver, told } = started({ ping }, { quietMs: 300_000 });
+    const { clock, driver, reported } = started({ ping }, { quietMs: 300_000 });
     driver.takeLateResults(() => true);
     const paying = driver.pay(order, { ...heedless, report: () => "accept" });
     await clock.advance(220_000);
@@ -192,7 +198,7 @@ describe("the silence of a recovery run", () => {
     const { signal } = new AbortController();
     const looked = driver.lastTransaction(signal);
     await clock.advance(1_000);
-    expect(told({ amountMinor, private: "" })).toBe(true);
+    expect(reported({ amountMinor, private: "" })).toBe(true);
     await clock.advance(1_000);
     expect(pings).toBe(0);
     expect((await driver.check(signal)).cr).toBe(pingsAfter === 0 ? "0" : "1");
@@ -212,7 +218,7 @@ describe("the silence before the question of a recovery run (docs/concert.md 4.9
       pings += 1;
       return Promise.resolve({ opened: true });
     };
-    const { clock, driver, told } = started({ ping });
+    const { clock, driver, reported } = started({ ping });
     const late: unknown[] = [];
     driver.takeLateResults(({ report: { good } }) => late.push(good) > 0);
     const paying = driver.pay(order, { ...heedless, report: () => "accept" });
@@ -221,7 +227,7 @@ describe("the silence before the question of a recovery run (docs/concert.md 4.9
     const looked = driver.lastTransaction(new AbortController().signal);
     await clock.advance(before);
     const seen = [pings];
-    if (what.startsWith("ends")) expect(told({ private: "" })).toBe(true);
+    if (what.startsWith("ends")) expect(reported({ private: "" })).toBe(true);
     await clock.advance(behind);
     await looked;
     expect([...seen, pings]).toEqual(expected);
@@ -238,10 +244,10 @@ describe("a fault of this program while a result is judged or stored", () => {
     ["the result", { report: breaks }, "told"],
     ["a malformed message", { report: breaks }, "spoilt"],
   ])("leaves the driver, so that the process stops: %s", async (_, observer, by) => {
-    const { clock, driver, lines, told, spoilt } = started({ isShared: false });
+    const { clock, driver, lines, reported, spoilt } = started({ isShared: false });
     const paying = driver.pay(order, { ...heedless, report: () => "accept", ...observer });
     await clock.advance(1);
-    expect(() => (by === "told" ? told({}) : spoilt("noise"))).toThrow(BrokenInvariant);
+    expect(() => (by === "told" ? reported({}) : spoilt("noise"))).toThrow(BrokenInvariant);
     // The log says what the terminal will not repeat.
     expect(lines.some((line) => line.includes('"amountMinor":999'))).toBe(by === "told");
     await clock.advance(210_000);
@@ -252,9 +258,9 @@ describe("a fault of this program while a result is judged or stored", () => {
 describe("a line with endless noise", () => {
   test("fills neither the log nor the journal", async () => {
     const { clock, driver, lines, spoilt } = started({});
-    let [told, reports] = [0, 0];
+    let [reported, reports] = [0, 0];
     driver.subscribe(() => {
-      told += 1;
+      reported += 1;
     });
     const paying = driver.pay(order, {
       ...heedless,
@@ -265,7 +271,7 @@ describe("a line with endless noise", () => {
     });
     await clock.advance(1);
     for (let one = 0; one < 1_000; one++) spoilt(`noise ${one}`);
-    expect([told, reports, lines.length].every((count) => count < 60)).toBe(true);
+    expect([reported, reports, lines.length].every((count) => count < 60)).toBe(true);
     expect(reports).toBeGreaterThan(0);
     await clock.advance(120_000);
     spoilt("the last word");

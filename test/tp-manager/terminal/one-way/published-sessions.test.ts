@@ -162,11 +162,11 @@ describe.skipIf(!hasAny("session"))("the driver as the register (CONFORMANCE_VEC
     );
     if (isProbe) expect(end).toBe(isThere ? "0" : "nobody");
     expect(containsPan(JSON.stringify(reports))).toBe(false);
-    const told = vector.outcome["register"] as Readonly<Record<string, unknown>> | undefined;
-    if (typeof told?.["amountMinor"] === "number") {
+    const published = vector.outcome["register"] as Readonly<Record<string, unknown>> | undefined;
+    if (typeof published?.["amountMinor"] === "number") {
       expect(reports.at(-1)).toMatchObject({
-        amountMinor: told["amountMinor"],
-        good: told["accepted"],
+        amountMinor: published["amountMinor"],
+        good: published["accepted"],
       });
     }
   });

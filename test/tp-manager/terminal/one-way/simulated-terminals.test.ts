@@ -161,16 +161,16 @@ describe.each(titled)("%s", (_title, setting) => {
     "the fault %s leads to no wrong answer about money",
     async (fault) => {
       const { at, bank, struck } = await kiosk(setting, [fault]);
-      let told: string;
+      let answered: string;
       try {
-        told = outcome(await pay(at, request("A-1", { amountMinor: 1_200 })));
+        answered = outcome(await pay(at, request("A-1", { amountMinor: 1_200 })));
       } catch (error) {
-        told = (error as { code: string }).code;
+        answered = (error as { code: string }).code;
       }
       await until("the fault has struck", () => struck() || undefined);
       const phase = () => at.journal.attempts.decisive("A-1")?.state.phase;
-      if (told === "Success") expect(bank()).toBe(1);
-      else expect(["Unknown", "Declined", "Failed", "Cancelled"]).toContain(told);
+      if (answered === "Success") expect(bank()).toBe(1);
+      else expect(["Unknown", "Declined", "Failed", "Cancelled"]).toContain(answered);
       if (phase() === "not-charged") expect(bank()).toBe(0);
       if (phase() === "charged") expect(at.supervisor.stored).toHaveLength(1);
       // Recovery ends, and a sale that was reported late counts.

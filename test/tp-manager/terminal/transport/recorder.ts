@@ -16,7 +16,7 @@ export class Recorder implements TransportListener {
   }
 
   closed(problem: TransportError | null): void {
-    if (this.closedWith !== undefined) throw new Error("closed was told twice");
+    if (this.closedWith !== undefined) throw new Error("closed was reported twice");
     this.closedWith = problem;
     this.#wake();
   }

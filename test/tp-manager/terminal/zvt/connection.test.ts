@@ -126,8 +126,8 @@ describe("connecting", () => {
     peer.send("800000");
     await peer.tell("04ff0d 0a01 0609 24070705 4772fc6e65", "061e016c");
     await paying;
-    const told = { code: "0A", text: "Grüne", language: "" };
-    expect(observer.prompts[0]).toMatchObject(told);
+    const prompt = { code: "0A", text: "Grüne", language: "" };
+    expect(observer.prompts[0]).toMatchObject(prompt);
   });
 
   test("reports a refused registration as a text, and tries it again for ever", async () => {

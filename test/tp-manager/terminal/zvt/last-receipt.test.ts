@@ -93,14 +93,14 @@ describe("the last receipt number (1F1F) is left out", () => {
 });
 
 describe("the last receipt number in the command", () => {
-  const told: [string, LastTransaction, string | null][] = [
+  const rows: [string, LastTransaction, string | null][] = [
     ["is the number of the last transaction", last({ receiptNumber: "9999" }), "1f1f029999"],
     ["is empty when the terminal reports an empty storage", { kind: "none" }, "1f1f00"],
     ["is never 0000", last({ receiptNumber: "0000" }), null],
     ["is never guessed", last({ receiptNumber: null }), null],
     ["is left out when no last transaction was shown", { kind: "not-told", why: "bare" }, null],
   ];
-  test.each(told)("%s", (_name, before, expected) => {
+  test.each(rows)("%s", (_name, before, expected) => {
     const command = authorisation(tenEuro, { printerReady: true });
     const hex = toHex(encodeApdu(namingLastReceipt(command, before).apdu));
     expect(/1f1f.*$/.exec(hex)?.[0] ?? null).toBe(expected);

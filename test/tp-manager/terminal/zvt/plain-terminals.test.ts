@@ -16,10 +16,10 @@ async function registers(peer: Peer): Promise<void> {
   await peer.tell(registered);
 }
 
-async function repeats(peer: Peer, ...told: string[]): Promise<void> {
+async function repeats(peer: Peer, ...replies: string[]): Promise<void> {
   await peer.expect("062005 000000 0303");
   peer.send("800000");
-  await peer.tell(...told);
+  await peer.tell(...replies);
 }
 
 async function plainStatus(peer: Peer, completion = ready): Promise<void> {
@@ -180,10 +180,10 @@ describe("a terminal that has nothing to repeat (docs/zvt.md 9.2)", () => {
     ["04 0F 27 64 and 06 1E", [withLength("040f00 2764"), "061e0164"]],
   ];
 
-  async function answersTotals(peer: Peer, ...told: string[]): Promise<void> {
+  async function answersTotals(peer: Peer, ...replies: string[]): Promise<void> {
     await peer.expect("061003 000000");
     peer.send("800000");
-    await peer.tell(...told);
+    await peer.tell(...replies);
   }
 
   test.each(nothing)("and says so with %s is empty when its totals are empty", async (_n, says) => {
@@ -208,14 +208,14 @@ describe("a terminal that has nothing to repeat (docs/zvt.md 9.2)", () => {
     ["are a sum without counts", [withLength("040f00 2700 04000000000000"), "060f00"]],
     ["are refused", ["061e0183"]],
   ];
-  test.each(notProven)("is not empty when its totals %s", async (_name, told) => {
+  test.each(notProven)("is not empty when its totals %s", async (_name, replies) => {
     const play = async (peer: Peer): Promise<void> => {
       await introduce(peer, [goodSale]);
     };
     const { peer, driver } = await connect(tcp, {}, play);
     const preparing = driver.terminal.prepare(never);
     await repeats(peer, "061e0183");
-    await answersTotals(peer, ...told);
+    await answersTotals(peer, ...replies);
     expect((await preparing).last).toMatchObject({ kind: "not-told" });
   });
 

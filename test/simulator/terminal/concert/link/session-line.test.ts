@@ -21,7 +21,7 @@ describe("the register's session", () => {
     const quiet = opened();
     quiet.hears(frameOf(REQUEST));
     expect(quiet.said()).toBe(ACK);
-    const told = quiet.line.deliver(Buffer.from(REPLY));
+    const delivered = quiet.line.deliver(Buffer.from(REPLY));
     await quiet.clock.advance(0);
     expect(quiet.said()).toBe("");
     quiet.hears(EOT);
@@ -29,7 +29,7 @@ describe("the register's session", () => {
     quiet.hears(ACK);
     expect(quiet.said()).toBe(frameOf(REPLY));
     quiet.hears(ACK);
-    expect([await told, quiet.said()]).toEqual(["delivered", EOT]);
+    expect([await delivered, quiet.said()]).toEqual(["delivered", EOT]);
     expect(bodies(quiet)).toEqual([REQUEST]);
     expect(quiet.clock.running).toEqual([]);
   });
@@ -103,20 +103,20 @@ describe("the register's session", () => {
 });
 
 describe("the terminal's session", () => {
-  function calling(): QuietLine & { readonly told: Promise<string> } {
+  function calling(): QuietLine & { readonly delivered: Promise<string> } {
     const quiet = quietLine(true);
-    const told = quiet.line.deliver(Buffer.from(REPLY));
+    const delivered = quiet.line.deliver(Buffer.from(REPLY));
     expect(quiet.said()).toBe(ENQ);
-    return { ...quiet, told };
+    return { ...quiet, delivered };
   }
 
   test("ends unheard after three seconds, or after NAK", async () => {
     const silent = calling();
     await silent.clock.advance(3_000);
-    expect([await silent.told, silent.said()]).toEqual(["not-heard", EOT]);
+    expect([await silent.delivered, silent.said()]).toEqual(["not-heard", EOT]);
     const refused = calling();
     refused.hears(NAK);
-    expect([await refused.told, refused.said()]).toEqual(["not-heard", EOT]);
+    expect([await refused.delivered, refused.said()]).toEqual(["not-heard", EOT]);
   });
 
   test("comes before that of a register which asks at the same time", async () => {
@@ -124,28 +124,31 @@ describe("the terminal's session", () => {
     quiet.hears(`${ENQ}${ACK}`);
     expect(quiet.said()).toBe(`${NAK}${frameOf(REPLY)}`);
     quiet.hears(`${ENQ}${ACK}`);
-    expect([await quiet.told, quiet.said()]).toEqual(["delivered", `${NAK}${EOT}`]);
+    expect([await quiet.delivered, quiet.said()]).toEqual(["delivered", `${NAK}${EOT}`]);
   });
 
   test("repeats the same frame after each of three NAK", async () => {
     const quiet = calling();
     quiet.hears(`${ACK}${NAK}${NAK}${NAK}${NAK}`);
     const frame = frameOf(REPLY);
-    expect([await quiet.told, quiet.said()]).toEqual(["refused", `${frame.repeat(4)}${EOT}`]);
+    expect([await quiet.delivered, quiet.said()]).toEqual(["refused", `${frame.repeat(4)}${EOT}`]);
   });
 
   test("ends three seconds after a frame that got no ACK", async () => {
     const quiet = calling();
     quiet.hears(ACK);
     await quiet.clock.advance(3_000);
-    expect([await quiet.told, quiet.said()]).toEqual(["not-acknowledged", frameOf(REPLY) + EOT]);
+    expect([await quiet.delivered, quiet.said()]).toEqual([
+      "not-acknowledged",
+      frameOf(REPLY) + EOT,
+    ]);
   });
 
   test("ends when the line closes", async () => {
     const quiet = calling();
     const second = quiet.line.deliver(Buffer.from(REPLY));
     quiet.port.close();
-    expect(await Promise.all([quiet.told, second])).toEqual(["closed", "closed"]);
+    expect(await Promise.all([quiet.delivered, second])).toEqual(["closed", "closed"]);
     expect(quiet.clock.running).toEqual([]);
     expect(await quiet.line.deliver(Buffer.from(REPLY))).toBe("closed");
   });

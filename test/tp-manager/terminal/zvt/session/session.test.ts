@@ -21,12 +21,12 @@ const frame = (apdu: string): string => toHex(encodeFrame(fromHex(apdu)));
 let clock: TestClock;
 let line: MemoryTransport;
 let session: Session;
-let told: string[];
+let notes: string[];
 
 async function open(kind: "serial" | "tcp"): Promise<void> {
   clock = new TestClock();
   line = new MemoryTransport(kind);
-  told = [];
+  notes = [];
   const quiet = () => {};
   session = await new Session(
     {
@@ -37,22 +37,22 @@ async function open(kind: "serial" | "tcp"): Promise<void> {
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
     },
     {
-      unmatched: () => told.push("unexpected"),
-      note: (text) => told.push(text),
-      outOfSync: (problem) => told.push(`out of sync: ${problem}`),
-      down: (problem) => told.push(`down ${problem}`),
+      unmatched: () => notes.push("unexpected"),
+      note: (text) => notes.push(text),
+      outOfSync: (problem) => notes.push(`out of sync: ${problem}`),
+      down: (problem) => notes.push(`down ${problem}`),
     },
   ).open(never);
 }
 
 const listener: ExchangeListener = {
-  message: ({ name }) => told.push(name),
+  message: ({ name }) => notes.push(name),
   judge: () => {
-    told.push("judge");
+    notes.push("judge");
     return "accept";
   },
-  ackArrived: () => told.push("ACK arrived"),
-  unjudged: () => told.push("unjudged"),
+  ackArrived: () => notes.push("ACK arrived"),
+  unjudged: () => notes.push("unjudged"),
 };
 
 /** Starts the payment and stores its end. */
@@ -129,28 +129,28 @@ describe("reports", () => {
   test("the same 04 0F again does not prove that our ACK arrived", async () => {
     const seen = pay();
     line.arrive(`800000 ${report} ${report}`);
-    expect(told).toEqual(["judge", "judge"]);
+    expect(notes).toEqual(["judge", "judge"]);
     line.arrive("06d10141");
-    expect(told).toEqual(["judge", "judge", "ACK arrived", "print-line"]);
+    expect(notes).toEqual(["judge", "judge", "ACK arrived", "print-line"]);
     line.arrive("060f00");
     await clock.advance(0);
     expect(seen.end).toBe("completed");
-    expect(told.filter((entry) => entry === "ACK arrived")).toHaveLength(1);
+    expect(notes.filter((entry) => entry === "ACK arrived")).toHaveLength(1);
   });
 
   test("the end itself proves that our ACK arrived", () => {
     pay();
     line.arrive(`800000 ${report} 060f00`);
-    expect(told).toEqual(["judge", "ACK arrived"]);
+    expect(notes).toEqual(["judge", "ACK arrived"]);
   });
 
   test("an abort or another status after a 04 0F proves no ACK", () => {
     // docs/zvt.md 9.1: a terminal that missed our 80 00 reverses, and says so in these ways.
     for (const apdu of ["04ff0105", "040f02276c", "061e016c"]) {
-      told = [];
+      notes = [];
       pay();
       line.arrive(`800000 ${report} ${apdu}`);
-      expect(told).not.toContain("ACK arrived");
+      expect(notes).not.toContain("ACK arrived");
       if (apdu !== "061e016c") line.arrive("061e016c");
     }
   });
@@ -161,7 +161,7 @@ describe("reports", () => {
     line.take();
     line.arrive("040f0704000000001a00");
     expect(line.take()).toEqual(["846600"]);
-    expect(told).toEqual([expect.stringContaining("unreadable status-information"), "unjudged"]);
+    expect(notes).toEqual([expect.stringContaining("unreadable status-information"), "unjudged"]);
   });
 
   test("a report before the terminal accepted the command is refused", () => {
@@ -169,7 +169,7 @@ describe("reports", () => {
     line.take();
     line.arrive(report);
     expect(line.take()).toEqual(["846600"]);
-    expect(told).toEqual(["unexpected", "unjudged"]);
+    expect(notes).toEqual(["unexpected", "unjudged"]);
   });
 
   test("a report in a status enquiry is refused, as no payment runs", () => {
@@ -178,7 +178,7 @@ describe("reports", () => {
     line.take();
     line.arrive(report);
     expect(line.take()).toEqual(["846600"]);
-    expect(told).toEqual(["unexpected"]);
+    expect(notes).toEqual(["unexpected"]);
   });
 });
 
@@ -208,7 +208,7 @@ describe("an end", () => {
     line.end();
     await clock.advance(0);
     expect(seen.end).toBe("lost");
-    expect(told).toEqual(["down memory broke"]);
+    expect(notes).toEqual(["down memory broke"]);
   });
 
   test("of the link before anything was sent makes the payment not sent", async () => {
@@ -262,15 +262,15 @@ describe("an abort", () => {
     void session.abort();
     line.arrive("061e016c");
     await clock.advance(5_000);
-    expect(told).toEqual([outOfSync]);
-    told = [];
+    expect(notes).toEqual([outOfSync]);
+    notes = [];
     pay();
     line.arrive("800000");
     void session.abort();
     await clock.advance(5_000);
-    expect(told).toEqual([]);
+    expect(notes).toEqual([]);
     line.arrive("061e016c");
-    expect(told).toEqual([outOfSync]);
+    expect(notes).toEqual([outOfSync]);
   });
 
   test("that is answered late, but before the end, leaves the session in sync", async () => {
@@ -279,7 +279,7 @@ describe("an abort", () => {
     void session.abort();
     await clock.advance(5_000);
     line.arrive("848300 061e016c");
-    expect(told).toEqual(["the terminal answered without a command: negative-acknowledgement"]);
+    expect(notes).toEqual(["the terminal answered without a command: negative-acknowledgement"]);
   });
 
   test("may be called twice, is sent once, and gives both calls its answer", async () => {
@@ -342,7 +342,7 @@ describe("on a serial line", () => {
     line.take();
     line.arrive(frame(report));
     expect(line.take()).toEqual(["06", frame("800000")]);
-    expect(told).toContain("judge");
+    expect(notes).toContain("judge");
     line.arrive(`06 06 ${frame("848300")}`);
     expect(await aborting).toEqual({ answer: "refused", code: 0x83 });
     line.arrive(frame("060f00"));
