@@ -13,7 +13,7 @@ import { systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
 import type { PowerCuts } from "../test/crash/power/power-cuts.ts";
-import { UNASKED_SEEDS } from "../test/simulation/one-way/one-way-plan.ts";
+import { ONE_WAY_SEEDS } from "../test/simulation/one-way/one-way-plan.ts";
 import { addRow, merge, newTally, type Tally } from "../test/simulation/tally.ts";
 import { misused, readArguments } from "./command-line.ts";
 
@@ -34,7 +34,7 @@ if (![runs, strikes, seed].every((number) => Number.isInteger(number) && Number(
 
 const IMAGES_EACH = "10";
 /** The share of simulated runs with a one-way terminal. */
-const UNASKED_SHARE = 0.4;
+const ONE_WAY_SHARE = 0.4;
 
 const startedMs = systemClock.monotonicMs();
 const simulated = await simulate(Number(runs), Number(seed));
@@ -91,11 +91,11 @@ function powerCuts(): string[] {
 
 /** Simulates runs on all processors, a share of the runs with a one-way terminal. */
 async function simulate(count: number, from: number): Promise<Tally> {
-  const unasked = Math.round(count * UNASKED_SHARE);
-  const [asked, others] = [from * 1_000_000, UNASKED_SEEDS + from * 1_000_000];
+  const oneWay = Math.round(count * ONE_WAY_SHARE);
+  const [asked, others] = [from * 1_000_000, ONE_WAY_SEEDS + from * 1_000_000];
   return merge([
-    ...(await simulateFrom(count - unasked, asked)),
-    ...(await simulateFrom(unasked, others)),
+    ...(await simulateFrom(count - oneWay, asked)),
+    ...(await simulateFrom(oneWay, others)),
   ]);
 }
 

@@ -9,8 +9,8 @@
 import { systemClock } from "../src/shared/time.ts";
 import { product } from "../test/explore/judges.ts";
 import { unknownRows } from "../test/explore/laws.ts";
-import { unaskedScopes } from "../test/explore/one-way/one-way-scopes.ts";
-import { walkUnasked } from "../test/explore/one-way/one-way-walk.ts";
+import { oneWayScopes } from "../test/explore/one-way/one-way-scopes.ts";
+import { walkOneWay } from "../test/explore/one-way/one-way-walk.ts";
 import { faultsPutBack } from "../test/explore/put-back.ts";
 import { whole } from "../test/explore/scopes.ts";
 import { storyOf } from "../test/explore/story.ts";
@@ -39,8 +39,8 @@ for (const scope of whole.filter(({ name }) => name.includes(values.only))) {
   broken += walked.found.length + Number(walked.isCut);
   for (const found of walked.found) process.stderr.write(`${walked.scope}\n${storyOf(found)}\n\n`);
 }
-for (const scope of unaskedScopes.filter(({ name }) => name.includes(values.only))) {
-  const walked = walkUnasked(scope);
+for (const scope of oneWayScopes.filter(({ name }) => name.includes(values.only))) {
+  const walked = walkOneWay(scope);
   tell({ ...walked, scope: `cannot be asked: ${walked.scope}`, isCut: false });
   states += walked.states;
   moves += walked.moves;

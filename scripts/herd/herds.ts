@@ -71,7 +71,7 @@ interface Herd {
 /** Orders that came during the outage, `orders` of each kiosk at any moment of it. */
 export async function gatewayHerd({ kiosks, seed }: Herd, outage: OutageName, orders = 2) {
   const clock = new HerdClock();
-  const chance = seeded(seed);
+  const random = seeded(seed);
   const times: number[] = [];
   const atGateway = new Map<string, number>();
   const gateway = gatewayWith(clock, troubles[outage], times, atGateway);
@@ -88,14 +88,14 @@ export async function gatewayHerd({ kiosks, seed }: Herd, outage: OutageName, or
     return {
       database,
       store,
-      forwarder: new Forwarder({ store, gateway, watch, clock, log, random: chance }),
+      forwarder: new Forwarder({ store, gateway, watch, clock, log, random }),
     };
   });
   try {
     for (const { forwarder } of all) forwarder.start();
     for (const { store, forwarder } of all) {
       for (let i = 0; i < orders; i++) {
-        clock.startTimer("payment", chance() * OUTAGE_MS, () => {
+        clock.startTimer("payment", random() * OUTAGE_MS, () => {
           const transaction = order();
           store.add(transaction, clock.now());
           forwarder.tryAtOnce(transaction.transactionId);
@@ -190,7 +190,7 @@ function gatewayWith(
 /** Kiosks whose broker goes away together, and is back after an hour. */
 export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { online: number }> {
   const clock = new HerdClock();
-  const chance = seeded(seed);
+  const random = seeded(seed);
   const times: number[] = [];
   const losses: (() => void)[] = [];
   const BEFORE_MS = 10 * MINUTE;
@@ -215,7 +215,7 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
       store,
       clock,
       log,
-      random: chance,
+      random,
     });
   });
   try {
@@ -234,10 +234,10 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
 
 /** The fullest minute of the checks for updates, over their mean of the hour that they come in. */
 export function updateHerd({ kiosks, seed }: Herd): number {
-  const chance = seeded(seed);
+  const random = seeded(seed);
   const minutes = new Map<string, number>();
   for (let i = 0; i < kiosks; i++) {
-    const at = checkTime("03:30", `installation ${chance()}`);
+    const at = checkTime("03:30", `installation ${random()}`);
     minutes.set(at, (minutes.get(at) ?? 0) + 1);
   }
   return Math.max(...minutes.values()) / (kiosks / 61);

@@ -6,7 +6,7 @@ import type { Attack } from "./attack.ts";
 import { CrashSite } from "./crash-site.ts";
 import { GatewayAttack } from "./gateway-attacks.ts";
 import { type Command, type KillPlan, type Victim, wires } from "./kill-plan.ts";
-import { UnaskedSaleAttack } from "./one-way-attack.ts";
+import { OneWaySaleAttack } from "./one-way-attack.ts";
 import { Recorder, recordingLibrary } from "./power/recorder.ts";
 import { RestoreAttack } from "./restore-attack.ts";
 import {
@@ -193,8 +193,8 @@ export class CrashHouse {
 
   async #hold(phase: string, command: Command): Promise<void> {
     const { control } = this.#site;
-    const { control: of, unasked } = wires[command] ?? {};
-    const fault = { name: "hold", at: phase, ms: HOLD_MS, ...(unasked ? {} : { command: of }) };
+    const { control: of, oneWay } = wires[command] ?? {};
+    const fault = { name: "hold", at: phase, ms: HOLD_MS, ...(oneWay ? {} : { command: of }) };
     await this.#site.post(`${control}/faults`, fault);
   }
 
@@ -219,7 +219,7 @@ function attackOf(plan: KillPlan, site: CrashSite): Attack {
       return new SaleAttack(site, plan);
     case "concert sale":
     case "caisse-ap sale":
-      return new UnaskedSaleAttack(site, plan);
+      return new OneWaySaleAttack(site, plan);
     case "two-phase sale":
       return new TwoPhaseAttack(site, plan);
     case "reversal":

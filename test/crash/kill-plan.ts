@@ -1,6 +1,6 @@
 import {
   fixedFaultTable,
-  type Point as UnaskedPoint,
+  type Point as OneWayPoint,
 } from "../../src/simulator/terminal/concert/faults.ts";
 import { type Point, zvtFaults } from "../../src/simulator/terminal/zvt/faults.ts";
 import { Random } from "../support/inputs/random.ts";
@@ -25,7 +25,7 @@ export type Victim = (typeof victims)[number];
  */
 type Moment =
   | { readonly at: "event"; readonly number: number; readonly delayMs: number }
-  | { readonly at: "hold"; readonly phase: Point | UnaskedPoint }
+  | { readonly at: "hold"; readonly phase: Point | OneWayPoint }
   | { readonly at: "time"; readonly afterMs: number }
   | { readonly at: "change"; readonly number: number };
 
@@ -55,21 +55,21 @@ interface Wire {
   readonly control: string;
   /** About as many wire events as it has. */
   readonly events: number;
-  readonly holds: ReadonlyArray<Point | UnaskedPoint>;
+  readonly holds: ReadonlyArray<Point | OneWayPoint>;
   /** Each second one is killed at the other terminal. */
-  readonly unasked?: readonly [TerminalName, TerminalName];
+  readonly oneWay?: readonly [TerminalName, TerminalName];
 }
 
 const points = Object.keys(zvtFaults.points) as readonly Point[];
-const unaskedPoints = Object.keys(fixedFaultTable.points) as readonly UnaskedPoint[];
+const oneWayPoints = Object.keys(fixedFaultTable.points) as readonly OneWayPoint[];
 const plain: readonly Point[] = ["command", "accepted", "completion", "completed"];
-const unasked = { control: "debit", events: 20, holds: unaskedPoints };
+const oneWay = { control: "debit", events: 20, holds: oneWayPoints };
 
 export const wires: Readonly<Record<Command, Wire | null>> = {
   sale: { control: "0601", events: 45, holds: points },
   "two-phase sale": { control: "0601", events: 50, holds: points },
-  "concert sale": { ...unasked, unasked: ["concert, pty", "concert, tcp"] },
-  "caisse-ap sale": { ...unasked, unasked: ["caisse-ap, bare", "caisse-ap, session"] },
+  "concert sale": { ...oneWay, oneWay: ["concert, pty", "concert, tcp"] },
+  "caisse-ap sale": { ...oneWay, oneWay: ["caisse-ap, bare", "caisse-ap, session"] },
   reversal: { control: "0630", events: 35, holds: points },
   "end of day": { control: "0650", events: 15, holds: plain },
   housekeeping: { control: "0670", events: 15, holds: plain },
@@ -102,7 +102,7 @@ export interface KillPlan {
 
 /** The terminal at which a kill takes place. */
 export function terminalOf(index: number): TerminalName {
-  const lines = wires[turns[index % turns.length] ?? "sale"]?.unasked;
+  const lines = wires[turns[index % turns.length] ?? "sale"]?.oneWay;
   return lines?.[Math.floor(index / turns.length) % 2 === 0 ? 0 : 1] ?? "zvt";
 }
 
@@ -112,8 +112,8 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
   const command = turns[index % turns.length] ?? "sale";
   const wire = wires[command];
   if (command === "restore") return restorePlan(random, index, powerCuts);
-  const victim = wire?.unasked
-    ? unaskedVictim(random, powerCuts)
+  const victim = wire?.oneWay
+    ? oneWayVictim(random, powerCuts)
     : victimOf(random, wire !== null, powerCuts);
   const behind = victim === "supervisor" || victim === "sandbox" || wire === null;
   const timed = { at: "time", afterMs: random.between(0, wire ? 400 : 60) } as const;
@@ -128,7 +128,7 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
           [behind ? 6 : 1, timed],
         ])
       : timed,
-    declined: isSale(command) && random.chance(0.08),
+    declined: isSale(command) && random.happens(0.08),
     repeats: random.pick(["at once", "afterwards", "never"]),
     share: random.pick(["all", "part", "nothing", "no word"]),
     gateway: behind
@@ -139,7 +139,7 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
 }
 
 const isSale = (command: Command): boolean =>
-  command === "sale" || wires[command]?.unasked !== undefined;
+  command === "sale" || wires[command]?.oneWay !== undefined;
 
 /** Killed while the copies are put back, or while the next start finishes that. */
 function restorePlan(random: Random, index: number, powerCuts: boolean): KillPlan {
@@ -174,7 +174,7 @@ function victimOf(random: Random, onWire: boolean, powerCuts: boolean): Victim {
 }
 
 /** The others change nothing that such a terminal could notice. */
-function unaskedVictim(random: Random, powerCuts: boolean): Victim {
+function oneWayVictim(random: Random, powerCuts: boolean): Victim {
   return random.weighted<Victim>([
     [10, "tp-manager"],
     [6, "terminal"],

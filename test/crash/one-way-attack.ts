@@ -16,7 +16,7 @@ const takesEar: readonly Victim[] = ["tp-manager", "both programs", "the kiosk's
  * that would have brought it is gone, or tp-manager died before the terminal had its request. An
  * operator settles it then, as the bank's statement has it.
  */
-export class UnaskedSaleAttack extends SaleAttack {
+export class OneWaySaleAttack extends SaleAttack {
   /** The terminal has taken a request of this order, and has heard that its result arrived. */
   #isTaken = false;
   #isHeard = false;

@@ -27,10 +27,10 @@ export function terminalKind(name: TerminalName, zvtLine: "tcp" | "pty"): Termin
     case "zvt":
       return zvt(zvtLine);
     case "concert, tcp":
-      return unasked("tcp", ["--protocol", "concert"], { TERMINAL_PROTOCOL: "concert" });
+      return oneWay("tcp", ["--protocol", "concert"], { TERMINAL_PROTOCOL: "concert" });
     case "concert, pty": {
       const line = process.platform === "linux" ? "pty" : "tcp";
-      return unasked(line, ["--protocol", "concert"], { TERMINAL_PROTOCOL: "concert" });
+      return oneWay(line, ["--protocol", "concert"], { TERMINAL_PROTOCOL: "concert" });
     }
     case "caisse-ap, bare":
     case "caisse-ap, session": {
@@ -38,7 +38,7 @@ export function terminalKind(name: TerminalName, zvtLine: "tcp" | "pty"): Termin
       const config = { CAISSE_AP_LINK: isBare ? "bare" : "session" };
       const switches = ["--protocol", "caisse-ap", ...(isBare ? [] : ["--session"])];
       return {
-        ...unasked("tcp", switches, { ...config, TERMINAL_PROTOCOL: "caisse-ap" }),
+        ...oneWay("tcp", switches, { ...config, TERMINAL_PROTOCOL: "caisse-ap" }),
         isBare,
       };
     }
@@ -64,7 +64,7 @@ function zvt(line: "tcp" | "pty"): TerminalKind {
 }
 
 /** A result that got no ACK is reported again for as long as the terminal has power. */
-function unasked(
+function oneWay(
   line: "tcp" | "pty",
   switches: readonly string[],
   config: TerminalKind["config"],

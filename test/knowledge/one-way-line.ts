@@ -234,13 +234,13 @@ class OneWayLine implements Dialogue {
     if (this.#life.alive) this.#listener?.gone("the connection ended");
   }
 
-  #tellNext(unasked: boolean): void {
+  #tellNext(isEarly: boolean): void {
     const next = this.#world.unreported.shift();
-    if (next) this.#tell(next, unasked);
+    if (next) this.#tell(next, isEarly);
   }
 
   /** Reports a result, again where the line is shared, until it gets its ACK. */
-  #tell(message: ResultOfCharge, unasked: boolean, times = 1): void {
+  #tell(message: ResultOfCharge, isEarly: boolean, times = 1): void {
     const { recorder, unreported, named } = this.#world;
     if (!this.#life.alive) {
       unreported.push(message);
@@ -248,13 +248,13 @@ class OneWayLine implements Dialogue {
     }
     const { says, reference } = resultOf(message.bytes);
     const of = reference === null ? "" : ` of ${named.get(reference)}`;
-    recorder.known(`a result: ${says}${of}${unasked ? ", unasked" : ""}`);
+    recorder.known(`a result: ${says}${of}${isEarly ? ", too early" : ""}`);
     // A result that is byte for byte the last one shows nothing new.
     const { lastReported } = this.#world;
     const isAgain =
       lastReported !== undefined && Buffer.from(message.bytes).equals(lastReported.bytes);
     recorder.shows(isAgain ? null : message.charge, `${says}${of}${message.charge}`);
-    const isStored = this.#listener?.reply(message.bytes, unasked) ?? false;
+    const isStored = this.#listener?.reply(message.bytes, isEarly) ?? false;
     recorder.known(isStored ? "-> ACK" : "-> no ACK");
     this.#world.lastReported = message;
     if (isStored || !this.isShared || times >= REPORTED_MAX) return;

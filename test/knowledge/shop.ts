@@ -36,8 +36,8 @@ const rates: Readonly<Record<string, number>> = {
   "tp-manager starts anew": 0.002,
 };
 const PRICES_MINOR = [350, 500, 700, 990];
-const AGAIN_CHANCE = 0.4;
-const REVERSED_CHANCE = 0.005;
+const AGAIN_PROBABILITY = 0.4;
+const REVERSED_PROBABILITY = 0.005;
 const ATTEMPTS_MAX = 3;
 const [NEXT_MIN_MS, NEXT_MAX_MS] = [20_000, 200_000];
 const mayTry = ["Declined", "Cancelled", "Failed"];
@@ -69,9 +69,9 @@ export async function simulateShop(
     world.amounts.set(order, random.pick(PRICES_MINOR));
     let { status } = await world.ask(order);
     for (let attempt = 2; attempt <= ATTEMPTS_MAX && mayTry.includes(status); attempt++) {
-      if (random.chance(AGAIN_CHANCE)) ({ status } = await world.ask(order));
+      if (random.happens(AGAIN_PROBABILITY)) ({ status } = await world.ask(order));
     }
-    if (status === "Success" && random.chance(REVERSED_CHANCE)) {
+    if (status === "Success" && random.happens(REVERSED_PROBABILITY)) {
       ({ status } = await world.reverse(order));
     }
     atOnce.push(status);

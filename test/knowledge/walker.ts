@@ -115,7 +115,7 @@ export class Walker {
     let left = random.between(scope.faults + 1, scope.faults + FURTHER);
     const { story, chooser } = await this.play(scope, [], (options, isFree) => {
       if (isFree) return random.between(0, options - 1);
-      if (left === 0 || options === 1 || !random.chance(FAULT_CHANCE)) return 0;
+      if (left === 0 || options === 1 || !random.happens(FAULT_PROBABILITY)) return 0;
       left -= 1;
       return random.between(1, options - 1);
     });
@@ -127,7 +127,7 @@ export class Walker {
   }
 }
 
-const FAULT_CHANCE = 0.2;
+const FAULT_PROBABILITY = 0.2;
 const FURTHER = 3;
 
 function shuffled<T>(list: readonly T[], random: Random): T[] {

@@ -9,7 +9,7 @@ import { type Answer, TestInstallation } from "../support/programs/installation.
 import { rowsOf } from "../support/run/scope.ts";
 
 /** A terminal that knows no cancel and no question, and what makes the connector speak to it. */
-export interface UnaskedLine {
+export interface OneWayLine {
   readonly line: "tcp" | "pty";
   readonly protocol: "concert" | "caisse-ap";
   readonly sessions: boolean;
@@ -23,7 +23,7 @@ const timers = ["--answer-ms", "--session-ms", "--silence-ms"];
 const notHere = "any-body";
 
 /** Faults of the table that a line can have, those of a moment at each of two moments. */
-export function faultsOn({ kinds }: FaultTable, at: UnaskedLine): string[] {
+export function faultsOn({ kinds }: FaultTable, at: OneWayLine): string[] {
   return Object.entries(kinds)
     .filter(([name, kind]) => name !== notHere && missingTraits(kind, traitsOf(at)).length === 0)
     .flatMap(([name]) => withMoments(name, at.sessions));
@@ -33,7 +33,7 @@ export function faultsOn({ kinds }: FaultTable, at: UnaskedLine): string[] {
 export function traitsOf({
   line,
   sessions,
-}: Pick<UnaskedLine, "line" | "sessions">): readonly LineTrait[] {
+}: Pick<OneWayLine, "line" | "sessions">): readonly LineTrait[] {
   return [line === "tcp" ? "tcp" : "serial", sessions ? "sessions" : "bare"];
 }
 
@@ -88,12 +88,12 @@ interface Played {
 }
 
 /** One installation that plays faults one after the other. */
-export class UnaskedFaultHouse {
+export class OneWayFaultHouse {
   readonly #at: TestInstallation;
   readonly #prefix: string;
   readonly #played: Played[] = [];
 
-  constructor({ line, protocol, sessions }: UnaskedLine, prefix: string) {
+  constructor({ line, protocol, sessions }: OneWayLine, prefix: string) {
     this.#prefix = prefix;
     const own = protocol === "concert" ? {} : { CAISSE_AP_LINK: sessions ? "session" : "bare" };
     this.#at = new TestInstallation({

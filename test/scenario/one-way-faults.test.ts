@@ -1,9 +1,9 @@
 import { test } from "vitest";
 import { protocols } from "../../src/simulator/terminal/registry.ts";
 import { isWhole, lines } from "../support/run/scope.ts";
-import { faultsOn, lie, UnaskedFaultHouse, type UnaskedLine } from "./one-way-fault-house.ts";
+import { faultsOn, lie, OneWayFaultHouse, type OneWayLine } from "./one-way-fault-house.ts";
 
-const kinds: readonly UnaskedLine[] = [
+const kinds: readonly OneWayLine[] = [
   { line: "tcp", protocol: "concert", sessions: true },
   { line: "pty", protocol: "concert", sessions: true },
   { line: "tcp", protocol: "caisse-ap", sessions: false },
@@ -12,9 +12,9 @@ const kinds: readonly UnaskedLine[] = [
 const PLAYS_MAX = 3;
 
 /** Elsewhere than in the whole scope a fault that both lines can have is played on one of them. */
-function faultsPlayed(at: UnaskedLine): readonly string[] {
+function faultsPlayed(at: OneWayLine): readonly string[] {
   const table = protocols.find(({ name }) => name === at.protocol)?.faults;
-  const on = (one: UnaskedLine): string[] => (table ? faultsOn(table, one) : []);
+  const on = (one: OneWayLine): string[] => (table ? faultsOn(table, one) : []);
   const own = on(at);
   const others = kinds.filter(({ line, protocol }) => line !== at.line && protocol === at.protocol);
   if (isWhole || !others.some(({ line }) => lines.includes(line))) return own;
@@ -27,7 +27,7 @@ test.concurrent.for(kinds.filter(({ line }) => lines.includes(line)))(
   "with every fault of $protocol on $line no answer contradicts the bank",
   async (at, { expect, onTestFinished }) => {
     const faults = faultsPlayed(at);
-    const house = new UnaskedFaultHouse(at, `${at.protocol}-${at.line}`);
+    const house = new OneWayFaultHouse(at, `${at.protocol}-${at.line}`);
     onTestFinished(() => house.stop());
     await house.start();
     for (const next of faults) {

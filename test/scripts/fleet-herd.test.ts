@@ -24,13 +24,13 @@ test.each(["cannot be reached", "loses its answers"] as const)(
 test("lookups of 1 000 kiosks that wait for one order each come evenly after an hour", () => {
   const hourMs = 60 * MINUTE;
   for (const seed of [1, 2, 3]) {
-    const chance = seeded(seed);
+    const random = seeded(seed);
     const times = Array.from({ length: 1_000 }, () => {
-      const fromMs = chance() * hourMs;
-      const place = chance();
+      const fromMs = random() * hourMs;
+      const place = random();
       let nowMs = fromMs;
       // Each fails after 10 s.
-      while (nowMs < hourMs) nowMs += 10_000 + lookupHoldMs(nowMs + 10_000 - fromMs, place, chance);
+      while (nowMs < hourMs) nowMs += 10_000 + lookupHoldMs(nowMs + 10_000 - fromMs, place, random);
       return nowMs;
     });
     expect(countOf(times, hourMs).peak).toBeLessThanOrEqual(2);

@@ -1,5 +1,5 @@
 import type { ModelDevice } from "./model-device.ts";
-import { UnaskedDevice } from "./one-way/one-way-device.ts";
+import { OneWayDevice } from "./one-way/one-way-device.ts";
 import type { TerminalFault } from "./plan.ts";
 
 const faults = [
@@ -42,7 +42,7 @@ export function suffer(device: ModelDevice, fault: TerminalFault, nowMs: number)
       void device.emptyItself("receipts");
       return;
     case "approves-by-itself":
-      if (device instanceof UnaskedDevice) device.approveByItself();
+      if (device instanceof OneWayDevice) device.approveByItself();
       return;
   }
 }

@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 interface FurtherFault {
   readonly name: string;
   /** How likely it is in one run. */
-  readonly chance: number;
+  readonly probability: number;
   /** What happens, each at a place of its own in the plan, in this order. */
   readonly actions?: (random: Random) => readonly Action[];
   /** What the terminal does differently with one financial command. */
@@ -27,63 +27,63 @@ const pause = (random: Random): number => random.between(0, 5_000);
 const furtherFaults: readonly FurtherFault[] = [
   {
     name: "terminal-comes-back",
-    chance: 0.03,
+    probability: 0.03,
     actions: (random) => [{ do: "terminal-comes-back", ms: aWhile(random) }],
   },
   {
     name: "terminal-locked",
-    chance: 0.03,
+    probability: 0.03,
     actions: (random) => [{ do: "terminal-locked", ms: aWhile(random) }],
   },
   {
     name: "answers-late",
-    chance: 0.03,
+    probability: 0.03,
     actions: (random) => [
       { do: "answers-late", byMs: random.between(1_000, 14_000), ms: aWhile(random) },
     ],
   },
   {
     name: "answers-stale",
-    chance: 0.03,
+    probability: 0.03,
     actions: (random) => [{ do: "answers-stale", ms: aWhile(random) }],
   },
   {
     name: "spells-numbers",
-    chance: 0.03,
+    probability: 0.03,
     actions: (random) => [
       { do: "spells-numbers", spelling: random.pick(spellings), ms: 10 * aWhile(random) },
     ],
   },
-  { name: "terminal-forgets", chance: 0.05, actions: () => [{ do: "terminal-forgets" }] },
-  { name: "numbers-start-over", chance: 0.05, actions: () => [{ do: "numbers-start-over" }] },
-  { name: "closes-by-itself", chance: 0.05, actions: () => [{ do: "closes-by-itself" }] },
+  { name: "terminal-forgets", probability: 0.05, actions: () => [{ do: "terminal-forgets" }] },
+  { name: "numbers-start-over", probability: 0.05, actions: () => [{ do: "numbers-start-over" }] },
+  { name: "closes-by-itself", probability: 0.05, actions: () => [{ do: "closes-by-itself" }] },
   {
     name: "hides a kept sale",
-    chance: 0.05,
+    probability: 0.05,
     // The next end of day can be compared when it joins this one.
     actions: () => [{ do: "end-of-day" }],
     behaviour: { withoutAck: "hidden" },
   },
-  { name: "reversal without number", chance: 0.1, behaviour: { numbersOriginal: false } },
+  { name: "reversal without number", probability: 0.1, behaviour: { numbersOriginal: false } },
   {
     name: "supervisor-refuses",
-    chance: 0.05,
+    probability: 0.05,
     actions: (random) => [{ do: "supervisor-refuses", ms: aWhile(random) }],
   },
-  { name: "operator-settles", chance: 0.1, actions: () => [{ do: "operator-settles" }] },
+  { name: "operator-settles", probability: 0.1, actions: () => [{ do: "operator-settles" }] },
   {
     name: "store-lost",
-    chance: 0.03,
+    probability: 0.03,
     actions: (random) => [{ do: "store-lost", store: random.pick(stores), ms: pause(random) }],
   },
   {
     name: "store-zeroed",
-    chance: 0.025,
+    probability: 0.025,
     actions: (random) => [{ do: "store-zeroed", store: random.pick(stores), ms: pause(random) }],
   },
   {
     name: "store-restored",
-    chance: 0.025,
+    probability: 0.025,
     actions: (random) => [
       { do: "nightly-copy" },
       { do: "store-restored", store: random.pick(stores), ms: pause(random) },
@@ -91,18 +91,18 @@ const furtherFaults: readonly FurtherFault[] = [
   },
   {
     name: "stores-restored",
-    chance: 0.03,
+    probability: 0.03,
     actions: (random) => [{ do: "nightly-copy" }, { do: "stores-restored", ms: pause(random) }],
   },
   {
     name: "stores-swapped",
-    chance: 0.03,
+    probability: 0.03,
     actions: (random) => [
       { do: "nightly-copy" },
       { do: "stores-swapped", store: random.pick(stores), ms: pause(random) },
     ],
   },
-  { name: "gateway-return", chance: 0.16, actions: gatewayReturn },
+  { name: "gateway-return", probability: 0.16, actions: gatewayReturn },
 ];
 
 const troubles: ReadonlyArray<(random: Random) => Action> = [
@@ -122,7 +122,7 @@ function gatewayReturn(random: Random): readonly Action[] {
   const order = "order-1";
   const by = random.pick(["merchant", "kiosk"] as const);
   const how = random.pick(["cancel", "refund"] as const);
-  const part = random.chance(0.3) ? random.between(1, 400) : null;
+  const part = random.happens(0.3) ? random.between(1, 400) : null;
   const amountMinor = how === "cancel" ? null : part;
   const notified = random.pick(["at-once", "late", "twice", "when-asked"] as const);
   const ms = random.weighted([
@@ -130,19 +130,19 @@ function gatewayReturn(random: Random): readonly Action[] {
     [5, random.between(1, 15_000)],
     [2, random.between(15_000, 240_000)],
   ]);
-  const reversalAfterMs = random.chance(0.4) ? random.between(0, 5_000) : null;
+  const reversalAfterMs = random.happens(0.4) ? random.between(0, 5_000) : null;
   const given = { order, how, amountMinor, ms, notified, reversalAfterMs };
   const actions: Action[] = [{ do: "gateway-return", ...given, by }];
-  if (random.chance(0.3)) {
+  if (random.happens(0.3)) {
     actions.push({ do: "gateway-return", ...given, by: by === "kiosk" ? "merchant" : "kiosk" });
   }
-  if (random.chance(0.3)) actions.push({ do: "reverse", order });
-  if (random.chance(0.4)) actions.push({ do: "end-of-day" });
+  if (random.happens(0.3)) actions.push({ do: "reverse", order });
+  if (random.happens(0.4)) actions.push({ do: "end-of-day" });
   const sale = { goodsSeconds: null, patienceMs: null };
-  if (random.chance(0.5))
+  if (random.happens(0.5))
     actions.push({ do: "pay", order, amountMinor: random.pick([999, 500]), ...sale });
-  if (random.chance(0.5)) actions.push(random.pick(troubles)(random));
-  return random.chance(0.5) ? actions : actions.toReversed();
+  if (random.happens(0.5)) actions.push(random.pick(troubles)(random));
+  return random.happens(0.5) ? actions : actions.toReversed();
 }
 
 type Changed = Pick<Plan, "steps" | "behaviours">;
@@ -156,8 +156,8 @@ export function withFurtherFaults(
   const random = new Random(seed + FURTHER);
   const steps = [...plan.steps];
   const behaviours = [...plan.behaviours];
-  for (const { name, chance, actions, behaviour } of furtherFaults) {
-    const strikes = random.chance(chance);
+  for (const { name, probability, actions, behaviour } of furtherFaults) {
+    const strikes = random.happens(probability);
     if (only ? !only.includes(name) : !strikes) continue;
     if (actions) insert(steps, actions(random), random);
     if (behaviour) change(behaviours, behaviour, random);
@@ -177,6 +177,6 @@ function insert(steps: Step[], actions: readonly Action[], random: Random): void
 function change(behaviours: Behaviour[], to: Partial<Behaviour>, random: Random): void {
   for (const i of behaviours.keys()) {
     const before = behaviours[i];
-    if (before && random.chance(0.7)) behaviours[i] = { ...before, ...to };
+    if (before && random.happens(0.7)) behaviours[i] = { ...before, ...to };
   }
 }

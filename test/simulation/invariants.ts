@@ -5,7 +5,7 @@ import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
 import { notTheFold } from "./fold-invariant.ts";
 import type { KioskAnswer } from "./kiosk.ts";
-import { UnaskedDevice } from "./one-way/one-way-device.ts";
+import { OneWayDevice } from "./one-way/one-way-device.ts";
 import {
   chargedAfterReturn,
   reversedAfterReturn,
@@ -202,11 +202,11 @@ function needlesslyUnknown(end: End): string[] {
     .filter((order) => found.get(order)?.status === "Unknown")
     .filter((order) => {
       const { baseline, state, transactionId = "" } = attempts?.decisive(order) ?? {};
-      if (world.device instanceof UnaskedDevice) {
+      if (world.device instanceof OneWayDevice) {
         const isReported = world.device.hasReported(order, referenceOf(transactionId));
         // Turned away, and then approved by a result that names no order
         // (docs/rules/25-one-way.md).
-        if (plan.unasked?.echoes === false && state && "told" in state && state.told) return false;
+        if (plan.oneWay?.echoes === false && state && "told" in state && state.told) return false;
         return isReported && !mayBeAnothers(order, end) && !wasReportedBefore(transactionId, end);
       }
       // The end of a reversal was lost, and the terminal has shown no reversal yet: that it shows
@@ -226,7 +226,7 @@ function needlesslyUnknown(end: End): string[] {
  * of its amount; with two of them it is nobody's (docs/rules/25-one-way.md).
  */
 function mayBeAnothers(order: string, { plan, orders, found }: End): boolean {
-  if (plan.unasked?.echoes !== false) return false;
+  if (plan.oneWay?.echoes !== false) return false;
   const amountsOf = (one: string): number[] =>
     plan.steps.flatMap((step) =>
       step.do === "pay" && step.order === one ? [step.amountMinor] : [],
@@ -242,7 +242,7 @@ function mayBeAnothers(order: string, { plan, orders, found }: End): boolean {
  */
 function wasReportedBefore(transactionId: string, { plan, world, orders }: End): boolean {
   const { attempts, terminalLog } = world.tpManager?.journal ?? {};
-  if (plan.unasked?.echoes !== false || !attempts || !terminalLog) return false;
+  if (plan.oneWay?.echoes !== false || !attempts || !terminalLog) return false;
   const earlier = orders
     .flatMap((order) => attempts.ofOrder(order))
     .filter((attempt) => attempt.transactionId !== transactionId)

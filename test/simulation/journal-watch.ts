@@ -6,7 +6,7 @@ const readers = {
   report: `SELECT 1 FROM attempt a JOIN attempt_event e USING (transaction_id)
   WHERE a.order_id = ? AND e.kind IN ('report', 'approved', 'reversal-report')
     AND a.phase IN ('sent', 'reversing')`,
-  unasked: `SELECT 1 FROM attempt a
+  oneWay: `SELECT 1 FROM attempt a
   WHERE a.phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') AND a.order_id <> ?
     AND NOT EXISTS (SELECT 1 FROM attempt_event e
       WHERE e.transaction_id = a.transaction_id
@@ -30,7 +30,7 @@ export class JournalWatch {
     if (this.#read(readers.sent, order, phase).length !== 1) {
       this.#see("write-ahead: no command leaves before its record", `${what} of ${order}`);
     }
-    if (what === "payment" && this.#read(readers.unasked, order).length > 0) {
+    if (what === "payment" && this.#read(readers.oneWay, order).length > 0) {
       this.#see(
         "docs/rules/05-evidence.md: no sale before the one in doubt was asked about",
         `sale of ${order}`,

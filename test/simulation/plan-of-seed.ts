@@ -1,11 +1,11 @@
 import { Random } from "../support/inputs/random.ts";
 import { withFurtherFaults } from "./further-faults.ts";
-import { UNASKED_SEEDS, unaskedPlanOf } from "./one-way/one-way-plan.ts";
+import { ONE_WAY_SEEDS, oneWayPlanOf } from "./one-way/one-way-plan.ts";
 import { type Action, type Behaviour, moments, outcomes, type Plan, type Step } from "./plan.ts";
 
 /** The run of a seed: a few orders with about as many faults as orders. */
 export function planOf(seed: number): Plan {
-  if (seed >= UNASKED_SEEDS) return unaskedPlanOf(seed);
+  if (seed >= ONE_WAY_SEEDS) return oneWayPlanOf(seed);
   const random = new Random(seed);
   const orders = random.between(1, 4);
   const amounts = [random.pick([999, 500]), random.pick([999, 1250]), 999, 100];
@@ -13,12 +13,12 @@ export function planOf(seed: number): Plan {
   for (let i = 0; i < orders; i++) {
     const order = `order-${i + 1}`;
     const amountMinor = amounts[i] ?? 999;
-    const goodsSeconds = random.chance(0.2) ? random.between(5, 30) : null;
+    const goodsSeconds = random.happens(0.2) ? random.between(5, 30) : null;
     steps.push(...aboutOrder(random, { order, amountMinor, goodsSeconds }));
   }
-  if (random.chance(0.5))
+  if (random.happens(0.5))
     steps.push({ afterMs: random.between(1, 60_000), do: "look-up", order: "order-1" });
-  const usedTerminal = random.chance(0.85);
+  const usedTerminal = random.happens(0.85);
   const behaviours = Array.from({ length: random.between(0, orders + 2) }, () => behaviour(random));
   const { wireMs, steps: all } = edges(new Random(seed + EDGES), orders, steps);
   return { seed, usedTerminal, wireMs, ...withFurtherFaults(seed, { steps: all, behaviours }) };
@@ -32,19 +32,19 @@ function edges(
   orders: number,
   before: readonly Step[],
 ): Pick<Plan, "wireMs" | "steps"> {
-  const waits = (): number => (random.chance(0.15) ? random.between(1, 4_000) : 0);
+  const waits = (): number => (random.happens(0.15) ? random.between(1, 4_000) : 0);
   const wireMs = Array.from({ length: orders + 2 }, waits);
   const steps = [...before];
   const insert = (action: Action): void => {
     const at = random.between(0, steps.length);
     steps.splice(at, 0, { afterMs: soon(random), ...action });
   };
-  if (wireMs.some((ms) => ms > 0) && random.chance(0.6)) insert({ do: "cancel" });
-  if (random.chance(0.12)) {
+  if (wireMs.some((ms) => ms > 0) && random.happens(0.6)) insert({ do: "cancel" });
+  if (random.happens(0.12)) {
     const withoutAck = random.pick(["reversed", "kept", "reversed-late"] as const);
     insert({ do: "unmatched-sale", withoutAck });
   }
-  if (random.chance(0.12)) insert({ do: "demand" });
+  if (random.happens(0.12)) insert({ do: "demand" });
   return { wireMs, steps };
 }
 
@@ -62,28 +62,28 @@ function aboutOrder(random: Random, sale: Sale): Step[] {
     do: "pay",
     ...sale,
     ...change,
-    patienceMs: random.chance(0.15) ? random.between(1, 8_000) : null,
+    patienceMs: random.happens(0.15) ? random.between(1, 8_000) : null,
   });
   for (let i = 0; i < faults; i++) {
     const fault = disturbance(random);
     // Before the payment, or while it runs.
-    if (random.chance(0.5)) steps.push({ afterMs: soon(random), ...fault });
+    if (random.happens(0.5)) steps.push({ afterMs: soon(random), ...fault });
     else if (i === 0) steps.push(pay(soon(random)), { afterMs: soon(random), ...fault });
     else steps.push({ afterMs: soon(random), ...fault });
   }
   steps.push(pay(soon(random)));
   const { order, amountMinor, goodsSeconds } = sale;
-  if (random.chance(0.25)) steps.push(pay(soon(random)));
-  if (random.chance(0.08)) steps.push(pay(soon(random), { amountMinor: amountMinor + 1 }));
-  if (random.chance(0.15)) steps.push({ afterMs: soon(random), do: "cancel" });
-  if (goodsSeconds !== null && random.chance(0.85)) {
+  if (random.happens(0.25)) steps.push(pay(soon(random)));
+  if (random.happens(0.08)) steps.push(pay(soon(random), { amountMinor: amountMinor + 1 }));
+  if (random.happens(0.15)) steps.push({ afterMs: soon(random), do: "cancel" });
+  if (goodsSeconds !== null && random.happens(0.85)) {
     const part = random.weighted([
       [4, null],
       [2, 0],
       [1, 50],
     ]);
     steps.push({ afterMs: random.between(2_000, 20_000), do: "deliver", order, amountMinor: part });
-    if (random.chance(0.3)) {
+    if (random.happens(0.3)) {
       steps.push({
         afterMs: soon(random),
         do: "deliver",
@@ -92,12 +92,12 @@ function aboutOrder(random: Random, sale: Sale): Step[] {
       });
     }
   }
-  if (random.chance(0.3)) steps.push(pay(random.between(1, 400_000)));
-  if (random.chance(0.25)) {
+  if (random.happens(0.3)) steps.push(pay(random.between(1, 400_000)));
+  if (random.happens(0.25)) {
     steps.push({ afterMs: random.between(1, 60_000), do: "reverse", order });
-    if (random.chance(0.4)) steps.push({ afterMs: soon(random), do: "reverse", order });
-    if (random.chance(0.3)) steps.push({ afterMs: soon(random), ...disturbance(random) });
-    if (random.chance(0.3)) steps.push(pay(random.between(1, 250_000)));
+    if (random.happens(0.4)) steps.push({ afterMs: soon(random), do: "reverse", order });
+    if (random.happens(0.3)) steps.push({ afterMs: soon(random), ...disturbance(random) });
+    if (random.happens(0.3)) steps.push(pay(random.between(1, 250_000)));
   }
   return steps;
 }
@@ -111,8 +111,8 @@ const soon = (random: Random): number =>
   ]);
 
 function behaviour(random: Random): Behaviour {
-  const outcome = random.chance(0.65) ? "approve" : random.pick(outcomes);
-  const lost = random.chance(0.45)
+  const outcome = random.happens(0.65) ? "approve" : random.pick(outcomes);
+  const lost = random.happens(0.45)
     ? {
         at: random.pick(moments),
         how: random.pick(["line", "silence"] as const),
@@ -121,11 +121,11 @@ function behaviour(random: Random): Behaviour {
     : null;
   return {
     outcome,
-    customerMs: random.chance(0.2) ? random.between(1, 100_000) : random.between(1, 6_000),
+    customerMs: random.happens(0.2) ? random.between(1, 100_000) : random.between(1, 6_000),
     lost,
     withoutAck: random.pick(["reversed", "kept", "reversed-late"] as const),
     numbersOriginal: true,
-    printsCount: random.chance(0.5),
+    printsCount: random.happens(0.5),
     cancel: random.pick(["taken", "refused", "ignored", "taken-but-approves"] as const),
   };
 }

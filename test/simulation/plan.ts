@@ -1,4 +1,4 @@
-import type { UnaskedBehaviour, UnaskedKind } from "./one-way/one-way-kinds.ts";
+import type { OneWayBehaviour, OneWayKind } from "./one-way/one-way-kinds.ts";
 
 /** What the terminal does with one financial command. */
 export interface Behaviour {
@@ -19,7 +19,7 @@ export interface Behaviour {
   readonly printsCount: boolean;
   readonly cancel: "taken" | "refused" | "ignored" | "taken-but-approves";
   /** Of a terminal that cannot be asked. */
-  readonly unasked?: UnaskedBehaviour;
+  readonly oneWay?: OneWayBehaviour;
 }
 
 export const outcomes = [
@@ -59,7 +59,7 @@ export interface Plan {
   readonly wireMs: readonly number[];
   readonly steps: readonly Step[];
   /** The terminal is one that cannot be asked (docs/rules/25-one-way.md). */
-  readonly unasked?: UnaskedKind;
+  readonly oneWay?: OneWayKind;
 }
 
 export type Step = { readonly afterMs: number } & Action;

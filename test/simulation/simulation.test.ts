@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { runToEnd } from "../support/programs/own-processes.ts";
 import { isWhole } from "../support/run/scope.ts";
 import { root } from "../tidy/sources.ts";
-import { UNASKED_SEEDS } from "./one-way/one-way-plan.ts";
+import { ONE_WAY_SEEDS } from "./one-way/one-way-plan.ts";
 import { planOf } from "./plan-of-seed.ts";
 import type { Tally } from "./tally.ts";
 
@@ -16,7 +16,7 @@ async function simulate(...given: string[]): Promise<{ tally: Tally; story: stri
 
 /** Enough for every kind of fault; ten thousand runs and other seeds are `npm run chaos`. */
 const RUNS = isWhole ? 150 : 60;
-const UNASKED_RUNS = isWhole ? 60 : 50;
+const ONE_WAY_RUNS = isWhole ? 60 : 50;
 
 test("no promise about the money is broken in many runs full of faults", async () => {
   const { tally, story } = await simulate("--from", "1", "--runs", `${RUNS}`);
@@ -28,7 +28,7 @@ test("no promise about the money is broken in many runs full of faults", async (
 });
 
 test("no promise is broken at one-way terminals (docs/rules/25-one-way.md)", async () => {
-  const given = ["--from", `${UNASKED_SEEDS + 1}`, "--runs", `${UNASKED_RUNS}`];
+  const given = ["--from", `${ONE_WAY_SEEDS + 1}`, "--runs", `${ONE_WAY_RUNS}`];
   const { tally, story } = await simulate(...given);
   expect([tally.violations, story]).toEqual([0, ""]);
   const faults = Object.keys(tally.byFault).filter((fault) => fault.startsWith("cannot be asked"));

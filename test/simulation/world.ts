@@ -79,7 +79,7 @@ export class World {
   readonly #cancelled = new WeakSet<object>();
   #operatorSettles = false;
   #driver: ModelTerminal | undefined;
-  readonly #unasked: Plan["unasked"];
+  readonly #oneWay: Plan["oneWay"];
   #behaviours: Plan["behaviours"];
   #wireMs: number[];
   #next = 0;
@@ -91,7 +91,7 @@ export class World {
   #away: ModelDevice | undefined;
 
   constructor(plan: Plan) {
-    this.#unasked = plan.unasked;
+    this.#oneWay = plan.oneWay;
     this.#behaviours = plan.behaviours;
     this.#wireMs = [...plan.wireMs];
     this.device = this.#newDevice();
@@ -441,7 +441,7 @@ export class World {
       return behaviour ?? goodBehaviour;
     };
     const { clock, bank } = this;
-    const device = deviceOf(this.#unasked, { clock, bank, serial, struck, next });
+    const device = deviceOf(this.#oneWay, { clock, bank, serial, struck, next });
     this.devices.push(device);
     return device;
   }

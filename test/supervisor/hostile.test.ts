@@ -98,8 +98,10 @@ test("malformed notifications are refused, and the heap does not grow", async ()
   const documents = hostileDocuments(xmlMakers, () => good, DOCUMENTS, 5);
   const { counts, grownBytes } = await sendAll(rig, documents, async ({ kind, bytes }) => {
     // Every second one is signed again: then it reaches the parser as if the gateway had sent it.
-    const document = random.chance(0.5) ? signedAgain(bytes) : bytes;
-    const type = random.chance(0.95) ? FORM : random.pick(["text/xml", "multipart/form-data", "x"]);
+    const document = random.happens(0.5) ? signedAgain(bytes) : bytes;
+    const type = random.happens(0.95)
+      ? FORM
+      : random.pick(["text/xml", "multipart/form-data", "x"]);
     const path = random.pick(["/notify", "/", "/a/b?c=d", "/%00"]);
     const { status } = await post(path, { "content-type": type }, formOf(document, random));
     if (status !== 403) expect([200, 413, 415], kind).toContain(status);
@@ -127,7 +129,7 @@ function signedAgain(bytes: Buffer): Buffer {
 
 function formOf(document: Buffer, random: Random): string {
   const xml = field(document);
-  if (random.chance(0.95)) return xml;
+  if (random.happens(0.95)) return xml;
   return random.pick([`${xml}&${xml}`, `${xml}&xml=`, `a=b&${xml}`, xml.slice(4), "xml=%G1"]);
 }
 
@@ -174,12 +176,12 @@ test("malformed fraud events are refused, and the heap does not grow", async () 
   const random = new Random(8);
   const documents = hostileDocuments(jsonMakers, () => fraudEvent, DOCUMENTS, 6);
   const { counts, grownBytes } = await sendAll(rig, documents, async ({ kind, bytes }) => {
-    const secret = random.chance(0.6) ? SECRET : "another";
+    const secret = random.happens(0.6) ? SECRET : "another";
     const algorithm = random.pick(["sha256", "sha512", "sha1"]);
     const signature = createHash(algorithm).update(bytes).update(secret).digest("hex");
     const headers = {
-      "content-type": random.chance(0.95) ? "application/json" : random.pick([FORM, "text/json"]),
-      "x-allopass-signature": random.chance(0.9) ? signature : signature.slice(1),
+      "content-type": random.happens(0.95) ? "application/json" : random.pick([FORM, "text/json"]),
+      "x-allopass-signature": random.happens(0.9) ? signature : signature.slice(1),
     };
     const { status } = await post("/fraud", headers, bytes);
     if (status !== 403) expect([200, 413, 415], kind).toContain(status);

@@ -167,7 +167,7 @@ function survivor({ synced, unsynced }: Content, random: Random): Buffer {
     case "some":
       return applied(
         synced,
-        unsynced.filter(() => random.chance(0.5)),
+        unsynced.filter(() => random.happens(0.5)),
       );
     case "sectors":
       return applied(
@@ -179,13 +179,13 @@ function survivor({ synced, unsynced }: Content, random: Random): Buffer {
 
 /** Those sectors of a change that reached the drive. */
 function torn(change: Change, random: Random): Change[] {
-  if (change.kind === "truncate") return random.chance(0.5) ? [change] : [];
+  if (change.kind === "truncate") return random.happens(0.5) ? [change] : [];
   const { offset, data } = change;
   const parts: Change[] = [];
   for (let from = offset; from < offset + data.length; ) {
     const to = Math.min((Math.floor(from / SECTOR_BYTES) + 1) * SECTOR_BYTES, offset + data.length);
     const part = data.subarray(from - offset, to - offset);
-    if (random.chance(0.5)) parts.push({ kind: "write", offset: from, data: part });
+    if (random.happens(0.5)) parts.push({ kind: "write", offset: from, data: part });
     from = to;
   }
   return parts;

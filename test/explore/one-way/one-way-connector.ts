@@ -9,7 +9,7 @@ import { assumptionsOf } from "../../../src/tp-manager/matching/assumptions.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { request } from "../../support/house/payment-house.ts";
 import { report } from "../../support/terminals/reports.ts";
-import type { Result, UnaskedScope, UnaskedWorld } from "./one-way-world.ts";
+import type { OneWayScope, OneWayWorld, Result } from "./one-way-world.ts";
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
 const cannotTell = { kind: "not-told", why: "cannot be asked" } as const;
@@ -17,30 +17,30 @@ const EURO = "978";
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** What a fault that is put back changes in the product. */
-export interface UnaskedRules {
+export interface OneWayRules {
   readonly advance: typeof advance;
   /** Whether a result is that of the current payment. */
   readonly isOf: (oneWay: OneWay, ...result: Parameters<OneWay["isOf"]>) => boolean;
   /** A result on disk is the end after a restart. */
   readonly endsStored: boolean;
 }
-export const productRules: UnaskedRules = {
+export const productRules: OneWayRules = {
   advance,
   isOf: (oneWay, ...result) => oneWay.isOf(...result),
   endsStored: true,
 };
 
 /** The connector around the product's own decisions, on whose disk alone a crash leaves it. */
-export class UnaskedConnector {
-  readonly #scope: UnaskedScope;
-  readonly #rules: UnaskedRules;
+export class OneWayConnector {
+  readonly #scope: OneWayScope;
+  readonly #rules: OneWayRules;
 
-  constructor(scope: UnaskedScope, rules: UnaskedRules) {
+  constructor(scope: OneWayScope, rules: OneWayRules) {
     this.#scope = scope;
     this.#rules = rules;
   }
 
-  admit(world: UnaskedWorld, order: string): void {
+  admit(world: OneWayWorld, order: string): void {
     const state = world.attempts.findLast((each) => each.order === order)?.state;
     if (state && state.phase !== "not-charged") {
       this.tell(world, order);
@@ -51,7 +51,7 @@ export class UnaskedConnector {
   }
 
   /** The newest word about an order. */
-  tell(world: UnaskedWorld, order: string): void {
+  tell(world: OneWayWorld, order: string): void {
     const phase = world.attempts.findLast((each) => each.order === order)?.state.phase;
     const heard = { charged: "charged", "not-charged": "not charged" } as const;
     world.answers[order] =
@@ -59,7 +59,7 @@ export class UnaskedConnector {
   }
 
   /** Whether the result is stored, and so gets its ACK. */
-  hear(world: UnaskedWorld, result: Result): boolean {
+  hear(world: OneWayWorld, result: Result): boolean {
     const { run } = world;
     if (result.isRepeat && (run === null || run.at === "speaking")) return true;
     const report = this.#reportOf(result);
@@ -74,7 +74,7 @@ export class UnaskedConnector {
     return oneWay.take(heard);
   }
 
-  end(world: UnaskedWorld, how: "told" | "lost" | "refused"): void {
+  end(world: OneWayWorld, how: "told" | "lost" | "refused"): void {
     const { run } = world;
     if (!run) return;
     const said = { code: "", text: how, ticket: "" };
@@ -85,7 +85,7 @@ export class UnaskedConnector {
     this.#ended(world, run.attempt);
   }
 
-  crash(world: UnaskedWorld): void {
+  crash(world: OneWayWorld): void {
     const { run, attempts } = world;
     world.run = null;
     world.questions = [];
@@ -100,15 +100,15 @@ export class UnaskedConnector {
     }
   }
 
-  #ended(world: UnaskedWorld, index: number): void {
+  #ended(world: OneWayWorld, index: number): void {
     const { order, state } = world.attempts[index] ?? {};
     if (state && isInDoubt(state)) world.questions.push(index);
     if (order !== undefined) this.tell(world, order);
   }
 
   #own(
-    world: UnaskedWorld,
-    { attempt }: NonNullable<UnaskedWorld["run"]>,
+    world: OneWayWorld,
+    { attempt }: NonNullable<OneWayWorld["run"]>,
     heard: TransactionReport,
   ): boolean {
     const asked = { amountMinor: this.#amountOf(world, attempt), currencyNumeric: EURO };
@@ -119,7 +119,7 @@ export class UnaskedConnector {
     return true;
   }
 
-  #amountOf({ attempts }: UnaskedWorld, index: number): number {
+  #amountOf({ attempts }: OneWayWorld, index: number): number {
     return this.#scope.orders[attempts[index]?.order ?? ""] ?? 0;
   }
 
@@ -142,14 +142,14 @@ export class UnaskedConnector {
     });
   }
 
-  #advance(world: UnaskedWorld, index: number, input: AttemptInput): void {
+  #advance(world: OneWayWorld, index: number, input: AttemptInput): void {
     const before = world.attempts[index];
     if (!before) throw new Error(`the walk has no attempt ${index}`);
     const state = this.#rules.advance(before.state, input);
     world.attempts[index] = { order: before.order, state };
   }
 
-  #attemptOf({ attempts }: UnaskedWorld, index: number): Attempt {
+  #attemptOf({ attempts }: OneWayWorld, index: number): Attempt {
     const { order, state } = attempts[index] ?? {};
     if (!order || !state) throw new Error(`the walk has no attempt ${index}`);
     return {
@@ -168,7 +168,7 @@ export class UnaskedConnector {
   }
 
   /** The product's results of one-way terminals, on the disk of this world. */
-  #arbiter(world: UnaskedWorld): OneWay {
+  #arbiter(world: OneWayWorld): OneWay {
     const all = (): Attempt[] => world.attempts.map((_, index) => this.#attemptOf(world, index));
     const attempts = {
       unfinished: () => all().filter(({ state }) => state.phase === "sent" || isInDoubt(state)),

@@ -1,5 +1,5 @@
 import { isInDoubt } from "../../../src/tp-manager/attempts/phase-table.ts";
-import type { UnaskedScope, UnaskedWorld } from "./one-way-world.ts";
+import type { OneWayScope, OneWayWorld } from "./one-way-world.ts";
 
 interface Breach {
   readonly law: string;
@@ -10,7 +10,7 @@ interface Breach {
  * The oracle: knows the bank and what the kiosk was answered, and none of the product's rules.
  * `rests`: nothing goes on by itself.
  */
-export function breachOf(world: UnaskedWorld, scope: UnaskedScope, rests: boolean): Breach | null {
+export function breachOf(world: OneWayWorld, scope: OneWayScope, rests: boolean): Breach | null {
   const { bank, answers, run, questions } = world;
   for (const order of Object.keys(scope.orders)) {
     const charges = bank.filter((entry) => entry.order === order).length;
@@ -28,7 +28,7 @@ export function breachOf(world: UnaskedWorld, scope: UnaskedScope, rests: boolea
   return { law: "a next sale is possible again", what: "a question stays open" };
 }
 
-function breachOfState(world: UnaskedWorld, scope: UnaskedScope, order: string): Breach | null {
+function breachOfState(world: OneWayWorld, scope: OneWayScope, order: string): Breach | null {
   const { attempts, bank, run, acknowledged: acked, confused } = world;
   const index = attempts.findLastIndex((each) => each.order === order);
   const state = attempts[index]?.state;

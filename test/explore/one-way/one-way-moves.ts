@@ -1,24 +1,24 @@
-import type { UnaskedConnector } from "./one-way-connector.ts";
-import type { Result, UnaskedScope, UnaskedWorld } from "./one-way-world.ts";
+import type { OneWayConnector } from "./one-way-connector.ts";
+import type { OneWayScope, OneWayWorld, Result } from "./one-way-world.ts";
 
-interface UnaskedMove {
+interface OneWayMove {
   /** "time": goes on by itself. */
   readonly by: "kiosk" | "time" | "fault";
   readonly says: string;
-  readonly world: UnaskedWorld;
+  readonly world: OneWayWorld;
 }
 
-type Add = (by: UnaskedMove["by"], says: string, change: (next: UnaskedWorld) => void) => void;
+type Add = (by: OneWayMove["by"], says: string, change: (next: OneWayWorld) => void) => void;
 
 const UNMATCHED_MINOR = 4_321;
 
 /** Every move that is possible in a world. */
-export function unaskedMoves(
-  world: UnaskedWorld,
-  scope: UnaskedScope,
-  connector: UnaskedConnector,
-): UnaskedMove[] {
-  const moves: UnaskedMove[] = [];
+export function oneWayMoves(
+  world: OneWayWorld,
+  scope: OneWayScope,
+  connector: OneWayConnector,
+): OneWayMove[] {
+  const moves: OneWayMove[] = [];
   const add: Add = (by, says, change) => {
     const next = structuredClone(world);
     change(next);
@@ -33,9 +33,9 @@ export function unaskedMoves(
 }
 
 function kiosk(
-  { run, questions, device, answers, asked }: UnaskedWorld,
-  scope: UnaskedScope,
-  connector: UnaskedConnector,
+  { run, questions, device, answers, asked }: OneWayWorld,
+  scope: OneWayScope,
+  connector: OneWayConnector,
   add: Add,
 ): void {
   // The opening is refused while the terminal is busy, and nothing is sold before a question.
@@ -52,9 +52,9 @@ function kiosk(
 }
 
 function register(
-  { run, questions, device, attempts }: UnaskedWorld,
-  { isBare }: UnaskedScope,
-  connector: UnaskedConnector,
+  { run, questions, device, attempts }: OneWayWorld,
+  { isBare }: OneWayScope,
+  connector: OneWayConnector,
   add: Add,
 ): void {
   if (run?.at === "told") add("time", "its end is written", (next) => connector.end(next, "told"));
@@ -70,7 +70,7 @@ function register(
   });
 }
 
-function terminal({ run, device }: UnaskedWorld, scope: UnaskedScope, add: Add): void {
+function terminal({ run, device }: OneWayWorld, scope: OneWayScope, add: Add): void {
   // A result that is repeated comes before the next request is taken.
   const isRepeating = device.results.some(({ isRepeat }) => isRepeat);
   if (run?.at === "speaking" && device.paying === null && !isRepeating) {
@@ -88,7 +88,7 @@ function terminal({ run, device }: UnaskedWorld, scope: UnaskedScope, add: Add):
 }
 
 /** The results that the terminal has still to report, oldest first. */
-function results({ device }: UnaskedWorld, connector: UnaskedConnector, add: Add): void {
+function results({ device }: OneWayWorld, connector: OneWayConnector, add: Add): void {
   const [result] = device.results;
   if (!result) return;
   const what = `it reports "${result.says}"${result.isRepeat ? " again" : ""}`;
@@ -98,9 +98,9 @@ function results({ device }: UnaskedWorld, connector: UnaskedConnector, add: Add
 }
 
 function faults(
-  world: UnaskedWorld,
-  scope: UnaskedScope,
-  connector: UnaskedConnector,
+  world: OneWayWorld,
+  scope: OneWayScope,
+  connector: OneWayConnector,
   add: Add,
 ): void {
   const { left, run, device, questions } = world;
@@ -123,7 +123,7 @@ function faults(
   }
 }
 
-function losses({ run, device }: UnaskedWorld, connector: UnaskedConnector, add: Add): void {
+function losses({ run, device }: OneWayWorld, connector: OneWayConnector, add: Add): void {
   const lose: Add = (by, says, change) =>
     add(by, says, (next) => {
       next.left.losses -= 1;
@@ -144,8 +144,8 @@ function losses({ run, device }: UnaskedWorld, connector: UnaskedConnector, add:
   });
 }
 
-function odd(world: UnaskedWorld, scope: UnaskedScope, attempt: number, add: Add): void {
-  const strike = (says: string, change: (next: UnaskedWorld) => void): void =>
+function odd(world: OneWayWorld, scope: OneWayScope, attempt: number, add: Add): void {
+  const strike = (says: string, change: (next: OneWayWorld) => void): void =>
     add("fault", says, (next) => {
       next.left.odd -= 1;
       change(next);
@@ -172,14 +172,14 @@ function odd(world: UnaskedWorld, scope: UnaskedScope, attempt: number, add: Add
 }
 
 /** The result that the terminal should report. */
-function plain({ attempts }: UnaskedWorld, { orders }: UnaskedScope, attempt: number): Result {
+function plain({ attempts }: OneWayWorld, { orders }: OneWayScope, attempt: number): Result {
   const amountMinor = orders[attempts[attempt]?.order ?? ""] ?? 0;
   return { attempt, named: null, says: "approved", amountMinor, isRepeat: false };
 }
 
 function charge(
-  next: UnaskedWorld,
-  scope: UnaskedScope,
+  next: OneWayWorld,
+  scope: OneWayScope,
   attempt: number,
   change: Partial<Result>,
 ): void {
@@ -189,12 +189,12 @@ function charge(
   finish(next, result);
 }
 
-function finish(next: UnaskedWorld, result: Result): void {
+function finish(next: OneWayWorld, result: Result): void {
   next.device.paying = null;
   next.device.results.push(result);
 }
 
-function hears(next: UnaskedWorld, result: Result, connector: UnaskedConnector): boolean {
+function hears(next: OneWayWorld, result: Result, connector: OneWayConnector): boolean {
   // A register that waits takes what names nobody for its own.
   if (result.attempt === null && next.run) next.confused.push(next.run.attempt);
   const isStored = connector.hear(next, result);
@@ -202,7 +202,7 @@ function hears(next: UnaskedWorld, result: Result, connector: UnaskedConnector):
   return isStored;
 }
 
-function noteAck(next: UnaskedWorld, { attempt, says, named }: Result): void {
+function noteAck(next: OneWayWorld, { attempt, says, named }: Result): void {
   const isClear = says === "approved" || says === "declined";
   if (attempt === null || !isClear || named !== null) return;
   if (!next.acknowledged.includes(attempt)) next.acknowledged.push(attempt);

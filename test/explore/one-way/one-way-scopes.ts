@@ -1,4 +1,4 @@
-import type { UnaskedScope } from "./one-way-world.ts";
+import type { OneWayScope } from "./one-way-world.ts";
 
 const none = { asks: 1, losses: 0, crashes: 0, odd: 0, unmatched: 0 } as const;
 const one = { A: 999 } as const;
@@ -11,7 +11,7 @@ const kinds = [
 ] as const;
 
 /** One order asked for twice; two orders of two amounts, and of one: every fault at every place. */
-export const unaskedScopes: readonly UnaskedScope[] = kinds
+export const oneWayScopes: readonly OneWayScope[] = kinds
   .flatMap((kind) => [
     {
       ...none,
@@ -46,7 +46,7 @@ export const unaskedScopes: readonly UnaskedScope[] = kinds
   );
 
 /** A part of it that every run of the tests can afford. */
-export const unaskedReduced: readonly UnaskedScope[] = kinds.flatMap((kind) => [
+export const oneWayReduced: readonly OneWayScope[] = kinds.flatMap((kind) => [
   {
     ...none,
     ...kind,

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { productRules, UnaskedConnector, type UnaskedRules } from "./one-way-connector.ts";
+import { OneWayConnector, type OneWayRules, productRules } from "./one-way-connector.ts";
 import { breachOf } from "./one-way-laws.ts";
-import { unaskedMoves } from "./one-way-moves.ts";
-import { firstWorld, type UnaskedScope, type UnaskedWorld } from "./one-way-world.ts";
+import { oneWayMoves } from "./one-way-moves.ts";
+import { firstWorld, type OneWayScope, type OneWayWorld } from "./one-way-world.ts";
 
-interface UnaskedWalked {
+interface OneWayWalked {
   readonly scope: string;
   readonly states: number;
   readonly moves: number;
@@ -17,26 +17,23 @@ interface UnaskedWalked {
 }
 
 interface Seen {
-  readonly world: UnaskedWorld;
+  readonly world: OneWayWorld;
   readonly from: Seen | null;
   readonly says: string;
 }
 
 /** Visits every world that a scope can reach, the near ones first. */
-export function walkUnasked(
-  scope: UnaskedScope,
-  rules: UnaskedRules = productRules,
-): UnaskedWalked {
-  const connector = new UnaskedConnector(scope, rules);
+export function walkOneWay(scope: OneWayScope, rules: OneWayRules = productRules): OneWayWalked {
+  const connector = new OneWayConnector(scope, rules);
   const first: Seen = { world: firstWorld(scope), from: null, says: "" };
   const seen = new Set([keyOf(first.world)]);
-  const found = new Map<string, UnaskedWalked["found"][number]>();
+  const found = new Map<string, OneWayWalked["found"][number]>();
   let [moves, depth] = [0, 0];
   let layer = [first];
   while (layer.length > 0) {
     const next: Seen[] = [];
     for (const from of layer) {
-      const ways = unaskedMoves(from.world, scope, connector);
+      const ways = oneWayMoves(from.world, scope, connector);
       moves += ways.length;
       const rests = ways.every(({ by }) => by !== "time");
       const breach = breachOf(from.world, scope, rests);
@@ -57,7 +54,7 @@ export function walkUnasked(
   return { scope: scope.name, states: seen.size, moves, depth, found: [...found.values()] };
 }
 
-function keyOf(world: UnaskedWorld): string {
+function keyOf(world: OneWayWorld): string {
   return createHash("sha1").update(JSON.stringify(world)).digest("base64");
 }
 

@@ -2,7 +2,7 @@ import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
 import type { Fact } from "../../../src/tp-manager/matching/assumptions.ts";
 
 /** How a terminal that cannot be asked is made. */
-interface UnaskedCharacter {
+interface OneWayCharacter {
   /** Its reply names the order by the reference that it was given. */
   readonly echoes: boolean;
   /** Its result can come on the payment's own connection alone. */
@@ -10,7 +10,7 @@ interface UnaskedCharacter {
 }
 
 /** What a walk is about: the terminal, the orders with their amounts, the faults at every place. */
-export interface UnaskedScope extends UnaskedCharacter {
+export interface OneWayScope extends OneWayCharacter {
   readonly name: string;
   readonly orders: Readonly<Record<string, number>>;
   readonly asks: number;
@@ -33,7 +33,7 @@ export interface Result {
   readonly isRepeat: boolean;
 }
 
-export interface UnaskedWorld {
+export interface OneWayWorld {
   attempts: Array<{ readonly order: string; readonly state: AttemptState }>;
   /** Amounts of results that no order fits. */
   unmatched: number[];
@@ -56,7 +56,7 @@ export interface UnaskedWorld {
   confused: number[];
 }
 
-export function firstWorld(scope: UnaskedScope): UnaskedWorld {
+export function firstWorld(scope: OneWayScope): OneWayWorld {
   const { orders, losses, crashes, odd, unmatched } = scope;
   const each = Object.keys(orders);
   return {

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { productRules, type UnaskedRules } from "./one-way-connector.ts";
-import { unaskedReduced } from "./one-way-scopes.ts";
-import { walkUnasked } from "./one-way-walk.ts";
+import { type OneWayRules, productRules } from "./one-way-connector.ts";
+import { oneWayReduced } from "./one-way-scopes.ts";
+import { walkOneWay } from "./one-way-walk.ts";
 
 /** A rule that takes results without a name for the current payment's where `takes` says so. */
 function takingIn(
   takes: (report: TransactionReport, askedMinor: number) => boolean,
-): UnaskedRules["isOf"] {
+): OneWayRules["isOf"] {
   return (oneWay, running, result) =>
     (!result.isEarly &&
       result.report.reference === null &&
@@ -16,7 +16,7 @@ function takingIn(
 }
 
 test("a terminal that cannot be asked breaks no law, in a reduced scope", () => {
-  const walked = unaskedReduced.map((scope) => walkUnasked(scope));
+  const walked = oneWayReduced.map((scope) => walkOneWay(scope));
   expect(walked.flatMap(({ found }) => found)).toEqual([]);
   expect(walked.reduce((sum, { states }) => sum + states, 0)).toBeGreaterThan(5_000);
 });
@@ -41,8 +41,8 @@ test.each([
     "no charge is reported as not paid",
   ],
 ])("the walk finds the fault that was put back: %s", (_, rules, scope, law) => {
-  const found = unaskedReduced
+  const found = oneWayReduced
     .slice(scope, scope + 1)
-    .flatMap((one) => walkUnasked(one, rules).found);
+    .flatMap((one) => walkOneWay(one, rules).found);
   expect(found.map((each) => each.law)).toContain(law);
 });

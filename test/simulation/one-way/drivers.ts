@@ -6,18 +6,18 @@ import type { Life } from "../life.ts";
 import { ModelDevice } from "../model-device.ts";
 import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
 import { messagesOf } from "./model-messages.ts";
-import { UnaskedDevice, type UnaskedParts } from "./one-way-device.ts";
-import type { UnaskedKind } from "./one-way-kinds.ts";
-import { UnaskedLine } from "./one-way-line.ts";
+import { OneWayDevice, type OneWayParts } from "./one-way-device.ts";
+import type { OneWayKind } from "./one-way-kinds.ts";
+import { OneWayLine } from "./one-way-line.ts";
 
 const SILENCE_MS = 10_000;
 
-type DeviceParts = Omit<UnaskedParts, "kind"> & { readonly serial: string };
+type DeviceParts = Omit<OneWayParts, "kind"> & { readonly serial: string };
 
 /** The device of a run. */
-export function deviceOf(kind: UnaskedKind | undefined, parts: DeviceParts): ModelDevice {
+export function deviceOf(kind: OneWayKind | undefined, parts: DeviceParts): ModelDevice {
   const { clock, bank, serial, next } = parts;
-  return kind ? new UnaskedDevice({ kind, ...parts }) : new ModelDevice(clock, bank, serial, next);
+  return kind ? new OneWayDevice({ kind, ...parts }) : new ModelDevice(clock, bank, serial, next);
 }
 
 /**
@@ -30,7 +30,7 @@ export function driverOf(
   log: AlarmLog,
 ): { readonly terminal: Terminal; readonly model: ModelTerminal | undefined } {
   const device = watch.device();
-  if (!(device instanceof UnaskedDevice)) {
+  if (!(device instanceof OneWayDevice)) {
     const model = new ModelTerminal(life, watch);
     return { terminal: model, model };
   }
@@ -41,7 +41,7 @@ export function driverOf(
   };
   const terminal = new OneWayTerminal({
     messages: messagesOf(device.kind),
-    dialogue: new UnaskedLine(life, device, leaves),
+    dialogue: new OneWayLine(life, device, leaves),
     clock: life.clock,
     log,
     waitMs: defaultSettings.paymentTimeoutMs + defaultSettings.graceMs,

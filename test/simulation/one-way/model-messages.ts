@@ -8,7 +8,7 @@ import {
 import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { Messages } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
-import type { UnaskedKind } from "./one-way-kinds.ts";
+import type { OneWayKind } from "./one-way-kinds.ts";
 
 /** What a request asks for. */
 export interface Asked {
@@ -23,7 +23,7 @@ export interface Answer extends Asked {
 }
 
 /** The driver's own messages. */
-export function messagesOf({ protocol }: UnaskedKind): Messages {
+export function messagesOf({ protocol }: OneWayKind): Messages {
   if (protocol === "concert") {
     return concertMessages({ variant: "e-plus", register: "01", report: false });
   }
@@ -38,7 +38,7 @@ export function messagesOf({ protocol }: UnaskedKind): Messages {
 }
 
 /** A request as the terminal reads it. */
-export function readRequest({ protocol }: UnaskedKind, request: Uint8Array): Asked {
+export function readRequest({ protocol }: OneWayKind, request: Uint8Array): Asked {
   if (protocol === "concert") {
     const { amountMinor, currency, private: own } = decodeFixedRequest(request);
     return { amountMinor, currency, reference: own.trim() };
@@ -64,7 +64,7 @@ const states = {
 
 /** A reply as the terminal writes it. */
 export function writeReply(
-  { protocol, echoes }: UnaskedKind,
+  { protocol, echoes }: OneWayKind,
   { amountMinor, currency, reference, says }: Answer,
 ): Uint8Array {
   const named = echoes ? reference : "";

@@ -4,14 +4,14 @@ import type { Bank } from "../bank.ts";
 import { ModelDevice } from "../model-device.ts";
 import type { Behaviour } from "../plan.ts";
 import { type Answer, type Asked, readRequest, writeReply } from "./model-messages.ts";
-import type { Connection, RegisterEnd, UnaskedBehaviour, UnaskedKind } from "./one-way-kinds.ts";
+import type { Connection, OneWayBehaviour, OneWayKind, RegisterEnd } from "./one-way-kinds.ts";
 
 const REBOOT_MS = 20_000;
 const TRIES = 3;
 const PAUSE_MS = 4_000;
 const EURO = "978";
 const DOLLAR = "840";
-const usual: UnaskedBehaviour = { fault: "none", charges: true, ms: 0 };
+const usual: OneWayBehaviour = { fault: "none", charges: true, ms: 0 };
 
 type RequestAnswer = "taken" | "refused" | "unanswered";
 type HeldBack = "result within the next payment" | "result in place of an ACK";
@@ -27,8 +27,8 @@ interface Result {
   readonly connection: Connection | "newest" | undefined;
 }
 
-export interface UnaskedParts {
-  readonly kind: UnaskedKind;
+export interface OneWayParts {
+  readonly kind: OneWayKind;
   readonly clock: TestClock;
   readonly bank: Bank;
   readonly next: () => Behaviour;
@@ -40,9 +40,9 @@ export interface UnaskedParts {
  * A card terminal that takes one request, reports one result and knows no question about it
  * (docs/concert.md 2.7, 2.8, 4.9), with its bank. Results go to whichever process listens.
  */
-export class UnaskedDevice extends ModelDevice {
-  readonly kind: UnaskedKind;
-  readonly #parts: UnaskedParts;
+export class OneWayDevice extends ModelDevice {
+  readonly kind: OneWayKind;
+  readonly #parts: OneWayParts;
   /** References of the attempts whose clear result got its ACK as it was meant. */
   readonly #reported = new Set<string>();
   /** Orders about which another result was reported, too. */
@@ -57,7 +57,7 @@ export class UnaskedDevice extends ModelDevice {
   #held: { readonly result: Result; readonly until: HeldBack } | undefined;
   #unmatched = 0;
 
-  constructor(parts: UnaskedParts) {
+  constructor(parts: OneWayParts) {
     super(parts.clock, parts.bank, "", parts.next);
     this.#parts = parts;
     this.kind = parts.kind;
@@ -116,8 +116,8 @@ export class UnaskedDevice extends ModelDevice {
 
   /** What the terminal makes of a request, as the register sees it. */
   hears(bytes: Uint8Array, order: string, connection: Connection): RequestAnswer {
-    const { unasked = usual, customerMs } = this.#parts.next();
-    const { fault, ms } = unasked;
+    const { oneWay = usual, customerMs } = this.#parts.next();
+    const { fault, ms } = oneWay;
     const unheard = this.kind.isBare ? "taken" : "unanswered";
     if (this.busy) return unheard;
     if (fault === "request refused" || fault === "request lost") {
@@ -126,14 +126,14 @@ export class UnaskedDevice extends ModelDevice {
     }
     const request = { ...readRequest(this.kind, bytes), order, connection };
     this.#newest = request;
-    void this.#work(request, unasked, customerMs);
+    void this.#work(request, oneWay, customerMs);
     if (fault === "line lost after the request") this.#loseLine(fault, ms);
     if (fault !== "request without ACK" || this.kind.isBare) return "taken";
     this.#strike(fault);
     return "unanswered";
   }
 
-  async #work(request: Request, does: UnaskedBehaviour, customerMs: number): Promise<void> {
+  async #work(request: Request, does: OneWayBehaviour, customerMs: number): Promise<void> {
     const power = this.#power;
     this.#isRunning = true;
     await this.#pause(customerMs);
@@ -145,7 +145,7 @@ export class UnaskedDevice extends ModelDevice {
     this.#isRunning = false;
   }
 
-  async #end({ order, connection, ...asked }: Request, does: UnaskedBehaviour): Promise<void> {
+  async #end({ order, connection, ...asked }: Request, does: OneWayBehaviour): Promise<void> {
     const { fault, charges, ms } = does;
     const amountMinor = asked.amountMinor + (fault === "another amount" ? 1 : 0);
     if (charges) this.#enter(order, amountMinor);
@@ -160,7 +160,7 @@ export class UnaskedDevice extends ModelDevice {
     await this.#tellAs(fault, result, ms);
   }
 
-  async #tellAs(fault: UnaskedBehaviour["fault"], result: Result, ms: number): Promise<void> {
+  async #tellAs(fault: OneWayBehaviour["fault"], result: Result, ms: number): Promise<void> {
     const { answer } = result;
     const saying = (change: Partial<Answer>): Promise<boolean> =>
       this.#tell({ ...result, answer: { ...answer, ...change } }, false);
@@ -254,13 +254,13 @@ export class UnaskedDevice extends ModelDevice {
   }
 
   #pause(ms: number): Promise<void> {
-    return sleep(this.#parts.clock, "unasked terminal", ms);
+    return sleep(this.#parts.clock, "one-way terminal", ms);
   }
 }
 
-const isHeldBack = (fault: UnaskedBehaviour["fault"]): fault is HeldBack =>
+const isHeldBack = (fault: OneWayBehaviour["fault"]): fault is HeldBack =>
   fault === "result within the next payment" || fault === "result in place of an ACK";
 
 /** The others strike elsewhere, or not at all. */
-const isStruckAtEnd = (fault: UnaskedBehaviour["fault"]): boolean =>
+const isStruckAtEnd = (fault: OneWayBehaviour["fault"]): boolean =>
   !["none", "request without ACK", "line lost after the request"].includes(fault);

@@ -1,5 +1,5 @@
 /** What a terminal that cannot be asked does with one request; "none": as it should. */
-export const unaskedFaults = [
+export const oneWayFaults = [
   "request refused",
   "request lost",
   "request without ACK",
@@ -18,10 +18,10 @@ export const unaskedFaults = [
   "result never sent",
   "result not clear",
 ] as const;
-export type UnaskedFault = (typeof unaskedFaults)[number];
+export type OneWayFault = (typeof oneWayFaults)[number];
 
 /** Such a terminal in one run, and the protocol by which it is reached. */
-export interface UnaskedKind {
+export interface OneWayKind {
   readonly protocol: "concert" | "caisse-ap";
   /** One connection for each payment, on which alone its result can come. */
   readonly isBare: boolean;
@@ -30,8 +30,8 @@ export interface UnaskedKind {
 }
 
 /** One request at such a terminal. */
-export interface UnaskedBehaviour {
-  readonly fault: UnaskedFault | "none";
+export interface OneWayBehaviour {
+  readonly fault: OneWayFault | "none";
   /** The sale is charged; else it is turned away. */
   readonly charges: boolean;
   /** How long what the fault breaks stays broken. */

@@ -5,16 +5,16 @@ import type {
   Opened,
 } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import type { Life } from "../life.ts";
-import type { UnaskedDevice } from "./one-way-device.ts";
+import type { OneWayDevice } from "./one-way-device.ts";
 import type { Connection, RegisterEnd } from "./one-way-kinds.ts";
 
 const ANSWER_MS = 100;
 const SILENCE_MS = 3_000;
 
 /** The way of one process's life to a terminal that cannot be asked. */
-export class UnaskedLine implements Dialogue, RegisterEnd {
+export class OneWayLine implements Dialogue, RegisterEnd {
   readonly #life: Life;
-  readonly #device: UnaskedDevice;
+  readonly #device: OneWayDevice;
   /** A financial request leaves. */
   readonly #leaves: () => string;
   #listener: DialogueListener | undefined;
@@ -22,7 +22,7 @@ export class UnaskedLine implements Dialogue, RegisterEnd {
   /** Our own request has not reached the terminal yet. */
   #isSpeaking = false;
 
-  constructor(life: Life, device: UnaskedDevice, leaves: () => string) {
+  constructor(life: Life, device: OneWayDevice, leaves: () => string) {
     this.#life = life;
     this.#device = device;
     this.#leaves = leaves;

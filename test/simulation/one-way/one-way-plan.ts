@@ -2,16 +2,16 @@ import { Random } from "../../support/inputs/random.ts";
 import type { Action, Behaviour, Plan, Step } from "../plan.ts";
 import { goodBehaviour } from "../plan.ts";
 import {
-  type UnaskedBehaviour,
-  type UnaskedFault,
-  type UnaskedKind,
-  unaskedFaults,
+  type OneWayBehaviour,
+  type OneWayFault,
+  type OneWayKind,
+  oneWayFaults,
 } from "./one-way-kinds.ts";
 
 /** Seeds from here on are runs of terminals that cannot be asked. */
-export const UNASKED_SEEDS = 1_000_000_000;
+export const ONE_WAY_SEEDS = 1_000_000_000;
 
-const KINDS: readonly UnaskedKind[] = [
+const KINDS: readonly OneWayKind[] = [
   { protocol: "concert", isBare: false, echoes: true },
   { protocol: "concert", isBare: false, echoes: false },
   { protocol: "caisse-ap", isBare: false, echoes: true },
@@ -19,19 +19,19 @@ const KINDS: readonly UnaskedKind[] = [
   { protocol: "caisse-ap", isBare: true, echoes: false },
 ];
 /** Delayed until a next payment, which has to come on the same line. */
-const needsLine: readonly UnaskedFault[] = [
+const needsLine: readonly OneWayFault[] = [
   "result within the next payment",
   "result in place of an ACK",
 ];
 /** Strikes only where an order of another amount came before. */
-const needsBoth: readonly UnaskedFault[] = [
+const needsBoth: readonly OneWayFault[] = [
   "reference of another order",
   "reference of another order",
 ];
 const MINUTE_MS = 60_000;
 
 /** The run of a seed: a few orders, each with about one fault of the terminal. */
-export function unaskedPlanOf(seed: number): Plan {
+export function oneWayPlanOf(seed: number): Plan {
   const random = new Random(seed);
   const kind = random.pick(KINDS);
   const orders = random.between(1, 4);
@@ -40,11 +40,11 @@ export function unaskedPlanOf(seed: number): Plan {
   for (let i = 0; i < orders; i++) {
     steps.push(...aboutOrder(random, `order-${i + 1}`, amounts[i] ?? 999));
   }
-  if (random.chance(0.3)) insert(steps, random, { do: "approves-by-itself" });
-  if (random.chance(0.1)) insert(steps, random, { do: "operator-settles" });
+  if (random.happens(0.3)) insert(steps, random, { do: "approves-by-itself" });
+  if (random.happens(0.1)) insert(steps, random, { do: "operator-settles" });
   const count = random.between(1, orders + 2);
   const behaviours = Array.from({ length: count }, () => behaviour(random, kind));
-  return { seed, usedTerminal: false, behaviours, wireMs: [], steps, unasked: kind };
+  return { seed, usedTerminal: false, behaviours, wireMs: [], steps, oneWay: kind };
 }
 
 function aboutOrder(random: Random, order: string, amountMinor: number): Step[] {
@@ -54,14 +54,14 @@ function aboutOrder(random: Random, order: string, amountMinor: number): Step[] 
     order,
     amountMinor: amountMinor + more,
     goodsSeconds: null,
-    patienceMs: random.chance(0.15) ? random.between(1, 8_000) : null,
+    patienceMs: random.happens(0.15) ? random.between(1, 8_000) : null,
   });
-  const steps = random.chance(0.2) ? [{ afterMs: soon(random), ...disturbance(random) }] : [];
+  const steps = random.happens(0.2) ? [{ afterMs: soon(random), ...disturbance(random) }] : [];
   steps.push(pay(later(random)));
-  if (random.chance(0.5)) steps.push({ afterMs: soon(random), ...disturbance(random) });
-  if (random.chance(0.3)) steps.push({ afterMs: soon(random), ...call(random, order) });
-  if (random.chance(0.4)) steps.push(pay(random.between(1, 400_000)));
-  if (random.chance(0.08)) steps.push(pay(soon(random), 1));
+  if (random.happens(0.5)) steps.push({ afterMs: soon(random), ...disturbance(random) });
+  if (random.happens(0.3)) steps.push({ afterMs: soon(random), ...call(random, order) });
+  if (random.happens(0.4)) steps.push(pay(random.between(1, 400_000)));
+  if (random.happens(0.08)) steps.push(pay(soon(random), 1));
   return steps;
 }
 
@@ -88,26 +88,26 @@ const soon = (random: Random): number =>
 
 /** Mostly when the order before has had its time, so that most orders begin. */
 const later = (random: Random): number =>
-  random.chance(0.3) ? soon(random) : random.between(MINUTE_MS, 5 * MINUTE_MS);
+  random.happens(0.3) ? soon(random) : random.between(MINUTE_MS, 5 * MINUTE_MS);
 
-function behaviour(random: Random, kind: UnaskedKind): Behaviour {
-  const drawn = random.chance(0.15)
+function behaviour(random: Random, kind: OneWayKind): Behaviour {
+  const drawn = random.happens(0.15)
     ? "none"
-    : random.pick([...unaskedFaults, ...needsBoth, ...needsLine, ...needsBoth]);
-  const fault: UnaskedBehaviour["fault"] =
+    : random.pick([...oneWayFaults, ...needsBoth, ...needsLine, ...needsBoth]);
+  const fault: OneWayBehaviour["fault"] =
     drawn !== "none" && isPossible(kind, drawn) ? drawn : "none";
   const isLate = fault === "result after the 504";
   const customerMs = isLate
     ? random.between(3.5 * MINUTE_MS, 7 * MINUTE_MS)
-    : random.chance(0.2)
+    : random.happens(0.2)
       ? random.between(1, 100_000)
       : random.between(1, 6_000);
-  const unasked = { fault, charges: random.chance(0.8), ms: random.between(10, 30_000) };
-  return { ...goodBehaviour, customerMs, unasked };
+  const oneWay = { fault, charges: random.happens(0.8), ms: random.between(10, 30_000) };
+  return { ...goodBehaviour, customerMs, oneWay };
 }
 
 /** Without a name in a reply no other can be named; with a connection for each, nothing waits. */
-function isPossible({ echoes, isBare }: UnaskedKind, fault: UnaskedFault): boolean {
+function isPossible({ echoes, isBare }: OneWayKind, fault: OneWayFault): boolean {
   if (needsBoth.includes(fault)) return echoes;
   return echoes || !isBare || !needsLine.includes(fault);
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { reconnectDelayMs } from "../../../src/supervisor/fleet/fleet-link.ts";
 
 const between = (because: "failed" | "twin", failures: number): number[] =>
-  [0, 1].map((chance) => reconnectDelayMs(because, failures, chance) / 1_000);
+  [0, 1].map((random) => reconnectDelayMs(because, failures, random) / 1_000);
 
 test("the first tries are spread over 30 s, the later ones over half of a growing wait", () => {
   expect([1, 2, 5, 6, 10, 11, 99].map((failures) => between("failed", failures))).toEqual([

@@ -55,12 +55,12 @@ function inDoubt(database: DatabaseSync): unknown {
 
 /** Ends a claim in one of the ways that there are. */
 function end(store: OutboxStore, item: ClaimedItem, random: Random, nowMs: number): void {
-  const nextTryAtMs = random.chance(0.5) ? nowMs + random.between(1, SPAN_MS) : null;
-  const lookUpNext = random.chance(1 / 3);
+  const nextTryAtMs = random.happens(0.5) ? nowMs + random.between(1, SPAN_MS) : null;
+  const lookUpNext = random.happens(1 / 3);
   const uncertain = lookUpNext
     ? { ...noUncertainSend, lookUpNext, sentAtMs: nowMs, orders: 1 }
     : noUncertainSend;
-  const state = random.chance(1 / 8) ? ("parked" as const) : ("pending" as const);
+  const state = random.happens(1 / 8) ? ("parked" as const) : ("pending" as const);
   const update = { state, nextTryAtMs, uncertain, reason: null };
   if (item.uncertain.lookUpNext) {
     store.endLookup(item, update, nowMs);
@@ -85,11 +85,11 @@ test.each(seeds)("of the waiting items the one due longest is taken (seed %i)", 
   const ids: string[] = [];
   for (let step = 0; step < STEPS; step++) {
     // The clock goes forward as a rule, and back at times.
-    const isBack = seed % 2 === 0 && random.chance(1 / 10);
+    const isBack = seed % 2 === 0 && random.happens(1 / 10);
     const nowMs = isBack ? random.between(1, SPAN_MS) : 10_000 + step * 100;
     if (ids.length < ITEMS) {
       const transaction = sampleTransaction({ orderId: `A-${step}` });
-      store.add(transaction, nowMs, { mayBeSent: random.chance(1 / 5) });
+      store.add(transaction, nowMs, { mayBeSent: random.happens(1 / 5) });
       ids.push(transaction.transactionId);
     }
     for (const look of [0, 1] as const) {
@@ -102,8 +102,8 @@ test.each(seeds)("of the waiting items the one due longest is taken (seed %i)", 
       else expect(item?.sequence).toBe(due[0]?.sequence);
       if (item) end(store, item, random, nowMs);
     }
-    if (random.chance(1 / 6)) admin.requeue(random.pick(ids), nowMs);
-    if (random.chance(1 / 40)) admin.drop(random.pick(ids), "", nowMs);
+    if (random.happens(1 / 6)) admin.requeue(random.pick(ids), nowMs);
+    if (random.happens(1 / 40)) admin.drop(random.pick(ids), "", nowMs);
     expect(admin.uncertain().inDoubt).toBe(inDoubt(database));
     const queued = [...waiting(database, 0), ...waiting(database, 1)].map((one) => one.queued);
     expect(store.oldestQueuedAtMs()).toBe(queued.length === 0 ? null : Math.min(...queued));

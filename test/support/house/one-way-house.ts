@@ -22,7 +22,7 @@ export const reportedNow = (said: TransactionReport): OneWayResult => ({
 });
 
 /** A kiosk whose terminal cannot be asked, cancelled or refused. */
-export function unasked(
+export function oneWayKiosk(
   path?: string,
 ): House & { reports(change: Partial<TransactionReport>): boolean } {
   const terminal = new ScriptedTerminal();

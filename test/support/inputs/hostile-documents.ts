@@ -90,7 +90,7 @@ export const xmlMakers: Readonly<Record<string, Maker>> = {
   "an unknown entity": (good, random) => insert(good, random, "&nbsp;"),
   nested: (good, random) => {
     const depth = random.pick([5, 30, 300, 8_000]);
-    const closed = random.chance(0.5) ? "</a>".repeat(depth) : "";
+    const closed = random.happens(0.5) ? "</a>".repeat(depth) : "";
     return insert(good, random, "<a>".repeat(depth) + closed);
   },
   "many elements": (good, random) => insert(good, random, "<b/>".repeat(random.pick([400, 9_000]))),
@@ -123,7 +123,7 @@ export const xmlMakers: Readonly<Record<string, Maker>> = {
   "text in front": (good, random) =>
     `${random.pick(["x", " \n", "HTTP/1.1 200 OK\r\n\r\n"])}${good}`,
   "UTF-16": (good, random) =>
-    utf16((random.chance(0.5) ? "\uFEFF" : "") + good, random.chance(0.5)),
+    utf16((random.happens(0.5) ? "\uFEFF" : "") + good, random.happens(0.5)),
   "UTF-16 declared": (good) => good.replace("UTF-8", "UTF-16"),
   "UTF-32": (good) => Buffer.from([...Buffer.from(good)].flatMap((byte) => [byte, 0, 0, 0])),
   "a byte order mark": (good) => `\uFEFF${good}`,
@@ -162,12 +162,12 @@ export const jsonMakers: Readonly<Record<string, Maker>> = {
   "another value": (good, random) => {
     const values = ["null", "[]", "{}", '""', "0", "-1", "1e400", "true", "1e-9", '"\\ud800"'];
     return good.replace(/:("[^"]*"|\d+|true)/g, (all) =>
-      random.chance(0.2) ? `:${random.pick(values)}` : all,
+      random.happens(0.2) ? `:${random.pick(values)}` : all,
     );
   },
   "a member twice": (good, random) =>
     good.replace(/"\w+":("[^"]*"|\d+|true)/g, (all) =>
-      random.chance(0.3) ? `${all},${all}` : all,
+      random.happens(0.3) ? `${all},${all}` : all,
     ),
   "an object's name": (good, random) =>
     good.replace("{", `{"${random.pick(objectNames)}":{"polluted":true,"code":0},`),

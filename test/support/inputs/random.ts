@@ -31,7 +31,7 @@ export class Random {
     return Uint8Array.from({ length }, () => this.below(256));
   }
 
-  chance(probability: number): boolean {
+  happens(probability: number): boolean {
     return this.next() < probability;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { doubtful, nameless, referenceAt, unasked } from "../../support/house/one-way-house.ts";
+import { doubtful, nameless, oneWayKiosk, referenceAt } from "../../support/house/one-way-house.ts";
 import {
   alarms,
   type House,
@@ -66,7 +66,7 @@ async function soldTwice(): Promise<House> {
 
 describe("an approval without a reference that can be of an order's first attempt", () => {
   test("leaves the order unknown when the running second attempt is then declined", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     at.terminal.script = () => Promise.resolve(aborted);
     await pay(at, request("A-1"));
     at.terminal.script = (_order, observer) => {
@@ -79,7 +79,7 @@ describe("an approval without a reference that can be of an order's first attemp
   });
 
   test("leaves the order unknown when the second, in doubt, is refused by name later", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     at.terminal.script = () => Promise.resolve(aborted);
     await pay(at, request("A-1"));
     const { identity } = at.terminal.state;
@@ -116,7 +116,7 @@ test("an order refunded in full is unknown while its journal may lack a sale", a
 });
 
 test("a late sale is handed off although the journal cannot be read meanwhile", async () => {
-  const at = unasked();
+  const at = oneWayKiosk();
   await doubtful(at);
   const reference = referenceAt(at);
   at.reports({ ...declined(), ...nameless, reference });
@@ -136,7 +136,7 @@ test("a late sale is handed off although the journal cannot be read meanwhile", 
 
 describe("an operator's later decision", () => {
   test("corrects the attempt that it names, although another attempt is in doubt", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -229,7 +229,7 @@ describe("an order with two attempts", () => {
   });
 
   test("sends nothing when the first is approved while the second is prepared", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -259,7 +259,7 @@ describe("an order with two attempts", () => {
   });
 
   test("is unknown when a former version kept an approval of its first attempt", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -272,7 +272,7 @@ describe("an order with two attempts", () => {
     const id = terminalLog.keepUnmatched(kept) ?? 0;
     terminalLog.endUnmatched(id, at.clock.now(), "held", "a former version");
     at.close();
-    const next = unasked(at.path);
+    const next = oneWayKiosk(at.path);
     refund(next, 2);
     expect([next.orders.chargedOfOrder("A-1"), alarms(next)[0]]).toEqual([
       "unknown",
@@ -280,7 +280,7 @@ describe("an order with two attempts", () => {
     ]);
     await next.settle({ orderId: "A-1", note, outcome: "charged", amountMinor: 999 });
     next.close();
-    expect(unasked(at.path).orders.chargedOfOrder("A-1")).toBe("yes");
+    expect(oneWayKiosk(at.path).orders.chargedOfOrder("A-1")).toBe("yes");
   });
 
   test("can be refunded sale by sale after both attempts are in the archive", async () => {

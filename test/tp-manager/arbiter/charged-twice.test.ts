@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { doubtful, nameless, referenceAt, unasked } from "../../support/house/one-way-house.ts";
+import { doubtful, nameless, oneWayKiosk, referenceAt } from "../../support/house/one-way-house.ts";
 import {
   alarms,
   type House,
@@ -53,7 +53,7 @@ async function tellsLate(at: House, reported: typeof third): Promise<void> {
 
 /** A one-way terminal that reports the first attempt's result after the second attempt's. */
 async function reportedByName(change = {}): Promise<House> {
-  const at = unasked();
+  const at = oneWayKiosk();
   await doubtful(at);
   const reference = referenceAt(at);
   at.reports({ ...declined(), ...nameless, reference });
@@ -134,7 +134,7 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
   });
 
   test("reported while the second attempt runs counts when both attempts are charged", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });

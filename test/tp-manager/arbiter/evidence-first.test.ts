@@ -8,7 +8,7 @@ import { saleReport } from "../../support/terminals/scripted-terminal.ts";
 type Left = string[];
 
 /** A house with a charged order "A-0" and an order "A-1" in doubt that no probe has read. */
-async function unasked(): Promise<{ at: House; left: Left }> {
+async function oneWayKiosk(): Promise<{ at: House; left: Left }> {
   const before = house();
   await pay(before, request("A-0"));
   before.terminal.script = () => new Promise(() => {});
@@ -83,7 +83,7 @@ function whilePreparing(at: House, act: () => void): void {
 
 describe.each(doubts)("%s", (_doubt, arises) => {
   test.each(users)("lets no %s begin", async (what, use) => {
-    const { at, left } = await unasked();
+    const { at, left } = await oneWayKiosk();
     listen(at);
     arises(at);
     let prepared = false;
@@ -103,7 +103,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
   });
 
   test.each(users)("that arises while the terminal is prepared stops a %s", async (what, use) => {
-    const { at, left } = await unasked();
+    const { at, left } = await oneWayKiosk();
     listen(at);
     whilePreparing(at, () => arises(at));
     const refused = use(at);
@@ -123,7 +123,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
   });
 
   test("that arises during the preparation stops an end of day that is demanded", async () => {
-    const { at, left } = await unasked();
+    const { at, left } = await oneWayKiosk();
     listen(at);
     at.terminal.become({ demands: ["end-of-day"] });
     await at.clock.advance(600_000);
@@ -138,7 +138,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
   });
 
   test("stops the driver's own housekeeping from the moment it arises", async () => {
-    const { at } = await unasked();
+    const { at } = await oneWayKiosk();
     listen(at);
     const kept: boolean[] = [];
     whilePreparing(at, () => {
@@ -156,7 +156,7 @@ test.each(users)(
   async (_w, use) => {
     const refused: number[] = [];
     for (let turns = 0; turns < 12; turns++) {
-      const { at, left } = await unasked();
+      const { at, left } = await oneWayKiosk();
       listen(at);
       const answer = use(at).catch(() => undefined);
       for (let i = 0; i < turns; i++) await Promise.resolve();

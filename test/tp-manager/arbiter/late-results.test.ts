@@ -7,16 +7,16 @@ import {
   alarms,
   doubtful,
   nameless,
+  oneWayKiosk,
   phaseOf,
   referenceAt,
-  unasked,
 } from "../../support/house/one-way-house.ts";
 import { outcome, pay, request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
 import { aborted, approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** An order refused, then in doubt at its second attempt; then its first attempt is approved. */
-async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void> {
+async function refusedThenDoubtful(at: ReturnType<typeof oneWayKiosk>): Promise<void> {
   await doubtful(at);
   const reference = referenceAt(at);
   at.reports({ ...declined(), ...nameless, reference });
@@ -27,7 +27,7 @@ async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void
 
 describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () => {
   test("charges the order whose reference it carries", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
     expect(at.reports({ reference: referenceAt(at, "B-1") })).toBe(true);
@@ -36,7 +36,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test.each([40, -40])("charges its order after the clock jumped %s days", async (days) => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -46,7 +46,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("ends the order as not charged when the terminal refused it", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     at.reports({ ...declined(), ...nameless, reference: referenceAt(at) });
     expect(outcome(await pay(at, request("C-1")))).toBeDefined();
@@ -57,7 +57,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("charges the order whose reference it carries, even without an amount", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     at.reports({ reference: referenceAt(at), amountMinor: null, currencyNumeric: null });
     expect(phaseOf(at)).toBe("charged");
@@ -67,7 +67,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     ["the same order", "A-1", "charged"],
     ["another order", "B-1", "in-doubt"],
   ])("without a reference may be of an order refused before: %s", async (_, refused, phase) => {
-    const at = unasked();
+    const at = oneWayKiosk();
     at.terminal.script = (_order, observer) => {
       observer.report({ ...declined(), ...nameless, localDate: null });
       const end = { end: "aborted", code: "05", text: "", reason: "declined", ticket: "" } as const;
@@ -81,7 +81,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("without a reference belongs to the only order in doubt of its amount", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     at.reports({ amountMinor: 998 });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
@@ -90,7 +90,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("is unmatched when two orders in doubt have its amount", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
     expect(at.reports({})).toBe(true);
@@ -100,7 +100,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("charges no order in doubt after an operator has settled a later order", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "not_charged", note: "the customer left" });
@@ -112,7 +112,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("that refuses ends no order in doubt once a later one was settled as charged", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "charged", note: "the customer had a receipt" });
@@ -121,7 +121,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("charges the order in doubt although a later payment was begun but never sent", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     at.terminal.script = () => Promise.resolve({ end: "not-sent", code: "line", text: "gone" });
     expect(outcome(await pay(at, request("B-1")))).toBe("Failed");
@@ -137,7 +137,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     ["a refusal", declined(), "Declined"],
     ["an approval", report(), "Success"],
   ])("%s without a reference may repeat a later payment's result", async (_, said, status) => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const unnamed = { ...said, ...nameless };
     at.terminal.script = (_order, observer) => {
@@ -150,7 +150,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("without a reference may be of a later payment that reported no result", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     at.terminal.script = () => Promise.resolve(aborted);
     expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
@@ -158,14 +158,14 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("with an unknown reference is unmatched, whatever its amount", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     at.reports({ reference: referenceOf("another kiosk's") });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
   });
 
   test("with another amount raises an alarm and leaves the order in doubt", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     at.reports({ reference: referenceAt(at), amountMinor: 1 });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "report-mismatch"]);
@@ -174,7 +174,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("that comes again, because our ACK was lost, changes nothing", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     expect([at.reports({ reference }), at.reports({ reference })]).toEqual([true, true]);
@@ -182,7 +182,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("gets no ACK when it cannot be written to the journal", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     const { update } = at.journal.attempts;
@@ -195,7 +195,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("with another amount makes an order unknown that was answered as not charged", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -216,7 +216,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   ])(
     "of %s for an earlier attempt counts although a later one charged nothing",
     async (_, change, phase, status, alarm) => {
-      const at = unasked();
+      const at = oneWayKiosk();
       await doubtful(at);
       const reference = referenceAt(at);
       at.reports({ ...declined(), ...nameless, reference });
@@ -234,7 +234,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   );
 
   test("for an earlier attempt counts although the later charge was refunded", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -248,7 +248,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("of another amount raises an alarm while a later attempt runs or is in doubt", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -271,7 +271,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   ])(
     "of %s for an earlier attempt counts when the later one that runs is then declined",
     async (_, change, phase, status) => {
-      const at = unasked();
+      const at = oneWayKiosk();
       await doubtful(at);
       const reference = referenceAt(at);
       at.reports({ ...declined(), ...nameless, reference });
@@ -291,7 +291,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   test.each(["a late refusal", "an operator"])(
     "for an earlier attempt counts once %s settles the later one in doubt",
     async (who) => {
-      const at = unasked();
+      const at = oneWayKiosk();
       await refusedThenDoubtful(at);
       if (who === "an operator") {
         const word = {
@@ -307,7 +307,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("that a former version kept with its order awaits an operator's decision", async () => {
     const path = join(temporaryFolder(), "journal.db");
-    const at = unasked(path);
+    const at = oneWayKiosk(path);
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -318,15 +318,15 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     if (id === undefined) throw new Error("it was not kept");
     terminalLog.endUnmatched(id, at.clock.now(), "held", "no order fits");
     at.close();
-    const again = unasked(path);
+    const again = oneWayKiosk(path);
     expect([phaseOf(again), again.supervisor.stored]).toEqual(["in-doubt", []]);
     await again.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
     again.close();
-    expect(phaseOf(unasked(path))).toBe("not-charged");
+    expect(phaseOf(oneWayKiosk(path))).toBe("not-charged");
   });
 
   test("that comes while a second attempt cannot begin is the order's answer", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -339,7 +339,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("that comes while another amount is begun makes its refusal charged yes", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
@@ -354,7 +354,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("that refused a payment of no order ends no later order when it is repeated", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     const refused = { ...declined(), ...nameless };
     expect(at.reports(refused)).toBe(true);
@@ -368,7 +368,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   ])(
     "%s that repeats the result before the order in doubt says nothing of that order",
     async (_, said, other, status) => {
-      const at = unasked();
+      const at = oneWayKiosk();
       Object.assign(at.terminal.capabilities, { sharesLine: true });
       at.terminal.script = (_order, observer) => {
         observer.report({ ...said, ...nameless });
@@ -383,7 +383,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   );
 
   test("that was unmatched says nothing of a later order when it comes again", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     at.reports({});
     await at.clock.advance(60_000);
@@ -394,7 +394,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   });
 
   test("charges an order that an operator had settled as not charged", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     const attempt = at.journal.attempts.decisive("A-1");

@@ -3,16 +3,16 @@ import {
   alarms,
   doubtful,
   nameless,
+  oneWayKiosk,
   phaseOf,
   referenceAt,
-  unasked,
 } from "../../support/house/one-way-house.ts";
 import { outcome, pay, request } from "../../support/house/payment-house.ts";
 import { declined } from "../../support/terminals/reports.ts";
 import { approves } from "../../support/terminals/scripted-terminal.ts";
 
 /** All payments share one line, and the next is declined by a result without a reference. */
-function declinedOnLine(at: ReturnType<typeof unasked>): void {
+function declinedOnLine(at: ReturnType<typeof oneWayKiosk>): void {
   Object.assign(at.terminal.capabilities, { sharesLine: true });
   at.terminal.script = (_order, observer) => {
     observer.report({ ...declined(), ...nameless });
@@ -27,7 +27,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     ["declined, by an approval of another amount", { amountMinor: 998 }, "not-charged"],
     ["declined, by another register's approval", { reference: "0123456789" }, "in-doubt"],
   ])("may change an order that was answered as %s", async (_, result, phase) => {
-    const at = unasked();
+    const at = oneWayKiosk();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     const refused = { ...declined(), ...nameless };
     at.terminal.script = (_order, observer) => {
@@ -45,7 +45,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
   });
 
   test("awaits an operator, whose decision a repetition does not change", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     declinedOnLine(at);
     await pay(at, request("A-1"));
     at.reports({});
@@ -57,7 +57,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
   });
 
   test("that comes again with the order's own reference charges the order", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     declinedOnLine(at);
     await pay(at, request("A-1"));
     at.reports({});
@@ -66,7 +66,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
   });
 
   test("changes no order before an order that is charged", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     declinedOnLine(at);
     await pay(at, request("A-1"));
     await doubtful(at, "B-1");
@@ -76,7 +76,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
   });
 
   test("changes no order that is not sent yet", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     declinedOnLine(at);
     await pay(at, request("A-1"));
     const { prepare } = at.terminal;
@@ -89,7 +89,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
   });
 
   test("changes no order after which another one had its own result", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     at.terminal.script = (_order, observer) => {
       observer.report({ ...declined(), ...nameless });
       return Promise.resolve({ end: "completed", ticket: "" });
@@ -102,7 +102,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
 });
 
 test("a settled charge is handed off although the journal fails after it", async () => {
-  const at = unasked();
+  const at = oneWayKiosk();
   await doubtful(at);
   at.journal.terminalLog.unmatchedSince = () => {
     throw new Error("disk is full");

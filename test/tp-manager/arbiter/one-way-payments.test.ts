@@ -4,9 +4,9 @@ import {
   alarms,
   doubtful,
   nameless,
+  oneWayKiosk,
   referenceAt,
   reportedNow,
-  unasked,
 } from "../../support/house/one-way-house.ts";
 import { outcome, pay, request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
@@ -14,7 +14,7 @@ import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 describe("a payment at a one-way terminal", () => {
   test("is probed once, and sales go on while it stays unknown", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const { probes } = at.terminal;
     await at.clock.advance(600_000);
@@ -22,7 +22,7 @@ describe("a payment at a one-way terminal", () => {
   });
 
   test("is not ended by the result of another attempt", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at, "A-1");
     const asked: unknown[] = [];
     at.terminal.script = (order, observer) => {
@@ -37,7 +37,7 @@ describe("a payment at a one-way terminal", () => {
   });
 
   test("is not ended by a refusal of another amount that names no order", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     const asked: unknown[] = [];
     at.terminal.script = (order, observer) => {
       const refused = { ...declined(), ...nameless };
@@ -54,7 +54,7 @@ describe("a payment at a one-way terminal", () => {
   });
 
   test("is a success with a warning when the terminal changed more than the amount", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     at.terminal.script = (_order, observer) => {
       observer.report(report({ differs: ["register number"] }));
       return Promise.resolve({ end: "completed", ticket: "" });
@@ -68,7 +68,7 @@ describe("a payment at a one-way terminal", () => {
   });
 
   test("is not cancelled at its time limit, and /cancel is not supported", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     const end = Promise.withResolvers<ReturnType<typeof lost>>();
     at.terminal.script = () => end.promise;
     const answer = pay(at, request("A-1"));

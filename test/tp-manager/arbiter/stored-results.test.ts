@@ -8,7 +8,7 @@ import { ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
 
 /** A kiosk whose terminal cannot be asked, cancelled, refused or named. */
-function unasked(path?: string, identity = nobody, cannotRefuse = true): House {
+function oneWayKiosk(path?: string, identity = nobody, cannotRefuse = true): House {
   const terminal = new ScriptedTerminal();
   const baseline = { ...terminal.baseline, identity, last: cannotTell };
   const capabilities = { ...terminal.capabilities, ...(cannotRefuse ? { cannotRefuse } : {}) };
@@ -40,7 +40,7 @@ function takesOnly({ journal: { attempts } }: House, phase: string): void {
 }
 
 async function phaseAfter(path: string, ...how: [identity?: typeof nobody, refuses?: boolean]) {
-  const next = unasked(path, ...how);
+  const next = oneWayKiosk(path, ...how);
   next.start();
   await next.clock.advance(60_000);
   return next.journal.attempts.decisive("A-1")?.state.phase;
@@ -53,13 +53,13 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
     ["an approval of another amount", report({ amountMinor: 1 }), "in-doubt"],
     ["a result that says nothing", report({ good: false, resultCode: null }), "in-doubt"],
   ])("%s is the end after a restart as far as it is clear", async (_, said, phase) => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await killedBehind(said, at);
     expect(await phaseAfter(at.path)).toBe(phase);
   });
 
   test("is the end when the disk took the result and not the end", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     at.start();
     const { update } = at.journal.attempts;
     at.terminal.script = (_order, observer) => {
@@ -78,9 +78,9 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
   });
 
   test("is no sale without an order when the next process hears it again, unnamed", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await killedBehind(report(), at);
-    const next = unasked(at.path);
+    const next = oneWayKiosk(at.path);
     let take = (_again: OneWayResult): boolean => false;
     Object.assign(next.terminal, {
       takeLateResults: (listener: typeof take) => {
@@ -98,9 +98,9 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
   });
 
   test("is the end when the process died between its two steps", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await killedBehind(report(), at);
-    const next = unasked(at.path);
+    const next = oneWayKiosk(at.path);
     takesOnly(next, "in-doubt");
     expect(() => next.start()).toThrow("disk full");
     expect(next.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
@@ -109,7 +109,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
   });
 
   test("is the end when the disk failed again between its two steps", async () => {
-    const at = unasked();
+    const at = oneWayKiosk();
     at.start();
     const { update } = at.journal.attempts;
     at.terminal.script = (_order, observer) => {
@@ -127,13 +127,13 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
 
   test("is no end at a terminal that takes back what gets no ACK", async () => {
     const named = { ...nobody, terminalId: "52500001" };
-    const at = unasked(undefined, named, false);
+    const at = oneWayKiosk(undefined, named, false);
     await killedBehind(report(), at);
     expect(await phaseAfter(at.path, named, false)).toBe("in-doubt");
-    const other = unasked(undefined, named, false);
+    const other = oneWayKiosk(undefined, named, false);
     await killedBehind(report(), other);
     expect(await phaseAfter(other.path)).toBe("in-doubt");
-    const nameless = unasked(undefined, nobody, false);
+    const nameless = oneWayKiosk(undefined, nobody, false);
     const { baseline } = nameless.terminal;
     Object.assign(nameless.terminal, { baseline: { ...baseline, last: { kind: "none" } } });
     await killedBehind(report(), nameless);

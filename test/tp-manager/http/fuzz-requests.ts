@@ -259,18 +259,18 @@ const oddStreams = [
 
 /** All bytes of one connection: mostly one request, sometimes several or none. */
 export function attackOf(random: Random, target: FuzzTarget): string {
-  if (random.chance(0.01)) return random.pick(oddStreams);
-  if (random.chance(0.01)) return noise(random, 1 + random.below(200));
-  if (random.chance(0.02)) {
+  if (random.happens(0.01)) return random.pick(oddStreams);
+  if (random.happens(0.01)) return noise(random, 1 + random.below(200));
+  if (random.happens(0.02)) {
     const several = Array.from({ length: 2 + random.below(4) }, () => requestOf(random, target));
-    return several.join(random.chance(0.2) ? noise(random, 3) : "");
+    return several.join(random.happens(0.2) ? noise(random, 3) : "");
   }
   const request = requestOf(random, target);
-  return random.chance(0.01) ? request.slice(0, random.below(request.length)) : request;
+  return random.happens(0.01) ? request.slice(0, random.below(request.length)) : request;
 }
 
 function requestOf(random: Random, target: FuzzTarget): string {
-  const odd = (part: number): boolean => random.chance(part);
+  const odd = (part: number): boolean => random.happens(part);
   const method = odd(0.05) ? random.pick(oddMethods) : odd(0.6) ? "POST" : random.pick(methods);
   const path = odd(0.15) ? random.pick(oddPaths) : odd(0.4) ? "/payment" : random.pick(paths);
   const body = method === "GET" || method === "HEAD" ? "" : bodyOf(random);
@@ -288,17 +288,17 @@ function requestOf(random: Random, target: FuzzTarget): string {
 }
 
 function hostOf(random: Random, { port }: FuzzTarget): string {
-  if (random.chance(0.03)) return noise(random, 9);
+  if (random.happens(0.03)) return noise(random, 9);
   return `${random.pick(["localhost", "localhost", "127.0.0.1", "[::1]", "LOCALHOST"])}:${port}`;
 }
 
 /** Calls that stop the program or restart the terminal get only the kiosk's login. */
 function pairOf(random: Random, { kiosk, operator }: FuzzTarget, path: string): string {
-  if (random.chance(0.003)) {
+  if (random.happens(0.003)) {
     return `Basic ${Buffer.from(`${noise(random, 6)}:${noise(random, 6)}`).toString("base64")}`;
   }
   const grave = /stop|reset|tlc/i.test(path);
-  return !grave && random.chance(0.2) ? operator : kiosk;
+  return !grave && random.happens(0.2) ? operator : kiosk;
 }
 
 function lengthOf(body: string): string {
@@ -311,11 +311,11 @@ function chunked(random: Random, body: string): [header: string, body: string] {
   const parts: string[] = [];
   for (let at = 0; at < body.length; at += size) {
     const part = body.slice(at, at + size);
-    const stated = random.chance(0.02) ? random.pick(["-1", "x", "fffffffff", "0x1", ""]) : "";
-    const extension = random.chance(0.1) ? `;${"e".repeat(random.below(500))}=1` : "";
+    const stated = random.happens(0.02) ? random.pick(["-1", "x", "fffffffff", "0x1", ""]) : "";
+    const extension = random.happens(0.1) ? `;${"e".repeat(random.below(500))}=1` : "";
     parts.push(`${stated || part.length.toString(16)}${extension}\r\n${part}\r\n`);
   }
-  const trailer = random.chance(0.1) ? "Host: evil.test\r\nContent-Length: 3\r\n" : "";
+  const trailer = random.happens(0.1) ? "Host: evil.test\r\nContent-Length: 3\r\n" : "";
   return ["Transfer-Encoding: chunked", `${parts.join("")}0\r\n${trailer}\r\n`];
 }
 
@@ -346,7 +346,7 @@ function bodyOf(random: Random): string {
 /** A body with many members side by side instead of nested ones. */
 function manyMembers(random: Random): string {
   const count = random.below(4_000);
-  if (random.chance(0.5)) return `{"amount":1,"basket":[${"{},".repeat(count)}{}]}`;
+  if (random.happens(0.5)) return `{"amount":1,"basket":[${"{},".repeat(count)}{}]}`;
   const members = Array.from({ length: count }, (_, i) => `"k${i}":${i}`);
   return `{"amount":1,"customData":{${members.join(",")}}}`;
 }

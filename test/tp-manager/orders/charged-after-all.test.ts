@@ -3,9 +3,9 @@ import { IpcError } from "../../../src/shared/ipc/client.ts";
 import {
   alarms,
   doubtful,
+  oneWayKiosk,
   phaseOf,
   referenceAt,
-  unasked,
 } from "../../support/house/one-way-house.ts";
 import type { House } from "../../support/house/payment-house.ts";
 
@@ -15,7 +15,7 @@ test.each([
   ["after the supervisor closed it", true],
   ["while the supervisor cannot be reached", false],
 ])("hands off a sale that an operator had withdrawn, %s", async (_, reachable) => {
-  const at = unasked();
+  const at = oneWayKiosk();
   await doubtful(at);
   const reference = referenceAt(at);
   const settled = { orderId: "A-1", note: "seen in the account" };
@@ -42,7 +42,7 @@ test.each([
 
 /** The supervisor has closed a withdrawn sale, and is away when the sale is proved charged. */
 async function provedAfterClosing() {
-  const at = unasked();
+  const at = oneWayKiosk();
   await doubtful(at);
   const reference = referenceAt(at);
   const settled = { orderId: "A-1", note: "seen in the account" };
@@ -103,7 +103,7 @@ test("a sale that the supervisor keeps closed is handed off again and alarmed", 
 test.each(["closed", "sent"] as const)(
   "hands off a sale that is charged again while its withdrawal is on the way: %s",
   async (state) => {
-    const at = unasked();
+    const at = oneWayKiosk();
     await doubtful(at);
     const reference = referenceAt(at);
     const settled = { orderId: "A-1", note: "seen in the account" };

@@ -74,7 +74,7 @@ async function simulated(
 const lineAt = (address: string) =>
   createTransport(address, { baudRate: 9_600, stopBits: 1 }, steppedClock);
 
-function unasked(messages: Messages, dialogue: Dialogue): Terminal {
+function oneWayDriver(messages: Messages, dialogue: Dialogue): Terminal {
   return new OneWayTerminal({
     messages,
     dialogue,
@@ -103,7 +103,7 @@ function fixed(variant: ConcertOptions["behaviour"]["variant"]): Promise<Made> {
   const { behaviour, ...others } = concertProtocol.defaults;
   const defaults = { ...others, behaviour: { ...behaviour, variant } };
   return simulated({ ...concertProtocol, defaults }, (address) =>
-    unasked(concertMessages({ variant, register: "01", report: true }), sessionsAt(address)),
+    oneWayDriver(concertMessages({ variant, register: "01", report: true }), sessionsAt(address)),
   );
 }
 
@@ -144,7 +144,7 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
   "concert e-ticket": () => fixed("e-ticket"),
   "caisse-ap": () =>
     simulated(caisseApProtocol, (address) =>
-      unasked(
+      oneWayDriver(
         caisseApMessages(tagged),
         new BareLine(lineAt(address), steppedClock, identification(tagged), new Uint8Array(0)),
       ),
@@ -152,7 +152,7 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
   "caisse-ap in sessions": () => {
     const defaults = { ...caisseApProtocol.defaults, sessions: true };
     return simulated({ ...caisseApProtocol, defaults }, (address) =>
-      unasked(caisseApMessages(tagged), sessionsAt(address)),
+      oneWayDriver(caisseApMessages(tagged), sessionsAt(address)),
     );
   },
 };

@@ -85,7 +85,7 @@ describe("a message that comes before the request was written", () => {
     const line = new BareLine(peer.transport, clock, new Uint8Array(0), new Uint8Array(0));
     const heard: [string, boolean][] = [];
     line.start({
-      reply: (bytes, unasked) => heard.push([bytesHex(bytes), unasked]) > 0,
+      reply: (bytes, isEarly) => heard.push([bytesHex(bytes), isEarly]) > 0,
       malformed: () => {},
       link: () => {},
       gone: () => {},
