@@ -31,7 +31,7 @@ export const clockMutations: readonly Mutation[] = [
   oneEdit(
     "the rule that a journal knows the return keys only of orders that it did not import",
     ["26-return-keys", "after a loss"],
-    ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
+    ["test/tp-manager/supervisor/journal-gap-end.test.ts"],
     ["src/tp-manager/journal/return-rows.ts", "(event.kind = 'taken-over'", "(false"],
   ),
   oneEdit(
@@ -53,7 +53,7 @@ export const clockMutations: readonly Mutation[] = [
   oneEdit(
     "the hours that a journal gap lasts at least",
     ["34-journal-gap", "A clock that is set shortens nothing"],
-    ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
+    ["test/tp-manager/supervisor/journal-gap-end.test.ts"],
     [
       "src/tp-manager/journal/gap-rows.ts",
       `|| Number(row["ran_ms"]) < GAP_MIN_MS)`,

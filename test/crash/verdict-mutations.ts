@@ -3,9 +3,8 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 const facts = "src/tp-manager/matching/facts.ts";
 const table = "src/tp-manager/matching/table.ts";
 const time = "src/tp-manager/attempts/comparison.ts";
-const doubt = "src/tp-manager/matching/facts.ts";
 const machine = "src/tp-manager/attempts/payment-machine.ts";
-const looks = ["test/tp-manager/matching/table.test.ts"];
+const tableTests = ["test/tp-manager/matching/table.test.ts"];
 const columns = ["test/tp-manager/matching/table-columns.test.ts"];
 const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 
@@ -14,7 +13,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the moment in an unchanged storage",
     ["matching", "(date and time) do not prove an unchanged storage"],
-    looks,
+    tableTests,
     [
       facts,
       'return is === "same" && !haveMoments(before.report, last.report) ? "unsure" : is;',
@@ -24,13 +23,13 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the end of day over an empty storage",
     ["28-unchanged-storage", "no end of day ran since"],
-    looks,
+    tableTests,
     [facts, "mayHaveStored || known.closedSince) return", "mayHaveStored) return"],
   ),
   oneEdit(
     "the good result before an empty storage",
     ["28-unchanged-storage", "no good result was heard whose end was not"],
-    looks,
+    tableTests,
     [facts, "heard.unclear || mayHaveStored ||", "heard.unclear ||"],
   ),
   oneEdit(
@@ -54,7 +53,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the prints that make a sale final",
     ["28-unchanged-storage", "ACK proves less, and the unchanged storage counts"],
-    looks,
+    tableTests,
     [
       facts,
       "(heard.ackArrived || heard.earlierAckArrived) && !inquiry.printsCount",
@@ -64,7 +63,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the prints in the proof of a charge",
     ["28-unchanged-storage", "ACK proves less, and the unchanged storage counts"],
-    looks,
+    tableTests,
     [
       facts,
       "ackArrived: heard.ackArrived && !inquiry.printsCount,",
@@ -80,26 +79,26 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the terminal id of a record",
     ["02-proof", "its amount, currency and terminal id agree, and its time is within"],
-    looks,
+    tableTests,
     [facts, "&& found.terminalId !== identity.terminalId) {", '&& found.terminalId === "") {'],
   ),
   oneEdit(
     "the clock that a reported record needs none of",
     ["02-proof", "a record that was reported while the payment ran needs no time"],
-    looks,
+    tableTests,
     [facts, 'if (heard.good && compareReports(found, heard.good) === "same") return true;', ""],
   ),
   oneEdit(
     "the original of a stored reversal",
     ["02-proof", "it is of exactly the reported trace and amount: the money went back"],
-    looks,
+    tableTests,
     [
       facts,
       "if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {",
       "if (heard.good) {",
     ],
   ),
-  oneEdit("the reversal that was not good", ["02-proof", "the money went back"], looks, [
+  oneEdit("the reversal that was not good", ["02-proof", "the money went back"], tableTests, [
     facts,
     'if (!found.good) return "another";',
     "",
@@ -107,19 +106,19 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the check for a sale of the order after the terminal's own cancel",
     ["22-heard-end", "unless a sale is stored that fits the order"],
-    looks,
+    tableTests,
     [table, 'facts.end === "only-bad" && !mayHoldOurs(facts)', 'facts.end === "only-bad"'],
   ),
   oneEdit(
     "the sale without a known time after a cancel",
     ["22-heard-end", "unless a sale is stored that fits the order"],
-    looks,
+    tableTests,
     [table, "unfit === null && timely !== false;", "unfit === null && timely === true;"],
   ),
   oneEdit(
     "the rule that without a baseline an undecided record proves nothing",
     ["02-proof", "Without a baseline only the very transaction that was reported counts as new."],
-    looks,
+    tableTests,
     [
       table,
       'noBaseline && asReported !== "same"',
@@ -129,7 +128,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the second probe after the terminal reported that the payment failed",
     ["22-heard-end", "is proved not charged by two unchanged idle reads"],
-    looks,
+    tableTests,
     [
       table,
       'asBefore === "same" && end !== "unheard" && confirmed',
@@ -139,7 +138,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the ACK before a bad end",
     ["22-heard-end", "unless a good report's ACK provably arrived"],
-    [...looks, ...columns],
+    [...tableTests, ...columns],
     [
       table,
       'approvalAcked }) => asBefore === "same" && approvalAcked,',
@@ -149,7 +148,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the ACK that may have arrived in the last moment",
     ["28-unchanged-storage", "It counts as arrived against an unchanged storage"],
-    looks,
+    tableTests,
     [
       table,
       'asBefore === "same" && ackMayHaveArrived,',
@@ -159,7 +158,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the report that says nothing clear",
     ["matching", "but had reported a result that says nothing clear | unsettled"],
-    looks,
+    tableTests,
     [table, 'asBefore === "same" && unclear,', 'asBefore === "same" && unclear === null,'],
   ),
   oneEdit(
@@ -175,7 +174,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the second sale of an order when the first one was reversed",
     ["20-second-sale", "the terminal is asked about both"],
-    looks,
+    tableTests,
     [
       table,
       'takesBack === "ours" && !hasSecond,',
@@ -188,7 +187,7 @@ export const verdictMutations: readonly Mutation[] = [
       "20-second-sale",
       "A stored reversal of the second settles a first one whose ACK arrived as charged.",
     ],
-    looks,
+    tableTests,
     [table, 'takesBack === "the-second" && ackArrived,', 'takesBack === "the-second",'],
   ),
   oneEdit(
@@ -204,13 +203,13 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the sale that is another one than it had reported",
     ["02-proof", "a transaction that is certainly another one than the accepted report"],
-    looks,
+    tableTests,
     [table, 'asReported === "different" && !refused,', 'asReported === "different" && refused,'],
   ),
   oneEdit(
     "the whole of which a part got its ACK",
     ["02-proof", "a sale of more than the part that was reported and whose ACK provably arrived"],
-    looks,
+    tableTests,
     [
       table,
       "facts.approvalAcked && isMoreThanReported(facts),",
@@ -220,7 +219,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the rule that a record which may be the one from before the payment proves nothing",
     ["matching", "may be the one from before the payment | unsettled"],
-    looks,
+    tableTests,
     [
       table,
       'asBefore === "unsure" && !noBaseline,',
@@ -230,7 +229,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the rule that a record without a time proves nothing for a sale in doubt",
     ["02-proof", "and its time is within the payment's own"],
-    looks,
+    tableTests,
     [table, "holds: ({ timely }) => timely !== true,", "holds: ({ timely }) => timely === false,"],
   ),
   oneEdit(
@@ -246,7 +245,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the order whose record it is",
     ["02-proof", "a transaction that is known as another order's"],
-    looks,
+    tableTests,
     [table, "holds: ({ foundIs }) => foundIs !== null,", 'holds: ({ foundIs }) => foundIs === "",'],
   ),
   oneEdit(
@@ -292,7 +291,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the rule that a failed end after the ACK of a sale leaves the order in doubt",
     ["04-approval", "in doubt; a charge then takes two probes"],
-    looks,
+    tableTests,
     [
       table,
       'asReported === "same" && end === "unheard";',
@@ -302,32 +301,33 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the window in which a clock may have been set back",
     ["28-unchanged-storage", "without a gap of more than `EMPTY_GAP_MS = 10_000`"],
-    looks,
+    tableTests,
     [facts, "=> gapMs >= 0 && gapMs <= EMPTY_GAP_MS;", "=> gapMs <= EMPTY_GAP_MS;"],
   ),
   oneEdit(
     "the clock of the terminal",
     ["02-proof", "uses the terminal's own clock as it was before the payment"],
-    looks,
+    tableTests,
     [time, "saidAtMs - (time.clockOffsetMs ?? 0);", "saidAtMs;"],
   ),
   oneEdit(
     "the days on which a clock may be an hour off",
     ["02-proof", "is allowed within a day of a change to or from summer time"],
-    looks,
+    tableTests,
     [time, "return changes ? [0, HOUR_MS, -HOUR_MS] : [0];", "return [0, HOUR_MS, -HOUR_MS];"],
   ),
-  oneEdit("the turn of the year", ["02-proof", "and its time is within the payment's own"], looks, [
-    time,
-    "[year - 1, year, year + 1]",
-    "[year, year + 1]",
-  ]),
+  oneEdit(
+    "the turn of the year",
+    ["02-proof", "and its time is within the payment's own"],
+    tableTests,
+    [time, "[year - 1, year, year + 1]", "[year, year + 1]"],
+  ),
   oneEdit(
     "the good result that a contrary one followed",
     ["28-unchanged-storage", "the ACK counts as arrived all the same"],
     ["test/tp-manager/matching/inquiry.test.ts"],
     [
-      doubt,
+      facts,
       "const good = last?.report.good ? last : earlier;",
       "const good = last?.report.good ? last : null;",
     ],

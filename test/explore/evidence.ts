@@ -40,19 +40,19 @@ export class Evidence {
     const { journal, matcher } = this.#of(world);
     if (about === "unmatched") {
       const row = rowOf(world, index);
-      const doubt = this.#judges.inquiryOfUnmatched(row, times);
-      return this.#judges.judge(doubt, look, matcher.ofUnmatched(row, look), earlier);
+      const inquiry = this.#judges.inquiryOfUnmatched(row, times);
+      return this.#judges.judge(inquiry, look, matcher.ofUnmatched(row, look), earlier);
     }
     const attempt = at(journal, index);
-    const doubt = doubtAbout(world, attempt, matcher);
-    return this.#judges.judge(doubt, look, matcher.ofAttempt(attempt, look), earlier);
+    const inquiry = inquiryOf(world, attempt, matcher);
+    return this.#judges.judge(inquiry, look, matcher.ofAttempt(attempt, look), earlier);
   }
 
   judgeByNext(world: World, index: number): Conclusion | undefined {
     const { journal, matcher } = this.#of(world);
     const attempt = at(journal, index);
-    const doubt = doubtAbout(world, attempt, matcher);
-    return this.#judges.judgeByNext(doubt, matcher.ofAttempt(attempt, null));
+    const inquiry = inquiryOf(world, attempt, matcher);
+    return this.#judges.judgeByNext(inquiry, matcher.ofAttempt(attempt, null));
   }
 
   /** A report within a payment is known to be about something else. */
@@ -107,7 +107,7 @@ function rowOf({ disk }: World, id: number): UnmatchedRow {
   return { ...(disk.unmatched[id] as StoredUnmatched), id, isOfNoOrder: false };
 }
 
-function doubtAbout({ left }: World, attempt: Attempt, matcher: Matcher): Inquiry {
+function inquiryOf({ left }: World, attempt: Attempt, matcher: Matcher): Inquiry {
   const { state } = attempt;
   if (!isInDoubt(state)) throw new Error(`asked about an attempt that is ${state.phase}`);
   // A terminal that empties itself is unobserved for longer than a watch allows.

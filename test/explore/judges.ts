@@ -33,8 +33,8 @@ export interface Judges {
   /** May be another sale, judged by its time alone: it raises an alarm and is not refused. */
   readonly mayBeSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
   readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
-  readonly judge: (doubt: Inquiry, look: Probe, known: Known, earlier: Probe | null) => Verdict;
-  readonly judgeByNext: (doubt: Inquiry, known: Known) => Conclusion | undefined;
+  readonly judge: (inquiry: Inquiry, look: Probe, known: Known, earlier: Probe | null) => Verdict;
+  readonly judgeByNext: (inquiry: Inquiry, known: Known) => Conclusion | undefined;
   readonly inquiryOfUnmatched: typeof inquiryOfUnmatched;
   readonly Matcher: typeof Matcher;
   readonly effectsOf: typeof effectsOf;
@@ -59,8 +59,8 @@ export const product: Judges = {
   isSecondSale: namesAnotherSale,
   mayBeSecondSale: mayBeAnotherSale,
   isSame: (a, b) => compareReports(a, b) === "same",
-  judge: (doubt, look, known, earlier) =>
-    judge(doubt, look, known, earlier && wholePauseAgo(earlier), CONFIRM_MS),
+  judge: (inquiry, look, known, earlier) =>
+    judge(inquiry, look, known, earlier && wholePauseAgo(earlier), CONFIRM_MS),
   judgeByNext,
   inquiryOfUnmatched,
   Matcher,

@@ -82,13 +82,13 @@ export const faultsPutBack: readonly PutBack[] = [
     fault: "a late sale that fits two orders proves one of them charged",
     judges: {
       ...product,
-      judge: (doubt, look, { next, ...known }, earlier) => {
+      judge: (inquiry, look, { next, ...known }, earlier) => {
         const alone = {
           ...known,
           otherCandidate: null,
           next: next && { ...next, otherCandidate: null },
         };
-        return product.judge(doubt, look, alone, earlier);
+        return product.judge(inquiry, look, alone, earlier);
       },
     },
     scope: two,
@@ -108,7 +108,7 @@ export const faultsPutBack: readonly PutBack[] = [
   },
   {
     fault: "an unchanged storage weighs more than a proven ACK",
-    judges: { ...product, judge: (doubt, ...more) => product.judge(unproved(doubt), ...more) },
+    judges: { ...product, judge: (inquiry, ...more) => product.judge(unproved(inquiry), ...more) },
     scope: withQuirk("one that answers while it pays", "repeats an older receipt", { late: 0 }),
     law: "no charge is reported as not paid",
   },
@@ -118,8 +118,8 @@ export const faultsPutBack: readonly PutBack[] = [
       ...product,
       isSame: equal,
       Matcher: ReadsLiterally,
-      judge: (doubt, look, known, earlier) =>
-        product.judge(literally(doubt, look), look, known, earlier),
+      judge: (inquiry, look, known, earlier) =>
+        product.judge(literally(inquiry, look), look, known, earlier),
     },
     scope: withQuirk(older, "spells short", { late: 0 }),
     law: "an order is settled with its own transaction only",
@@ -128,8 +128,8 @@ export const faultsPutBack: readonly PutBack[] = [
     fault: "two transactions without a number are one",
     judges: {
       ...product,
-      judge: (doubt, look, known, earlier) =>
-        product.judge(...blindly(doubt, look), known, earlier),
+      judge: (inquiry, look, known, earlier) =>
+        product.judge(...blindly(inquiry, look), known, earlier),
     },
     scope: withQuirk("one that keeps what was not answered", "spells blank", { late: 0 }),
     law: "no charge is reported as not paid",
@@ -157,9 +157,9 @@ export const faultsPutBack: readonly PutBack[] = [
     fault: "an end that was heard is waited for in silence all the same",
     judges: {
       ...product,
-      judge: (doubt, ...more) => {
-        const heard = { ...doubt.heard, end: "unheard" } as const;
-        return product.judge({ ...doubt, heard }, ...more);
+      judge: (inquiry, ...more) => {
+        const heard = { ...inquiry.heard, end: "unheard" } as const;
+        return product.judge({ ...inquiry, heard }, ...more);
       },
     },
     scope: withQuirk(older, "takes the sale back", { late: 0 }),
@@ -167,16 +167,16 @@ export const faultsPutBack: readonly PutBack[] = [
   },
 ];
 
-function unproved(doubt: Inquiry): Inquiry {
-  return { ...doubt, heard: { ...doubt.heard, ackArrived: false } };
+function unproved(inquiry: Inquiry): Inquiry {
+  return { ...inquiry, heard: { ...inquiry.heard, ackArrived: false } };
 }
 
 /** Unless every member is equal, the transaction from before is made a wholly other one. */
-function literally(doubt: Inquiry, { last }: Probe): Inquiry {
-  const { before } = doubt;
-  if (before.kind !== "transaction" || last.kind !== "transaction") return doubt;
-  if (equal(before.report, last.report)) return doubt;
-  return { ...doubt, before: { kind: "transaction", report: another(before.report) } };
+function literally(inquiry: Inquiry, { last }: Probe): Inquiry {
+  const { before } = inquiry;
+  if (before.kind !== "transaction" || last.kind !== "transaction") return inquiry;
+  if (equal(before.report, last.report)) return inquiry;
+  return { ...inquiry, before: { kind: "transaction", report: another(before.report) } };
 }
 
 function another(report: TransactionReport): TransactionReport {
@@ -184,14 +184,14 @@ function another(report: TransactionReport): TransactionReport {
 }
 
 /** What names nothing is given one name. */
-function blindly(doubt: Inquiry, look: Probe): [Inquiry, Probe] {
+function blindly(inquiry: Inquiry, look: Probe): [Inquiry, Probe] {
   const named = (last: LastTransaction): LastTransaction => {
     if (last.kind !== "transaction" || last.report.traceNumber !== null) return last;
     const report = { ...last.report, receiptNumber: "0001", traceNumber: "000001" };
     return { kind: "transaction", report: { ...report, localDate: "0115", localTime: "130001" } };
   };
   return [
-    { ...doubt, before: named(doubt.before) },
+    { ...inquiry, before: named(inquiry.before) },
     { ...look, last: named(look.last) },
   ];
 }

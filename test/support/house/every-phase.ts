@@ -85,7 +85,7 @@ export async function everyPhase({ house, pay }: Release = now): Promise<string>
     await at.clock.advance(0);
   };
   /** An order in doubt that a run of recovery has not settled. */
-  const doubt = async (orderId: string, receiptNumber: string): Promise<void> => {
+  const leaveInDoubt = async (orderId: string, receiptNumber: string): Promise<void> => {
     at.terminal.last = { kind: "not-told", why: "it does not tell" };
     await buy(orderId, withoutEnd(receiptNumber));
     await at.clock.advance(60_000);
@@ -106,9 +106,9 @@ export async function everyPhase({ house, pay }: Release = now): Promise<string>
   const note = "seen at the terminal";
   await buy("cancelled", cancelled(at));
   await at.clock.advance(0);
-  await doubt("unknown", "0911");
-  await doubt("settled-charged", "0912");
-  await doubt("settled-not-charged", "0913");
+  await leaveInDoubt("unknown", "0911");
+  await leaveInDoubt("settled-charged", "0912");
+  await leaveInDoubt("settled-not-charged", "0913");
   await at.settle({ orderId: "settled-charged", outcome: "charged", note });
   await at.settle({ orderId: "settled-not-charged", outcome: "not_charged", note });
   at.terminal.last = at.terminal.baseline.last;

@@ -45,7 +45,7 @@ export function oneWayKiosk(
 }
 
 /** An order whose result was not heard, and the recovery run after it. */
-export async function doubtful(at: House, orderId = "A-1", change = {}): Promise<void> {
+export async function leaveInDoubt(at: House, orderId = "A-1", change = {}): Promise<void> {
   at.terminal.script = () => Promise.resolve(lost("nothing came"));
   expect(outcome(await pay(at, request(orderId, change)))).toBe("Unknown");
   await at.clock.advance(1_000);

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { doubtful, nameless, oneWayKiosk, referenceAt } from "../../support/house/one-way-house.ts";
+import {
+  leaveInDoubt,
+  nameless,
+  oneWayKiosk,
+  referenceAt,
+} from "../../support/house/one-way-house.ts";
 import {
   alarms,
   type House,
@@ -84,7 +89,7 @@ describe("an approval without a reference that can be of an order's first attemp
     await pay(at, request("A-1"));
     const { identity } = at.terminal.state;
     at.journal.learned.of({ setup: "test", identity }).saw("echoes-approvals");
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({});
     at.reports({ ...declined(), ...nameless, reference });
@@ -117,7 +122,7 @@ test("an order refunded in full is unknown while its journal may lack a sale", a
 
 test("a late sale is handed off although the journal cannot be read meanwhile", async () => {
   const at = oneWayKiosk();
-  await doubtful(at);
+  await leaveInDoubt(at);
   const reference = referenceAt(at);
   at.reports({ ...declined(), ...nameless, reference });
   at.terminal.script = approves;
@@ -137,10 +142,10 @@ test("a late sale is handed off although the journal cannot be read meanwhile", 
 describe("an operator's later decision", () => {
   test("corrects the attempt that it names, although another attempt is in doubt", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
-    await doubtful(at);
+    await leaveInDoubt(at);
     await at.settle({ orderId: "A-1", note, outcome: "charged", amountMinor: 999 });
     at.reports({ reference, amountMinor: 500 });
     expect(phases(at)).toEqual(["in-doubt", "charged"]);
@@ -230,7 +235,7 @@ describe("an order with two attempts", () => {
 
   test("sends nothing when the first is approved while the second is prepared", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     const prepare = at.terminal.prepare.bind(at.terminal);
@@ -260,7 +265,7 @@ describe("an order with two attempts", () => {
 
   test("is unknown when a former version kept an approval of its first attempt", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     at.terminal.script = approves;

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { doubtful, nameless, oneWayKiosk, referenceAt } from "../../support/house/one-way-house.ts";
+import {
+  leaveInDoubt,
+  nameless,
+  oneWayKiosk,
+  referenceAt,
+} from "../../support/house/one-way-house.ts";
 import {
   alarms,
   type House,
@@ -54,7 +59,7 @@ async function tellsLate(at: House, reported: typeof third): Promise<void> {
 /** A one-way terminal that reports the first attempt's result after the second attempt's. */
 async function reportedByName(change = {}): Promise<House> {
   const at = oneWayKiosk();
-  await doubtful(at);
+  await leaveInDoubt(at);
   const reference = referenceAt(at);
   at.reports({ ...declined(), ...nameless, reference });
   at.terminal.script = approves;
@@ -135,7 +140,7 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
 
   test("reported while the second attempt runs counts when both attempts are charged", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     at.terminal.script = (order, observer) => {

@@ -42,7 +42,7 @@ function tellUnmatched(at: House): void {
 }
 
 /** What stops a command until the terminal was probed; both can arise at any moment. */
-const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
+const openInquiries: ReadonlyArray<readonly [string, (at: House) => void]> = [
   ["an unmatched transaction", tellUnmatched],
   ["an order in doubt that is asked for again", (at) => void pay(at, request("A-1"))],
 ];
@@ -81,7 +81,7 @@ function whilePreparing(at: House, act: () => void): void {
   };
 }
 
-describe.each(doubts)("%s", (_doubt, arises) => {
+describe.each(openInquiries)("%s", (_name, arises) => {
   test.each(users)("lets no %s begin", async (what, use) => {
     const { at, left } = await oneWayKiosk();
     listen(at);

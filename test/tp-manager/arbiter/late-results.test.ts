@@ -5,7 +5,7 @@ import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.t
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import {
   alarms,
-  doubtful,
+  leaveInDoubt,
   nameless,
   oneWayKiosk,
   phaseOf,
@@ -16,11 +16,11 @@ import { declined, report } from "../../support/terminals/reports.ts";
 import { aborted, approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 /** An order refused, then in doubt at its second attempt; then its first attempt is approved. */
-async function refusedThenDoubtful(at: ReturnType<typeof oneWayKiosk>): Promise<void> {
-  await doubtful(at);
+async function refuseThenLeaveInDoubt(at: ReturnType<typeof oneWayKiosk>): Promise<void> {
+  await leaveInDoubt(at);
   const reference = referenceAt(at);
   at.reports({ ...declined(), ...nameless, reference });
-  await doubtful(at);
+  await leaveInDoubt(at);
   at.reports({ reference });
   expect(phaseOf(at)).toBe("in-doubt");
 }
@@ -28,8 +28,8 @@ async function refusedThenDoubtful(at: ReturnType<typeof oneWayKiosk>): Promise<
 describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () => {
   test("charges the order whose reference it carries", async () => {
     const at = oneWayKiosk();
-    await doubtful(at, "A-1");
-    await doubtful(at, "B-1");
+    await leaveInDoubt(at, "A-1");
+    await leaveInDoubt(at, "B-1");
     expect(at.reports({ reference: referenceAt(at, "B-1") })).toBe(true);
     expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "charged"]);
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["B-1"]);
@@ -37,7 +37,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test.each([40, -40])("charges its order after the clock jumped %s days", async (days) => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     at.clock.jumpWallClock(days * 86_400_000);
@@ -47,7 +47,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("ends the order as not charged when the terminal refused it", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     at.reports({ ...declined(), ...nameless, reference: referenceAt(at) });
     expect(outcome(await pay(at, request("C-1")))).toBeDefined();
     expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({
@@ -58,7 +58,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("charges the order whose reference it carries, even without an amount", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     at.reports({ reference: referenceAt(at), amountMinor: null, currencyNumeric: null });
     expect(phaseOf(at)).toBe("charged");
   });
@@ -74,7 +74,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
       return Promise.resolve(end);
     };
     expect(outcome(await pay(at, request(refused)))).toBe("Declined");
-    await doubtful(at, "A-1");
+    await leaveInDoubt(at, "A-1");
     expect([at.reports({}), phaseOf(at, "A-1")]).toEqual([true, phase]);
     expect(alarms(at)).not.toContain("order-charged-twice");
     expect(phaseOf(at, refused)).toBe(phase);
@@ -82,7 +82,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("without a reference belongs to the only order in doubt of its amount", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     at.reports({ amountMinor: 998 });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
     at.reports({ reference: "0123456789" });
@@ -91,8 +91,8 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("is unmatched when two orders in doubt have its amount", async () => {
     const at = oneWayKiosk();
-    await doubtful(at, "A-1");
-    await doubtful(at, "B-1");
+    await leaveInDoubt(at, "A-1");
+    await leaveInDoubt(at, "B-1");
     expect(at.reports({})).toBe(true);
     expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "in-doubt"]);
     expect(alarms(at)[0]).toBe("unmatched-transaction");
@@ -101,8 +101,8 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("charges no order in doubt after an operator has settled a later order", async () => {
     const at = oneWayKiosk();
-    await doubtful(at, "A-1");
-    await doubtful(at, "B-1");
+    await leaveInDoubt(at, "A-1");
+    await leaveInDoubt(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "not_charged", note: "the customer left" });
     expect([at.reports({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
       true,
@@ -113,8 +113,8 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("that refuses ends no order in doubt once a later one was settled as charged", async () => {
     const at = oneWayKiosk();
-    await doubtful(at, "A-1");
-    await doubtful(at, "B-1");
+    await leaveInDoubt(at, "A-1");
+    await leaveInDoubt(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "charged", note: "the customer had a receipt" });
     expect([at.reports({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
     expect(phaseOf(at, "B-1")).toBe("charged");
@@ -122,7 +122,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("charges the order in doubt although a later payment was begun but never sent", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     at.terminal.script = () => Promise.resolve({ end: "not-sent", code: "line", text: "gone" });
     expect(outcome(await pay(at, request("B-1")))).toBe("Failed");
     expect([at.reports({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
@@ -138,7 +138,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     ["an approval", report(), "Success"],
   ])("%s without a reference may repeat a later payment's result", async (_, said, status) => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const unnamed = { ...said, ...nameless };
     at.terminal.script = (_order, observer) => {
       observer.report(unnamed);
@@ -151,7 +151,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("without a reference may be of a later payment that reported no result", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     at.terminal.script = () => Promise.resolve(aborted);
     expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
     expect([at.reports({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
@@ -159,14 +159,14 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("with an unknown reference is unmatched, whatever its amount", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     at.reports({ reference: referenceOf("another kiosk's") });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
   });
 
   test("with another amount raises an alarm and leaves the order in doubt", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     at.reports({ reference: referenceAt(at), amountMinor: 1 });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "report-mismatch"]);
     at.reports({ ...declined(), ...nameless, reference: referenceAt(at) });
@@ -175,7 +175,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("that comes again, because our ACK was lost, changes nothing", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     expect([at.reports({ reference }), at.reports({ reference })]).toEqual([true, true]);
     expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
@@ -183,7 +183,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("gets no ACK when it cannot be written to the journal", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     const { update } = at.journal.attempts;
     at.journal.attempts.update = () => {
@@ -196,7 +196,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("with another amount makes an order unknown that was answered as not charged", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     expect(phaseOf(at)).toBe("not-charged");
@@ -217,7 +217,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     "of %s for an earlier attempt counts although a later one charged nothing",
     async (_, change, phase, status, alarm) => {
       const at = oneWayKiosk();
-      await doubtful(at);
+      await leaveInDoubt(at);
       const reference = referenceAt(at);
       at.reports({ ...declined(), ...nameless, reference });
       at.terminal.script = (_order, observer) => {
@@ -235,7 +235,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("for an earlier attempt counts although the later charge was refunded", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     at.terminal.script = approves;
@@ -249,7 +249,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("of another amount raises an alarm while a later attempt runs or is in doubt", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     const seen: unknown[] = [];
@@ -272,7 +272,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     "of %s for an earlier attempt counts when the later one that runs is then declined",
     async (_, change, phase, status) => {
       const at = oneWayKiosk();
-      await doubtful(at);
+      await leaveInDoubt(at);
       const reference = referenceAt(at);
       at.reports({ ...declined(), ...nameless, reference });
       at.terminal.script = (_order, observer) => {
@@ -292,7 +292,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     "for an earlier attempt counts once %s settles the later one in doubt",
     async (who) => {
       const at = oneWayKiosk();
-      await refusedThenDoubtful(at);
+      await refuseThenLeaveInDoubt(at);
       if (who === "an operator") {
         const word = {
           orderId: "A-1",
@@ -308,7 +308,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   test("that a former version kept with its order awaits an operator's decision", async () => {
     const path = join(temporaryFolder(), "journal.db");
     const at = oneWayKiosk(path);
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     const { terminalLog } = at.journal;
@@ -327,7 +327,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("that comes while a second attempt cannot begin is the order's answer", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     at.terminal.prepare = () => {
@@ -340,7 +340,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("that comes while another amount is begun makes its refusal charged yes", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
     at.terminal.prepare = () => {
@@ -358,7 +358,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     const refused = { ...declined(), ...nameless };
     expect(at.reports(refused)).toBe(true);
-    await doubtful(at);
+    await leaveInDoubt(at);
     expect([at.reports(refused), phaseOf(at)]).toEqual([true, "in-doubt"]);
   });
 
@@ -375,7 +375,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
         return Promise.resolve({ end: "completed", ticket: "" });
       };
       expect(outcome(await pay(at, request("G-1")))).toBe(status);
-      await doubtful(at);
+      await leaveInDoubt(at);
       expect([at.reports({ ...said, ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
       at.reports({ ...other, ...nameless });
       expect(phaseOf(at)).not.toBe("in-doubt");
@@ -387,7 +387,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     at.reports({});
     await at.clock.advance(60_000);
-    await doubtful(at);
+    await leaveInDoubt(at);
     expect([at.reports({}), phaseOf(at)]).toEqual([true, "in-doubt"]);
     at.reports({ maskedPan: "541333XXXXXX0000" });
     expect(phaseOf(at)).toBe("charged");
@@ -395,7 +395,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
 
   test("charges an order that an operator had settled as not charged", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     const attempt = at.journal.attempts.decisive("A-1");
     if (!attempt) throw new Error("no attempt");

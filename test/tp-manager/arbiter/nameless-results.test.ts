@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   alarms,
-  doubtful,
+  leaveInDoubt,
   nameless,
   oneWayKiosk,
   phaseOf,
@@ -69,7 +69,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     const at = oneWayKiosk();
     declinedOnLine(at);
     await pay(at, request("A-1"));
-    await doubtful(at, "B-1");
+    await leaveInDoubt(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "charged", note: "its receipt is here" });
     at.reports({});
     expect(phaseOf(at)).toBe("not-charged");
@@ -103,7 +103,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
 
 test("a settled charge is handed off although the journal fails after it", async () => {
   const at = oneWayKiosk();
-  await doubtful(at);
+  await leaveInDoubt(at);
   at.journal.terminalLog.unmatchedSince = () => {
     throw new Error("disk is full");
   };

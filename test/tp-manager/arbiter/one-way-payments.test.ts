@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isReference, referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import {
   alarms,
-  doubtful,
+  leaveInDoubt,
   nameless,
   oneWayKiosk,
   referenceAt,
@@ -15,7 +15,7 @@ import { lost } from "../../support/terminals/scripted-terminal.ts";
 describe("a payment at a one-way terminal", () => {
   test("is probed once, and sales go on while it stays unknown", async () => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const { probes } = at.terminal;
     await at.clock.advance(600_000);
     expect([at.terminal.probes, probes]).toEqual([1, 1]);
@@ -23,7 +23,7 @@ describe("a payment at a one-way terminal", () => {
 
   test("is not ended by the result of another attempt", async () => {
     const at = oneWayKiosk();
-    await doubtful(at, "A-1");
+    await leaveInDoubt(at, "A-1");
     const asked: unknown[] = [];
     at.terminal.script = (order, observer) => {
       const other = report({ ...nameless, reference: referenceAt(at, "A-1") });

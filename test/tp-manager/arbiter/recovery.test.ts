@@ -18,7 +18,7 @@ import {
 const givesUpSoon = (at: House) => at.journal.database.exec("PRAGMA busy_timeout = 50");
 
 describe("a payment in doubt", () => {
-  async function doubtful(at: House): Promise<void> {
+  async function leaveInDoubt(at: House): Promise<void> {
     at.terminal.script = (_order, observer) => {
       observer.report(report());
       return Promise.resolve(lost("line broken"));
@@ -30,7 +30,7 @@ describe("a payment in doubt", () => {
   test("becomes charged by two matching probes and is handed off like any other", async () => {
     const at = house();
     at.terminal.last = { kind: "transaction", report: report() };
-    await doubtful(at);
+    await leaveInDoubt(at);
     await at.clock.advance(10_000);
     expect(at.terminal.probes).toBe(2);
     const again = await pay(at, request("A-1"));
@@ -69,7 +69,7 @@ describe("a payment in doubt", () => {
 
   test("is not charged after the terminal's own time limit, and can be paid then", async () => {
     const at = house();
-    await doubtful(at);
+    await leaveInDoubt(at);
     await at.clock.advance(180_000);
     expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("not-charged");
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -78,7 +78,7 @@ describe("a payment in doubt", () => {
 
   test("holds up sales until one recovery run has ended (docs/rules/05-evidence.md)", async () => {
     const at = house();
-    await doubtful(at);
+    await leaveInDoubt(at);
     await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     await at.clock.advance(180_000);
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
@@ -95,7 +95,7 @@ describe("a payment in doubt", () => {
     };
     await expect(at.afterSale.reverse("A-0")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
     await at.clock.advance(0);
-    await doubtful(at);
+    await leaveInDoubt(at);
     await at.clock.advance(180_000);
     expect(at.terminal.probes).toBeGreaterThan(0);
     expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
@@ -121,7 +121,7 @@ describe("a payment in doubt", () => {
   test("holds up sales as a reversal too, although its sale was in doubt before", async () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
-    await doubtful(at);
+    await leaveInDoubt(at);
     await at.clock.advance(0);
     at.terminal.stores(report());
     const repeated = pay(at, request("A-1"));
@@ -159,7 +159,7 @@ describe("a payment in doubt", () => {
   test("that no probe can prove stays unknown, and sales go on", async () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "bare completion" };
-    await doubtful(at);
+    await leaveInDoubt(at);
     const { http, body } = await pay(at, request("A-1"));
     expect([http, body.error?.code]).toEqual([504, "PAYMENT_UNKNOWN"]);
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
@@ -169,7 +169,7 @@ describe("a payment in doubt", () => {
   test("is not charged by the next order's sale of the same amount", async () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "bare completion" };
-    await doubtful(at);
+    await leaveInDoubt(at);
     const sold = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130105" });
     at.terminal.script = (_order, observer) => {
       observer.report(sold);
@@ -240,7 +240,7 @@ describe("a payment in doubt", () => {
     expect(confirmAfterMs).toBe(15_000);
     const at = house(undefined, undefined, { confirmAfterMs });
     at.terminal.last = { kind: "transaction", report: report() };
-    await doubtful(at);
+    await leaveInDoubt(at);
     await at.clock.advance(14_999);
     expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");
     await at.clock.advance(1);
@@ -249,7 +249,7 @@ describe("a payment in doubt", () => {
 
   test("stays unknown, and sales go on, when another terminal is accepted", async () => {
     const at = house();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const other = { ...identity, serialNumber: "SN-2" };
     at.terminal.baseline = { ...baseline, identity: other };
     at.terminal.become({ identity: other });
@@ -293,7 +293,7 @@ describe("a payment in doubt", () => {
   test("waits as long for the second probe after an operator accepts the terminal", async () => {
     const at = house();
     at.terminal.last = { kind: "transaction", report: report() };
-    await doubtful(at);
+    await leaveInDoubt(at);
     await at.clock.advance(1_000);
     await at.arbiter.identityCheck.accept();
     // The terminal reverses the sale, as it does when it never got our ACK.
@@ -326,7 +326,7 @@ describe("a payment in doubt", () => {
 
   test("waits as long when the wall clock jumps ahead", async () => {
     const at = house();
-    await doubtful(at);
+    await leaveInDoubt(at);
     at.clock.jumpWallClock(24 * 3_600_000);
     await at.clock.advance(60_000);
     expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("in-doubt");

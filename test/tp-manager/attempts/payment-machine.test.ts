@@ -160,16 +160,18 @@ describe("how an attempt ends", () => {
 });
 
 describe("an attempt in doubt", () => {
-  const doubtful = run(end(lost));
+  const attemptInDoubt = run(end(lost));
 
   test("ends only by a proof", () => {
     expect(
-      advance(doubtful, { input: "proved-charged", report: report(), because: "" }),
+      advance(attemptInDoubt, { input: "proved-charged", report: report(), because: "" }),
     ).toMatchObject({
       phase: "charged",
       by: "recovery",
     });
-    expect(advance(doubtful, { input: "proved-not-charged", because: "no trace" })).toMatchObject({
+    expect(
+      advance(attemptInDoubt, { input: "proved-not-charged", because: "no trace" }),
+    ).toMatchObject({
       phase: "not-charged",
       outcome: { status: "failed", message: "no trace" },
     });
@@ -177,7 +179,7 @@ describe("an attempt in doubt", () => {
 
   test("refuses every other input", () => {
     for (const input of [says(report()), { input: "acknowledged" }, end(completed)] as const) {
-      expect(() => advance(doubtful, input)).toThrow(BrokenInvariant);
+      expect(() => advance(attemptInDoubt, input)).toThrow(BrokenInvariant);
     }
   });
 });

@@ -85,7 +85,7 @@ const running =
 const busy = running("B-1");
 
 /** An order in doubt, and a terminal that is disconnected. */
-const doubtful: Prepare = async (at) => {
+const leftInDoubt: Prepare = async (at) => {
   at.terminal.script = () => {
     at.terminal.unavailable = disconnected();
     return Promise.resolve(lost("line broken"));
@@ -175,7 +175,7 @@ const terminal: readonly Situation[] = [
   ["TERMINAL_DISCONNECTED", unavailable("disconnected")],
   ["TERMINAL_NO_ANSWER", unavailable("no-answer")],
   ["TERMINAL_OUT_OF_ORDER", unavailable("out-of-order")],
-  ["TERMINAL_IN_DOUBT", doubtful],
+  ["TERMINAL_IN_DOUBT", leftInDoubt],
   ["STOPPING", stopping],
 ];
 const given = (body: object, first: Prepare, list: readonly Situation[]): Situation[] =>
@@ -352,7 +352,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
   "POST /reset": [
     ["Success", nothing],
     ["TERMINAL_BUSY", busy],
-    ["TERMINAL_IN_DOUBT", doubtful],
+    ["TERMINAL_IN_DOUBT", leftInDoubt],
     ["STOPPING", stopping],
     ["RESET_FAILED", unavailable("disconnected")],
     ["NOT_SUPPORTED", without("reset")],
@@ -395,7 +395,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
   ],
   "GET /health": [
     ["Ready", nothing],
-    ["NotReady", doubtful],
+    ["NotReady", leftInDoubt],
     ["NotReady", broken],
   ],
   "GET /openapi.json": [["none", nothing]],

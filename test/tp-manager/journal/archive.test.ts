@@ -140,10 +140,10 @@ test("every detail is gone from the tables; order, amount, outcome and id stay",
 });
 
 test("what is not settled, not handed over or not sent is never archived", async () => {
-  const doubt = house();
-  doubt.terminal.script = () => Promise.resolve(lost("the line broke"));
-  await pay(doubt, request("in doubt"));
-  expect(archive(doubt)).toBe(0);
+  const inDoubt = house();
+  inDoubt.terminal.script = () => Promise.resolve(lost("the line broke"));
+  await pay(inDoubt, request("in doubt"));
+  expect(archive(inDoubt)).toBe(0);
 
   const unreachable = house();
   unreachable.supervisor.reachable = false;

@@ -40,7 +40,7 @@ test("an attempt in memory equals the journal after a listener has written to it
     events.onEvent = () => {};
     attempts.update("inner", { ...to("later"), from: "in-doubt" } as never);
   };
-  const doubtful = { ...attempts.read("inner")?.state, phase: "in-doubt" };
-  attempts.update("inner", { ...to("first"), state: doubtful } as never);
+  const stateInDoubt = { ...attempts.read("inner")?.state, phase: "in-doubt" };
+  attempts.update("inner", { ...to("first"), state: stateInDoubt } as never);
   expect(attempts.read("inner")?.ticket).toBe("later");
 });

@@ -20,7 +20,7 @@ import {
   takenBack,
   unmatched,
   withAck,
-} from "./doubts.ts";
+} from "./inquiries.ts";
 
 describe("what the next command shows (docs/rules/02-proof.md)", () => {
   const next = (found: LastTransaction, change: object = {}): Partial<Known> => ({
@@ -120,10 +120,10 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
     ["it found the reversal", reversal, next(takenBack()), "reversed"],
     ["it found the sale that was to be reversed", reversal, next(sold), "not-reversed"],
   ];
-  test.each(table)("%s", (_name, doubt, known, expected) => {
+  test.each(table)("%s", (_name, inquiry, known, expected) => {
     const all = { ...nothing, ...known };
-    expect(seen(doubt, known, later)).toBe(expected);
-    expect(judgeByNext(doubt, all)?.verdict ?? "unsettled").toBe(expected);
+    expect(seen(inquiry, known, later)).toBe(expected);
+    expect(judgeByNext(inquiry, all)?.verdict ?? "unsettled").toBe(expected);
   });
 
   test("a sale that shows up after the next command read no storage can be its own", () => {
@@ -175,8 +175,8 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
     ["a terminal that shows no last transaction", reversal, [notReported], "unsettled"],
     ["an emptied storage", reversal, [none], "unsettled"],
   ];
-  test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
-    expect(seen(doubt, known, ...looks)).toBe(expected);
+  test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
+    expect(seen(inquiry, known, ...looks)).toBe(expected);
   });
 });
 
@@ -224,7 +224,7 @@ describe("an unmatched result (docs/rules/04-approval.md)", () => {
     ],
     ["a terminal that shows no last transaction", unmatched, [notReported], "unclear"],
   ];
-  test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
-    expect(seen(doubt, known, ...looks)).toBe(expected);
+  test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
+    expect(seen(inquiry, known, ...looks)).toBe(expected);
   });
 });

@@ -32,7 +32,7 @@ import {
   takenBack,
   unmatched,
   withAck,
-} from "./doubts.ts";
+} from "./inquiries.ts";
 
 describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md)", () => {
   const before = baseline.last;
@@ -265,8 +265,8 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ],
     ["the first reversed, the second not", { ...sale, heard: two }, [takenBack()], "unsettled"],
   ];
-  test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
-    expect(seen(doubt, known, ...looks)).toBe(expected);
+  test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
+    expect(seen(inquiry, known, ...looks)).toBe(expected);
   });
 
   test("nothing new proves nothing before the silence is over, unless the end was heard", () => {
@@ -305,8 +305,8 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       ...look(baseline.last),
       identity: { ...identity, serialNumber: "SN-2" },
     };
-    for (const doubt of [sale, reversal, unmatched, cancelled]) {
-      expect(seen(doubt, {}, there)).toBe("no-answer");
+    for (const inquiry of [sale, reversal, unmatched, cancelled]) {
+      expect(seen(inquiry, {}, there)).toBe("no-answer");
     }
   });
 

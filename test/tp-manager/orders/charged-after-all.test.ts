@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
 import {
   alarms,
-  doubtful,
+  leaveInDoubt,
   oneWayKiosk,
   phaseOf,
   referenceAt,
@@ -16,7 +16,7 @@ test.each([
   ["while the supervisor cannot be reached", false],
 ])("hands off a sale that an operator had withdrawn, %s", async (_, reachable) => {
   const at = oneWayKiosk();
-  await doubtful(at);
+  await leaveInDoubt(at);
   const reference = referenceAt(at);
   const settled = { orderId: "A-1", note: "seen in the account" };
   await at.settle({ ...settled, outcome: "charged" });
@@ -43,7 +43,7 @@ test.each([
 /** The supervisor has closed a withdrawn sale, and is away when the sale is proved charged. */
 async function provedAfterClosing() {
   const at = oneWayKiosk();
-  await doubtful(at);
+  await leaveInDoubt(at);
   const reference = referenceAt(at);
   const settled = { orderId: "A-1", note: "seen in the account" };
   await at.settle({ ...settled, outcome: "charged" });
@@ -104,7 +104,7 @@ test.each(["closed", "sent"] as const)(
   "hands off a sale that is charged again while its withdrawal is on the way: %s",
   async (state) => {
     const at = oneWayKiosk();
-    await doubtful(at);
+    await leaveInDoubt(at);
     const reference = referenceAt(at);
     const settled = { orderId: "A-1", note: "seen in the account" };
     await at.settle({ ...settled, outcome: "charged" });

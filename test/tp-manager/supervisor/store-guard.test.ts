@@ -107,12 +107,12 @@ test.each([
   const copies = temporaryFolder();
   await expectSold(at, "A");
   at.manager.terminal.script = () => Promise.resolve(lost("the line broke"));
-  const doubtful = pay(at.manager, request("X"));
+  const unknown = pay(at.manager, request("X"));
   await at.clock.advance(0);
   copyStore(at.folder, copies, "journal");
   at.manager.journal.store.copied();
   await at.clock.advance(400_000);
-  expect((await doubtful).body.status).toBe("Unknown");
+  expect((await unknown).body.status).toBe("Unknown");
   expect(at.manager.journal.attempts.decisive("X")?.state.phase).toBe("not-charged");
   at.till.at(at.manager.terminal);
   const { rig } = at.seat;
@@ -376,14 +376,14 @@ test("the reversal of an imported sale begins no second journal gap", async () =
  * An image of a moment in which X was in doubt, for 9.99; X was not charged, and B was sold 40
  * minutes after it.
  */
-async function imageWithDoubt(at: Kiosk, amountMinor: number): Promise<string> {
+async function imageInDoubt(at: Kiosk, amountMinor: number): Promise<string> {
   await expectSold(at, "A");
   at.manager.terminal.script = () => Promise.resolve(lost("the line broke"));
-  const doubtful = pay(at.manager, request("X"));
+  const unknown = pay(at.manager, request("X"));
   await at.clock.advance(0);
   const image = imageOf(at);
   await at.clock.advance(400_000);
-  expect((await doubtful).body.status).toBe("Unknown");
+  expect((await unknown).body.status).toBe("Unknown");
   expect(at.manager.journal.attempts.decisive("X")?.state.phase).toBe("not-charged");
   at.till.at(at.manager.terminal);
   at.till.sales += 40;
@@ -399,7 +399,7 @@ test.each([
   "a sale of %d found with an order in doubt stays unmatched (started again: %s)",
   async (amountMinor, isStartedAgain) => {
     const at = await kiosk();
-    const manager = await putBack(at, await imageWithDoubt(at, amountMinor));
+    const manager = await putBack(at, await imageInDoubt(at, amountMinor));
     manager.start();
     await at.clock.advance(400_000);
     const { sales } = at.till;

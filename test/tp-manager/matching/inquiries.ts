@@ -95,7 +95,7 @@ export const look = (last: LastTransaction, atMs = 200_000): Probe => ({ identit
 
 /** The verdict of the last of several probes, each one a pause after the previous one. */
 export function seen(
-  doubt: Inquiry,
+  inquiry: Inquiry,
   known: Partial<Known>,
   ...looks: readonly (LastTransaction | Probe)[]
 ): string {
@@ -103,15 +103,15 @@ export function seen(
   let verdict = "";
   for (const each of looks) {
     const now: Probe = "kind" in each ? look(each) : each;
-    verdict = judge(doubt, now, { ...nothing, ...known }, earlier, CONFIRM_MS).verdict;
+    verdict = judge(inquiry, now, { ...nothing, ...known }, earlier, CONFIRM_MS).verdict;
     earlier = { ...now, sinceMs: now.atMs - CONFIRM_MS };
   }
   return verdict;
 }
 
-export const heard = (doubt: Inquiry, change: Partial<Inquiry["heard"]>): Inquiry => ({
-  ...doubt,
-  heard: { ...doubt.heard, ...change },
+export const heard = (inquiry: Inquiry, change: Partial<Inquiry["heard"]>): Inquiry => ({
+  ...inquiry,
+  heard: { ...inquiry.heard, ...change },
 });
 
 export type Row = [string, Inquiry, readonly LastTransaction[], string, Partial<Known>?];
