@@ -7,13 +7,13 @@
  * law was broken, a scope was cut short, or a fault was not found.
  */
 import { systemClock } from "../src/shared/time.ts";
+import { breachText } from "../test/explore/breach-text.ts";
 import { product } from "../test/explore/judges.ts";
 import { unknownRows } from "../test/explore/laws.ts";
 import { oneWayScopes } from "../test/explore/one-way/one-way-scopes.ts";
 import { walkOneWay } from "../test/explore/one-way/one-way-walk.ts";
 import { faultsPutBack } from "../test/explore/put-back.ts";
 import { whole } from "../test/explore/scopes.ts";
-import { storyOf } from "../test/explore/story.ts";
 import { type Walked, walk } from "../test/explore/walk.ts";
 import { readArguments } from "./command-line.ts";
 
@@ -37,7 +37,8 @@ for (const scope of whole.filter(({ name }) => name.includes(values.only))) {
   states += walked.states;
   moves += walked.moves;
   broken += walked.found.length + Number(walked.isCut);
-  for (const found of walked.found) process.stderr.write(`${walked.scope}\n${storyOf(found)}\n\n`);
+  for (const found of walked.found)
+    process.stderr.write(`${walked.scope}\n${breachText(found)}\n\n`);
 }
 for (const scope of oneWayScopes.filter(({ name }) => name.includes(values.only))) {
   const walked = walkOneWay(scope);
@@ -45,7 +46,8 @@ for (const scope of oneWayScopes.filter(({ name }) => name.includes(values.only)
   states += walked.states;
   moves += walked.moves;
   broken += walked.found.length;
-  for (const found of walked.found) process.stderr.write(`${walked.scope}\n${storyOf(found)}\n\n`);
+  for (const found of walked.found)
+    process.stderr.write(`${walked.scope}\n${breachText(found)}\n\n`);
 }
 const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 1000);
 print("", `${states} states and ${moves} moves in ${seconds} s, ${broken} broken.`, "");
@@ -56,7 +58,7 @@ for (const { fault, judges, scope, law } of faultsPutBack) {
   const { found } = walk(scope, judges, { stopAtFirst: true });
   const first = found.find((each) => each.law === law);
   if (!first) missed += 1;
-  print(`| ${fault} | ${first ? `${first.story.length} steps: ${first.what}` : "not found"} |`);
+  print(`| ${fault} | ${first ? `${first.steps.length} steps: ${first.what}` : "not found"} |`);
 }
 process.exitCode = broken + missed > 0 ? 1 : 0;
 

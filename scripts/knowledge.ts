@@ -44,7 +44,7 @@ const startedMs = nowMs();
 const path = join(memoryFolder, `knowledge-${process.pid}.db`);
 let [total, broken, saidMs] = [0, 0, startedMs];
 const weaker = new Map<string, number>();
-const stories: string[] = [];
+const pairs: string[] = [];
 
 if (values.shop) {
   for (const isShared of [false, true]) await tellShop(isShared);
@@ -92,7 +92,7 @@ async function tellWorlds(): Promise<void> {
   const seconds = Math.round((nowMs() - startedMs) / 1_000);
   print("", `${total} worlds in ${seconds} s, seed ${seed}, at most ${faults} faults.`, "");
   print("Unknown, although every world that looks like it agrees:", "");
-  print(...table(["because", "groups"], weaker), "", ...stories);
+  print(...table(["because", "groups"], weaker), "", ...pairs);
 }
 
 async function tell(walker: Walker, walked: Walked): Promise<void> {
@@ -106,7 +106,7 @@ async function tell(walker: Walker, walked: Walked): Promise<void> {
   const share = rested === 0 ? "" : `${((100 * unknown) / rested).toFixed(1)} %`;
   const counts = [walked.worlds, complete.groups, walked.broken, found.length, share];
   print(`| ${[scope.family, nameOf(scope), ...counts].join(" | ")} |`);
-  for (const each of found) stories.push(await pairOf(walker, walked, each), "");
+  for (const each of found) pairs.push(await pairOf(walker, walked, each), "");
 }
 
 function table(heads: readonly string[], counts: ReadonlyMap<string, number>): string[] {
@@ -119,9 +119,9 @@ function table(heads: readonly string[], counts: ReadonlyMap<string, number>): s
 }
 
 /** Prints a broken law at once, because a run may take hours. */
-function tellAtOnce(scope: Scope, { law, order, story }: Walked["found"][number]): void {
-  const day = story.choices[0]?.taken ?? "";
-  const way = [day, ...story.faults].join(" | ");
+function tellAtOnce(scope: Scope, { law, order, timeline }: Walked["found"][number]): void {
+  const day = timeline.choices[0]?.taken ?? "";
+  const way = [day, ...timeline.faults].join(" | ");
   process.stderr.write(`${scope.family}, ${nameOf(scope)}: ${law} (${order}): ${way}\n`);
 }
 

@@ -229,7 +229,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
       await page.goto(`${url}/#payments/${encodeURIComponent(orderId)}`);
       await say(page).toMatch(words);
       const what = orderId === "A-1001" ? "a view" : "more of a view";
-      await easyForAll(page, `story-${orderId.replaceAll(/\W/g, "")}`, what);
+      await easyForAll(page, `timeline-${orderId.replaceAll(/\W/g, "")}`, what);
     };
     await order("A-1001", /has paid/);
     await order("D-1", /Whether the customer has paid is not known/);
@@ -244,7 +244,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await page.goto(`${url}/#payments/A-1001`);
     await page.getByRole("button", { name: "Reverse on the terminal" }).click();
     await page.getByRole("dialog").waitFor();
-    await easyForAll(page, "story-ask", "a further state");
+    await easyForAll(page, "timeline-ask", "a further state");
     await page.getByRole("button", { name: "Do nothing" }).click();
     for (const [language, words] of [
       ["de", /hat bezahlt/],
@@ -252,7 +252,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     ] as const) {
       await page.locator("header select").selectOption(language);
       await say(page).toMatch(words);
-      if (everyState) await easyForAll(page, `story-${language}`);
+      if (everyState) await easyForAll(page, `timeline-${language}`);
       else expect([await page.evaluate(isTooWide), await untranslated(page)]).toEqual([false, []]);
     }
     expect(faults).toEqual([]);

@@ -24,7 +24,7 @@ export interface Walked {
 
 export interface ShortestBreach extends Breach {
   /** The shortest way to it, one line for each move. */
-  readonly story: readonly string[];
+  readonly steps: readonly string[];
 }
 
 interface Limits {
@@ -95,14 +95,14 @@ class Walk {
       }
       const breach = breachOfMove(world, move, this.#scope);
       if (breach) {
-        this.#break(breach, move.next, [...this.#story(index), move.says]);
+        this.#break(breach, move.next, [...this.#stepsTo(index), move.says]);
         this.#atRest.push(to);
       } else if (known === undefined) nextLayer.push([to, move.next]);
     }
     if (!rests) return;
     this.#atRest.push(index);
     const breach = breachAtRest(world, this.#scope) ?? this.#lastSale(world);
-    if (breach) this.#break(breach, world, this.#story(index));
+    if (breach) this.#break(breach, world, this.#stepsTo(index));
   }
 
   #lastSale(world: World): Breach | null {
@@ -136,13 +136,13 @@ class Walk {
       .sort((a, b) => a - b)[0];
     if (endless === undefined) return;
     const breach = { law: "a next sale is possible again", what: "something is asked for ever" };
-    this.#break(breach, null, this.#story(endless));
+    this.#break(breach, null, this.#stepsTo(endless));
   }
 
   /** The first one of its kind is kept: a law, and what had struck. */
-  #break(breach: Breach, world: World | null, story: readonly string[]): void {
+  #break(breach: Breach, world: World | null, steps: readonly string[]): void {
     const kind = [breach.law, ...(world?.left.struck ?? [])].join();
-    if (!this.#found.has(kind)) this.#found.set(kind, { ...breach, story });
+    if (!this.#found.has(kind)) this.#found.set(kind, { ...breach, steps });
   }
 
   #add(key: string, from: number, says: string): number {
@@ -155,13 +155,13 @@ class Walk {
     return index;
   }
 
-  #story(index: number): string[] {
+  #stepsTo(index: number): string[] {
     const words = [...this.#words.keys()];
-    const story: string[] = [];
+    const steps: string[] = [];
     for (let at = index; at > 0; at = this.#from[at] as number) {
-      story.push(words[this.#says[at] as number] as string);
+      steps.push(words[this.#says[at] as number] as string);
     }
-    return story.reverse();
+    return steps.reverse();
   }
 
   #result(depth: number, isCut: boolean): Walked {

@@ -1,4 +1,4 @@
-import type { Charge, Leave, Story, Verdict } from "./story.ts";
+import type { Charge, Leave, Timeline, Verdict } from "./timeline.ts";
 
 /**
  * The judge. A verdict may be given only where it is true in every world that looks the same. The
@@ -48,42 +48,49 @@ const of =
   (charge: Charge): boolean =>
     isSale(charge) && charge.order === order && charge.isAsked;
 
-export function truthOf(story: Story, { order, seq }: Pick<Verdict, "order" | "seq">): boolean {
-  return story.charges.filter(of(order)).some((charge) => stoodAt(charge, seq));
+export function truthOf(
+  timeline: Timeline,
+  { order, seq }: Pick<Verdict, "order" | "seq">,
+): boolean {
+  return timeline.charges.filter(of(order)).some((charge) => stoodAt(charge, seq));
 }
 
-export function judge(story: Story, revocable: readonly string[]): Violation[] {
+export function judge(timeline: Timeline, revocable: readonly string[]): Violation[] {
   return [
-    ...story.verdicts.flatMap((verdict) => judgeVerdict(story, verdict, revocable)),
-    ...story.leaves.flatMap((leave) => judgeLeave(story, leave, revocable)),
-    ...judgeSilence(story),
-    ...story.fallen.map((error) => at(laws.fallen, { order: error, seq: 0, key: error })),
+    ...timeline.verdicts.flatMap((verdict) => judgeVerdict(timeline, verdict, revocable)),
+    ...timeline.leaves.flatMap((leave) => judgeLeave(timeline, leave, revocable)),
+    ...judgeSilence(timeline),
+    ...timeline.fallen.map((error) => at(laws.fallen, { order: error, seq: 0, key: error })),
   ];
 }
 
-function judgeVerdict(story: Story, verdict: Verdict, revocable: readonly string[]): Violation[] {
+function judgeVerdict(
+  timeline: Timeline,
+  verdict: Verdict,
+  revocable: readonly string[],
+): Violation[] {
   const { order, says, seq } = verdict;
-  const own = story.charges.filter(of(order));
+  const own = timeline.charges.filter(of(order));
   if (says === "yes") {
     return own.some((charge) => stoodAt(charge, seq)) ? [] : [at(laws.yes, verdict)];
   }
   if (says === "unknown") return [];
   // The word is about what had left by then.
   const hadLeft = (charge: Charge): boolean =>
-    story.leaves.some((leave) => leave.seq < seq && isOf(leave, charge));
+    timeline.leaves.some((leave) => leave.seq < seq && isOf(leave, charge));
   const contrary = own.some(
     (charge) => standsFrom(charge, seq) && hadLeft(charge) && !isExcused(charge, seq, revocable),
   );
   return contrary ? [at(laws.no, verdict)] : [];
 }
 
-function judgeLeave(story: Story, leave: Leave, revocable: readonly string[]): Violation[] {
+function judgeLeave(timeline: Timeline, leave: Leave, revocable: readonly string[]): Violation[] {
   const { what, order, attempt, seq, names } = leave;
   if (what === "reversal") {
-    const named = names === null ? undefined : story.charges[names];
+    const named = names === null ? undefined : timeline.charges[names];
     return named === undefined || named.order === order ? [] : [at(laws.number, leave)];
   }
-  const charged = story.charges
+  const charged = timeline.charges
     .filter(of(order))
     .filter((charge) => charge.attempt < attempt && standsFrom(charge, seq))
     .filter((charge) => !isExcused(charge, seq, revocable));
@@ -91,21 +98,21 @@ function judgeLeave(story: Story, leave: Leave, revocable: readonly string[]): V
 }
 
 /** What stands at the end for nobody, or once more than was asked, needs a person. */
-function judgeSilence(story: Story): Violation[] {
-  const standing = story.charges.filter(
+function judgeSilence(timeline: Timeline): Violation[] {
+  const standing = timeline.charges.filter(
     (charge) =>
       isSale(charge) && charge.attempt > 0 && charge.shown !== null && standsFrom(charge, Infinity),
   );
   const tooMuch = standing.filter((charge) => {
     // At a shared terminal a sale of another amount may be any customer's of the staff.
-    if (!charge.isAsked) return !story.isShared;
+    if (!charge.isAsked) return !timeline.isShared;
     return standing.some(
       (other) => other !== charge && other.isAsked && other.order === charge.order,
     );
   });
   const orders = new Set(tooMuch.map(({ order }) => order));
   const isNamed = (order: string): boolean =>
-    story.alarms.some(({ names }) => names.includes(order));
+    timeline.alarms.some(({ names }) => names.includes(order));
   return [...orders]
     .filter((order) => !isNamed(order))
     .map((order) => at(laws.silent, { order, seq: Infinity, key: "" }));

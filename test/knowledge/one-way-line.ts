@@ -11,7 +11,7 @@ import type { Life } from "../simulation/life.ts";
 import { recordingLog } from "../support/house/recording-log.ts";
 import type { Family } from "./assumptions.ts";
 import type { Option } from "./chooser.ts";
-import type { ResultOfCharge } from "./story.ts";
+import type { ResultOfCharge } from "./timeline.ts";
 import type { World } from "./world.ts";
 
 const [CARD_MS, AGAIN_MS, WAIT_MS] = [3_000, 5_000, 210_000];

@@ -83,11 +83,11 @@ export async function simulateShop(
   journal.remove();
   const { charges, verdicts, leaves, alarms, fallen } = world.recorder;
   const heard = { lines: [], charges, verdicts, leaves, alarms, fallen };
-  const story = { ...heard, isShared, choices: [], way: [], faults: [] };
+  const timeline = { ...heard, isShared, choices: [], way: [], faults: [] };
   return {
     atOnce: counted(atOnce),
     atTheEnd: counted([...last.values()]),
-    wrong: counted(judge(story, revocable).map(({ law }) => law)),
+    wrong: counted(judge(timeline, revocable).map(({ law }) => law)),
     alarms: counted(alarms.map(({ alarm }) => alarm)),
   };
 }

@@ -3,8 +3,8 @@ import { PathChooser } from "./chooser.ts";
 import { judge, laws, truthOf, type Violation } from "./judge.ts";
 import { KeptJournal } from "./kept-journal.ts";
 import { has, isShared, missing, type Scope } from "./scope.ts";
-import type { Story, Verdict } from "./story.ts";
 import { terminalOf } from "./terminals.ts";
+import type { Timeline, Verdict } from "./timeline.ts";
 import { World } from "./world.ts";
 
 /** Worlds that look alike up to a word about an order, or up to a command for it. */
@@ -17,7 +17,7 @@ interface Group {
 }
 
 interface UnexplainedViolation extends Violation {
-  readonly story: Story;
+  readonly timeline: Timeline;
   /** A world that looked the same, and in which it was not wrong. */
   twin?: readonly number[] | undefined;
 }
@@ -60,7 +60,7 @@ export class Walker {
     scope: Scope,
     way: readonly number[],
     further?: (options: number, isFree: boolean) => number,
-  ): Promise<{ readonly story: Story; readonly chooser: PathChooser }> {
+  ): Promise<{ readonly timeline: Timeline; readonly chooser: PathChooser }> {
     const chooser = new PathChooser((needs) => has(scope, needs), way, further);
     const day = chooser.choose("the day", scope.days, true);
     const { family, off, believed } = scope;
@@ -71,8 +71,8 @@ export class Walker {
     const { lines, charges, verdicts, leaves, alarms, fallen } = world.recorder;
     const heard = { lines, charges, verdicts, leaves, alarms, fallen };
     const { choices, way: gone, faults } = chooser;
-    const story = { ...heard, isShared: isShared(scope), choices, way: gone, faults };
-    return { story, chooser };
+    const timeline = { ...heard, isShared: isShared(scope), choices, way: gone, faults };
+    return { timeline, chooser };
   }
 
   /**
@@ -92,9 +92,9 @@ export class Walker {
       // Free ways lead to worlds of this very layer.
       for (let now = layer.pop(); now; now = layer.pop()) {
         if (isOver(walked)) return walked;
-        const { story, chooser } = await this.play(scope, now.way);
+        const { timeline, chooser } = await this.play(scope, now.way);
         walked.played += 1;
-        if (missing(scope, chooser.needed) === 0) count(walked, story);
+        if (missing(scope, chooser.needed) === 0) count(walked, timeline);
         for (const { way, isFree, needs } of chooser.siblings) {
           const used = new Set([...chooser.needed, ...(needs ? [needs] : [])]);
           const left = scope.faults - faults - Number(!isFree);
@@ -113,13 +113,13 @@ export class Walker {
   async #draw(walked: Walked, random: Random): Promise<void> {
     const { scope } = walked;
     let left = random.between(scope.faults + 1, scope.faults + FURTHER);
-    const { story, chooser } = await this.play(scope, [], (options, isFree) => {
+    const { timeline, chooser } = await this.play(scope, [], (options, isFree) => {
       if (isFree) return random.between(0, options - 1);
       if (left === 0 || options === 1 || !random.happens(FAULT_PROBABILITY)) return 0;
       left -= 1;
       return random.between(1, options - 1);
     });
-    if (missing(scope, chooser.needed) === 0) count(walked, story);
+    if (missing(scope, chooser.needed) === 0) count(walked, timeline);
   }
 
   close(): void {
@@ -144,22 +144,22 @@ function nothing(scope: Scope): Walked {
   return { scope, isWhole: false, groups: new Map(), found: [], ...counts };
 }
 
-function count(walked: Walked, story: Story): void {
+function count(walked: Walked, timeline: Timeline): void {
   walked.worlds += 1;
-  const violations = judge(story, walked.scope.believed);
+  const violations = judge(timeline, walked.scope.believed);
   if (violations.length > 0) walked.broken += 1;
   for (const violation of violations) {
-    if (!walked.found.some((known) => explains(known, violation, story))) {
-      walked.found.push({ ...violation, story });
+    if (!walked.found.some((known) => explains(known, violation, timeline))) {
+      walked.found.push({ ...violation, timeline });
     }
   }
-  for (const verdict of story.verdicts) {
-    group(walked, story, `${verdict.key} ${verdict.order}`, verdict);
+  for (const verdict of timeline.verdicts) {
+    group(walked, timeline, `${verdict.key} ${verdict.order}`, verdict);
     if (!verdict.atRest) continue;
     walked.rested += 1;
     if (verdict.says === "unknown") walked.unknown += 1;
   }
-  for (const { seq, order, attempt, key } of story.leaves) {
+  for (const { seq, order, attempt, key } of timeline.leaves) {
     const before = {
       seq,
       order,
@@ -168,15 +168,16 @@ function count(walked: Walked, story: Story): void {
       because: "",
       atRest: false,
     } as const;
-    group(walked, story, `${key} ${order} #${attempt}`, before);
+    group(walked, timeline, `${key} ${order} #${attempt}`, before);
   }
 }
 
 /** A smaller fault explains one in which more has struck. */
-function explains(known: UnexplainedViolation, { law }: Violation, story: Story): boolean {
-  const faults = story.faults.map(ofAnyOrder);
+function explains(known: UnexplainedViolation, { law }: Violation, timeline: Timeline): boolean {
+  const faults = timeline.faults.map(ofAnyOrder);
   return (
-    known.law === law && known.story.faults.map(ofAnyOrder).every((each) => faults.includes(each))
+    known.law === law &&
+    known.timeline.faults.map(ofAnyOrder).every((each) => faults.includes(each))
   );
 }
 
@@ -184,7 +185,7 @@ const ofAnyOrder = (fault: string): string => fault.replaceAll(/ of [A-Z]\b|: \d
 
 function group(
   { groups }: Walked,
-  story: Story,
+  timeline: Timeline,
   name: string,
   { says, because, atRest, ...about }: Omit<Verdict, "says" | "key"> & Pick<Group, "says">,
 ): void {
@@ -192,8 +193,8 @@ function group(
   if (!known && groups.size >= GROUPS_MAX) return;
   const charged = known?.charged ?? new Map<boolean, readonly number[]>();
   if (!known) groups.set(name, { says, because, atRest, charged });
-  const truth = truthOf(story, about);
-  if (!charged.has(truth)) charged.set(truth, story.way);
+  const truth = truthOf(timeline, about);
+  if (!charged.has(truth)) charged.set(truth, timeline.way);
 }
 
 /** Of the groups at rest: how many there are, and why it said less than all its worlds agree on. */

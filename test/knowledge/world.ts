@@ -12,7 +12,7 @@ import type { Assumption, Family } from "./assumptions.ts";
 import type { Chooser, Option } from "./chooser.ts";
 import type { KeptJournal } from "./kept-journal.ts";
 import { WRONG_MINOR } from "./scope.ts";
-import { OUTSIDER, Recorder, type ResultOfCharge } from "./story.ts";
+import { OUTSIDER, Recorder, type ResultOfCharge } from "./timeline.ts";
 
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
 /** A kiosk that is refused asks again. */

@@ -33,10 +33,10 @@ for (let i = 0; i < runs; i++) {
   addOutcome(tally, outcome);
   if (outcome.violations.length > 0 && shown++ < SHOWN_MAX) {
     const smallest = values["no-shrink"] ? outcome : await shrink(outcome);
-    const { violations, plan, story } = smallest;
+    const { violations, plan, timeline } = smallest;
     process.stderr.write(`seed ${seed}: ${JSON.stringify(violations, null, 1)}\n`);
-    process.stderr.write(`${JSON.stringify(plan)}\n${story.join("\n")}\n\n`);
+    process.stderr.write(`${JSON.stringify(plan)}\n${timeline.join("\n")}\n\n`);
     if (values["stop-at-first"]) break;
-  } else if (single) process.stderr.write(`${outcome.story.join("\n")}\n`);
+  } else if (single) process.stderr.write(`${outcome.timeline.join("\n")}\n`);
 }
 process.stdout.write(`${JSON.stringify(tally)}\n`);

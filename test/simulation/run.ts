@@ -13,7 +13,7 @@ export interface Outcome {
   /** How each order ended, by its status. */
   readonly ends: readonly string[];
   /** What happened, for a person. */
-  readonly story: readonly string[];
+  readonly timeline: readonly string[];
 }
 
 /** Runs one plan to its end and looks at every invariant. The same plan gives the same outcome. */
@@ -33,7 +33,7 @@ export async function run(plan: Plan): Promise<Outcome> {
       violations: violations(end),
       struck: [...world.struck],
       ends: end.orders.map((order) => end.found.get(order)?.status ?? "never begun"),
-      story: story(world),
+      timeline: timeline(world),
     };
   } finally {
     world.close();
@@ -71,7 +71,7 @@ function endOf(world: World, plan: Plan): End {
   return { world, plan, orders, found };
 }
 
-function story({ kiosk, bank, gateway, log }: World): string[] {
+function timeline({ kiosk, bank, gateway, log }: World): string[] {
   const lines = [
     ...kiosk.answers.map(({ atMs, order, call, status, code, charged, transactionId }) => ({
       atMs,

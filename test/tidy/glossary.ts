@@ -232,11 +232,14 @@ const statement =
 /** The text with blanks in place of published names, as far as a name is surely meant. */
 function withoutNames({ kind, text }: Piece, names: ReadonlySet<string>): string {
   const blank = (found: string): string => found.replace(/\S/g, " ");
+  const segment = (found: string): string => (names.has(found) ? blank(found) : found);
   if (kind === "member") return names.has(text) ? blank(text) : text;
   if (kind === "name") return names.has(text) && isCompound(text) ? blank(text) : text;
   const every = kind === "text" && (statement.test(text) || /^["'`]?[\w/-]+["'`]?$/.test(text));
   const named = (found: string, simple: boolean): string =>
     found.replaceAll(/\/?[A-Za-z_$][\w$]*(?:[-/][\w${}]+)*/g, (name, at: number) => {
+      // A call as it is sent: the published part of its path, then the id of an order.
+      if (name.startsWith("/") && !names.has(name)) return name.replaceAll(/\/[\w-]+/g, segment);
       const isCode = /[.=]/.test(found[at - 1] ?? "");
       return names.has(name) && (simple || isCode || isCompound(name)) ? blank(name) : name;
     });

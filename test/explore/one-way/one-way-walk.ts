@@ -12,7 +12,7 @@ interface OneWayWalked {
   readonly found: ReadonlyArray<{
     readonly law: string;
     readonly what: string;
-    readonly story: readonly string[];
+    readonly steps: readonly string[];
   }>;
 }
 
@@ -38,7 +38,7 @@ export function walkOneWay(scope: OneWayScope, rules: OneWayRules = productRules
       const rests = ways.every(({ by }) => by !== "time");
       const breach = breachOf(from.world, scope, rests);
       if (breach) {
-        if (!found.has(breach.law)) found.set(breach.law, { ...breach, story: storyOf(from) });
+        if (!found.has(breach.law)) found.set(breach.law, { ...breach, steps: stepsTo(from) });
         continue;
       }
       for (const { says, world } of ways) {
@@ -58,8 +58,8 @@ function keyOf(world: OneWayWorld): string {
   return createHash("sha1").update(JSON.stringify(world)).digest("base64");
 }
 
-function storyOf(seen: Seen): string[] {
-  const story: string[] = [];
-  for (let at: Seen | null = seen; at?.from; at = at.from) story.push(at.says);
-  return story.reverse();
+function stepsTo(seen: Seen): string[] {
+  const steps: string[] = [];
+  for (let at: Seen | null = seen; at?.from; at = at.from) steps.push(at.says);
+  return steps.reverse();
 }

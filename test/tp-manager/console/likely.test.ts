@@ -15,8 +15,8 @@ async function inDoubt(script: PayScript, last?: ScriptedTerminal["last"]) {
   at.terminal.script = script;
   if (last) at.terminal.last = last;
   await call("POST", "/payment", { amount: 9.99, orderId: "A-1" });
-  const story = async () => (await call("GET", "/story/A-1")).one;
-  return { at, story };
+  const timeline = async () => (await call("GET", "/story/A-1")).one;
+  return { at, timeline };
 }
 
 const breaks: PayScript = () => Promise.resolve(lost("line broken"));
@@ -28,29 +28,29 @@ const reports =
   };
 
 test("while recovery asks, an unchanged storage is no sign of 'not charged'", async () => {
-  const { at, story } = await inDoubt(breaks);
+  const { at, timeline } = await inDoubt(breaks);
   for (const passedMs of [0, 20_000, 100_000]) {
     await at.clock.advance(passedMs);
-    const found = await story();
+    const found = await timeline();
     expect(found.status).toBe("Unknown");
     expect(likely(found, [])).toEqual({ verdict: "asking", because: "asking" });
   }
-  const probed = (await story()).attempts[0].events.map(({ kind }: { kind: string }) => kind);
+  const probed = (await timeline()).attempts[0].events.map(({ kind }: { kind: string }) => kind);
   expect(probed).toContain("recovery-look");
 });
 
 test("while it asks, a reported failure is no sign of 'not charged' either", async () => {
-  const { at, story } = await inDoubt(reports(declined({ amountMinor: 999 })));
+  const { at, timeline } = await inDoubt(reports(declined({ amountMinor: 999 })));
   await at.clock.advance(5_000);
-  const found = await story();
+  const found = await timeline();
   expect(found.status).toBe("Unknown");
   expect(likely(found, [])).toEqual({ verdict: "asking", because: "asking" });
 });
 
 test("an unchanged storage that recovery did not take for a proof decides nothing", async () => {
-  const { at, story } = await inDoubt(reports(report({ good: false, resultCode: null })));
+  const { at, timeline } = await inDoubt(reports(report({ good: false, resultCode: null })));
   await at.clock.advance(400_000);
-  const found = await story();
+  const found = await timeline();
   expect(found.status).toBe("Unknown");
   expect(likely(found, [])).toEqual({ verdict: "open", because: "storageSame" });
 });
@@ -58,9 +58,9 @@ test("an unchanged storage that recovery did not take for a proof decides nothin
 test("after recovery a report decides, but only a clear one", async () => {
   const silent = { kind: "not-told", why: "it keeps nothing" } as const;
   const after = async (said: ReturnType<typeof report>) => {
-    const { at, story } = await inDoubt(reports(said), silent);
+    const { at, timeline } = await inDoubt(reports(said), silent);
     await at.clock.advance(400_000);
-    return likely(await story(), []);
+    return likely(await timeline(), []);
   };
   expect(await after(declined())).toEqual({ verdict: "not-charged", because: "badReport" });
   expect(await after(report())).toEqual({ verdict: "charged", because: "goodReport" });

@@ -12,7 +12,8 @@ import {
 
 const session: Setting = { transport: "tcp", family: "concert", sessions: true };
 const bare: Setting = { transport: "tcp", family: "caisse-ap", sessions: false };
-const beginnings = (story: readonly string[]): string[] => story.map((one) => one.slice(0, 4));
+const beginnings = (exchange: readonly string[]): string[] =>
+  exchange.map((one) => one.slice(0, 4));
 
 /** A terminal with its control API. */
 async function controlled(setting: Setting, given: Given = {}) {
@@ -36,8 +37,8 @@ describe("the control API", () => {
     const { register, simulator, call } = await controlled(session);
     const sale = { amountMinor: 700, private: "X-9" };
     expect((await call("POST", "/sale", sale)).status).toBe(200);
-    const story = await register.rest(PATIENCE_MS);
-    expect(story).toEqual(["enq", expect.stringMatching(/^:010000007001.*978X-9 {7}$/), "eot"]);
+    const exchange = await register.rest(PATIENCE_MS);
+    expect(exchange).toEqual(["enq", expect.stringMatching(/^:010000007001.*978X-9 {7}$/), "eot"]);
     expect(bank(simulator)).toEqual(["charge 700"]);
     expect((await call("GET", "/state")).body).toMatchObject({
       running: null,

@@ -200,10 +200,10 @@ describe.each([
   all("$fault on $transport, $family, sessions $sessions", async (row, { onTestFinished }) => {
     const faults = [row.fault];
     const { register, simulator } = await started(row.setting, { faults, timers }, onTestFinished);
-    const story = await asked(register, row.setting);
+    const exchange = await asked(register, row.setting);
     await simulator.terminal.idle();
     const heard = around(row, row.setting);
-    expect(heard[0] === "closed" ? story.slice(-1) : story).toEqual(heard);
+    expect(heard[0] === "closed" ? exchange.slice(-1) : exchange).toEqual(heard);
     expect(simulator.ledger.charged).toBe(row.charged);
     expect(simulator.faults.armed.map(({ struck }) => struck > 0)).not.toContain(false);
   });
@@ -216,8 +216,8 @@ test("a terminal that reads any body reads the amount where E has it", async () 
     faults: ["any-body"],
     behaviour: { outcome: "approve" },
   });
-  const story = await lax.register.ask("01001250110978000", QUIET_MS);
-  expect(story[1]).toBe("ack");
+  const exchange = await lax.register.ask("01001250110978000", QUIET_MS);
+  expect(exchange[1]).toBe("ack");
   expect(bank(lax.simulator)).toEqual(["charge 125011"]);
 });
 
@@ -258,18 +258,18 @@ type Register = Awaited<ReturnType<typeof started>>["register"];
 async function asked(register: Register, { family, sessions }: Setting): Promise<string[]> {
   const body = family === "concert" ? fixedRequest(1200) : taggedRequest(1200);
   if (sessions) {
-    const story = await register.ask(body, QUIET_MS);
+    const exchange = await register.ask(body, QUIET_MS);
     // What a register makes of a line with another parity does not matter here.
-    const foreign = story.findIndex((one) => one.startsWith("?") && one !== "?4");
-    const shown = foreign < 0 ? story : story.slice(0, foreign + 1);
+    const foreign = exchange.findIndex((one) => one.startsWith("?") && one !== "?4");
+    const shown = foreign < 0 ? exchange : exchange.slice(0, foreign + 1);
     const silent = shown[1] === "silence" ? [shown[0] ?? "", ...shown.slice(2)] : shown;
     return silent.map((one) => inShort(one));
   }
   register.say(body);
-  const story = await register.rest(QUIET_MS);
-  const text = story.filter((one) => one !== "closed").join("");
+  const exchange = await register.rest(QUIET_MS);
+  const text = exchange.filter((one) => one !== "closed").join("");
   const messages = text === "" ? [] : text.split(/(?<=.)(?=CZ004)/).map(tagsInShort);
-  return [...messages, ...(story.includes("closed") ? ["closed"] : [])];
+  return [...messages, ...(exchange.includes("closed") ? ["closed"] : [])];
 }
 
 function inShort(heard: string): string {

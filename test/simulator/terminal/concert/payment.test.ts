@@ -29,9 +29,14 @@ async function replyOf(setting: Setting, amountMinor: number): Promise<string> {
   }
   const body =
     setting.family === "concert" ? fixedRequest(amountMinor) : taggedRequest(amountMinor);
-  const story = await register.ask(body, QUIET_MS);
-  expect([...story.slice(0, 3), story[4], ...story.slice(5)]).toEqual(["ack", "ack", "enq", "eot"]);
-  return String(story[3]).slice(1);
+  const exchange = await register.ask(body, QUIET_MS);
+  expect([...exchange.slice(0, 3), exchange[4], ...exchange.slice(5)]).toEqual([
+    "ack",
+    "ack",
+    "enq",
+    "eot",
+  ]);
+  return String(exchange[3]).slice(1);
 }
 
 describe.each(titled)("$title", (setting) => {
@@ -58,32 +63,38 @@ describe.each(titled)("$title", (setting) => {
 describe("a request of fixed fields", () => {
   test("without a report is answered with 25 characters and its private data", async () => {
     const { register } = await started(session);
-    const story = await register.ask(fixedRequest(900, { flag: "0", reference: "A-17" }), QUIET_MS);
-    expect(story[3]).toBe(":010000009001978A-17      ");
+    const exchange = await register.ask(
+      fixedRequest(900, { flag: "0", reference: "A-17" }),
+      QUIET_MS,
+    );
+    expect(exchange[3]).toBe(":010000009001978A-17      ");
   });
 
   test("that asks for an answer at once gets status 9, and nothing follows", async () => {
     const { register, simulator } = await started(session);
-    const story = await register.ask(
+    const exchange = await register.ask(
       fixedRequest(900, { flag: "0", options: "A011B010" }),
       QUIET_MS,
     );
-    expect(story).toEqual(["ack", "ack", "enq", ":019000009001978          ", "eot"]);
+    expect(exchange).toEqual(["ack", "ack", "enq", ":019000009001978          ", "eot"]);
     expect(bank(simulator)).toEqual(["charge 900"]);
   });
 
   test("of another variant is refused with NAK", async () => {
     const { register, simulator } = await started(session, { behaviour: { variant: "e" } });
     expect(await register.ask(fixedRequest(900), QUIET_MS)).toEqual(["ack", "nak"]);
-    const story = await register.ask(fixedRequest(900, { options: "" }), QUIET_MS);
-    expect(story.at(3)).toMatch(/^:010/);
+    const exchange = await register.ask(fixedRequest(900, { options: "" }), QUIET_MS);
+    expect(exchange.at(3)).toMatch(/^:010/);
     expect(bank(simulator)).toEqual(["charge 900"]);
   });
 
   test("with a ticket is answered with the lines after the private field", async () => {
     const { register } = await started(session, { behaviour: { variant: "e-ticket" } });
-    const story = await register.ask(fixedRequest(900, { flag: "0", options: "T012" }), QUIET_MS);
-    expect(story[3]).toMatch(/^:010000009001978 {10}CARTE BANCAIRE\n/);
+    const exchange = await register.ask(
+      fixedRequest(900, { flag: "0", options: "T012" }),
+      QUIET_MS,
+    );
+    expect(exchange[3]).toMatch(/^:010000009001978 {10}CARTE BANCAIRE\n/);
   });
 
   test("for a credit and for a cancellation moves the money back", async () => {

@@ -88,8 +88,8 @@ describe.skipIf(!hasAny(...requests))("published requests (CONFORMANCE_VECTORS)"
         { behaviour: { outcome: "approve" } },
       );
       register.say(latin(hex));
-      const story = (await register.rest(asSlow(hex === "" ? 50 : 500))).join("");
-      if (hex !== "") expect(`${expected.reason} ${story}`).toContain("AE00201AF00209");
+      const exchange = (await register.rest(asSlow(hex === "" ? 50 : 500))).join("");
+      if (hex !== "") expect(`${expected.reason} ${exchange}`).toContain("AE00201AF00209");
       expect(bank(simulator)).toEqual([]);
     },
   );

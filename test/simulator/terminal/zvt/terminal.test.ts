@@ -253,8 +253,8 @@ test("a line of 9600 baud takes its time", async () => {
 describe.skipIf(!hasVectors)("the conformance vectors of a register's invalid messages", () => {
   test.each(usedBy("refuse-by-simulator"))("$id", async ({ hex: bytes, expect: expected }) => {
     const { register } = await started("tcp", { timers: { t3Ms: 50 } });
-    const story = await register.attempt(bytes, 300);
+    const exchange = await register.attempt(bytes, 300);
     const { result } = expected as { result: string };
-    expect(story).toEqual(result === "incomplete" ? ["closed"] : ["849a"]);
+    expect(exchange).toEqual(result === "incomplete" ? ["closed"] : ["849a"]);
   });
 });

@@ -81,7 +81,7 @@ export class ScriptedRegister {
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-      const over = this.#idle().then(() => sleep(steppedClock, "end of a story", GRACE_MS));
+      const over = this.#idle().then(() => sleep(steppedClock, "end of an exchange", GRACE_MS));
       const either = afterEnd ? Promise.race([woken, over]) : woken;
       await within(steppedClock, "register", patienceMs, either);
       // Pieces of a frame that is not whole yet are no silence.
@@ -92,26 +92,26 @@ export class ScriptedRegister {
 
   /** Everything until nothing comes for so long, or the line is closed. */
   async rest(patienceMs: number): Promise<string[]> {
-    const story: string[] = [];
+    const exchange: string[] = [];
     for (;;) {
-      const heard = await this.next(patienceMs, story.at(-1) === "eot");
-      if (heard === undefined) return story;
-      story.push(heard);
-      if (heard === "closed") return story;
+      const heard = await this.next(patienceMs, exchange.at(-1) === "eot");
+      if (heard === undefined) return exchange;
+      exchange.push(heard);
+      if (heard === "closed") return exchange;
     }
   }
 
   /** A whole request as registers make it, and everything that follows. */
   async ask(body: string, patienceMs: number): Promise<string[]> {
-    const story: string[] = [];
+    const exchange: string[] = [];
     for (const text of [ENQ, frameOf(body)]) {
       this.say(text);
       const answer = await this.next(patienceMs);
-      story.push(answer ?? "silence");
+      exchange.push(answer ?? "silence");
       if (answer !== "ack") break;
     }
     this.say(EOT);
-    return [...story, ...(await this.rest(patienceMs))];
+    return [...exchange, ...(await this.rest(patienceMs))];
   }
 
   close(): Promise<void> {

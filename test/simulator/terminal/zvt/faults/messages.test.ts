@@ -16,23 +16,23 @@ import { fromHex, hex } from "../support/register.ts";
 const WITH_PRINT_LINES = "0600 0a 000000 be 0978 0300 06 00";
 
 test("refuse-abort: the terminal refuses to cancel and the payment goes on", async () => {
-  const { answers, story, simulator } = await abortedPayment("refuse-abort");
+  const { answers, exchange, simulator } = await abortedPayment("refuse-abort");
   expect(answers).toEqual(["848300"]);
-  expect(story.at(-1)).toBe("060f");
+  expect(exchange.at(-1)).toBe("060f");
   expect(bank(simulator)).toEqual(["charge 1200 final"]);
 });
 
 test("ignore-abort: no answer to the cancellation, the payment goes on", async () => {
-  const { answers, story, simulator } = await abortedPayment("ignore-abort");
+  const { answers, exchange, simulator } = await abortedPayment("ignore-abort");
   expect(answers).toEqual([]);
-  expect(story.at(-1)).toBe("060f");
+  expect(exchange.at(-1)).toBe("060f");
   expect(bank(simulator)).toEqual(["charge 1200 final"]);
 });
 
 test("late-approval: the cancellation is taken, and the approval still comes", async () => {
-  const { answers, story, simulator } = await abortedPayment("late-approval");
+  const { answers, exchange, simulator } = await abortedPayment("late-approval");
   expect(answers).toEqual(["800000"]);
-  expect(story.at(-1)).toBe("060f");
+  expect(exchange.at(-1)).toBe("060f");
   expect(bank(simulator)).toEqual(["charge 1200 final"]);
 });
 
@@ -143,16 +143,16 @@ async function abortedPayment(fault: string) {
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("800000");
   await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
-  const story = register.attempt(ABORT, 1_000);
+  const exchange = register.attempt(ABORT, 1_000);
   await expect.poll(() => abortsHeard(simulator)).toBe(1);
   simulator.terminal.parts.customer.act({ action: "insert" });
-  const [first, ...rest] = await story;
+  const [first, ...rest] = await exchange;
   const refused = first?.startsWith("84");
   const remaining = refused ? await register.attempt("", 1_000) : rest;
   return {
     ...opened,
     answers: first && /^8[04]/.test(first) ? [`${first}00`] : [],
-    story: [...(first && !/^8[04]/.test(first) ? [first] : []), ...remaining],
+    exchange: [...(first && !/^8[04]/.test(first) ? [first] : []), ...remaining],
   };
 }
 

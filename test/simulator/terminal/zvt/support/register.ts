@@ -126,15 +126,15 @@ export class ScriptedRegister {
    */
   async attempt(command: string, patienceMs: number): Promise<string[]> {
     this.send(command);
-    const story: string[] = [];
+    const exchange: string[] = [];
     for (;;) {
       const heard = await within(steppedClock, "register", patienceMs, this.#take(false));
-      if (typeof heard !== "object") return [...story, heard ?? "silence"];
+      if (typeof heard !== "object") return [...exchange, heard ?? "silence"];
       const control = heard.apdu.slice(0, 4);
-      story.push(control);
-      if (control.startsWith("84")) return story;
+      exchange.push(control);
+      if (control.startsWith("84")) return exchange;
       if (!control.startsWith("80")) this.send("800000");
-      if (control === "060f" || control === "061e") return story;
+      if (control === "060f" || control === "061e") return exchange;
     }
   }
 

@@ -105,8 +105,8 @@ test.each([
 
 test("a timeline has what is left to refund, and each warning with its values", async () => {
   const { at, call } = await sold(["A-1", "A-2"]);
-  const story = async () => (await call("GET", "/story/A-1")).one;
-  expect(await story()).toMatchObject({ refundable: 1, notes: [], warnings: [] });
+  const timeline = async () => (await call("GET", "/story/A-1")).one;
+  expect(await timeline()).toMatchObject({ refundable: 1, notes: [], warnings: [] });
   const { transactionId, startedAtMs: atMs } = at.orders.decisive("A-1");
   at.journal.returns.noteReturns([{ transactionId, returnedMinor: 40 }], atMs);
   const open = { operationId: "1", kind: "refund", amountMinor: 20, transactionPublicId: "0A1B" };
@@ -115,9 +115,9 @@ test("a timeline has what is left to refund, and each warning with its values", 
   const body = { kind: "receipt-jump", from: "1", to: "3", missing: 1, suspects } as const;
   const jump = { atMs, closingId: null, result: "jump", body } as const;
   at.journal.reconciliations.keep(jump, "not-charged");
-  expect((await story()).refundable).toBe(0.6);
+  expect((await timeline()).refundable).toBe(0.6);
   at.journal.returns.reserveReturn(transactionId, { ...open, atMs } as never, 100);
-  const order = await story();
+  const order = await timeline();
   expect(order.refundable).toBeNull();
   expect(order.notes).toMatchObject([
     { note: "refund-open", amount: 0.2, at: null, count: null },

@@ -49,7 +49,7 @@ export interface Leave {
 }
 
 /** One world: what nobody knows, what reached the connector, what it did and said. */
-export interface Story {
+export interface Timeline {
   readonly isShared: boolean;
   readonly choices: readonly Choice[];
   readonly way: readonly number[];
