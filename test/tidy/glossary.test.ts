@@ -62,7 +62,6 @@ const leftInTests: readonly string[] = [
   "tell",
   "telling",
   "tells",
-  "told",
   "trouble",
   "troubles",
   "turn",
@@ -72,9 +71,12 @@ const leftInTests: readonly string[] = [
 ];
 /** This test and its list show refused words on purpose. */
 const showsWords = /^test\/tidy\/glossary/;
+/** A mutation quotes lines of the code, and published names with them. */
+const quotesCode = /^test\/crash\/[\w-]+-mutations\.ts$/;
 const hitsInTests = repositoryFiles("test", "scripts")
   .filter((path) => path.endsWith(".ts") && !showsWords.test(path) && existsSync(`${root}/${path}`))
-  .flatMap((path) => hitsIn({ path, text: read(path) }, rows, names));
+  .flatMap((path) => hitsIn({ path, text: read(path) }, rows, names))
+  .filter(({ path, form }) => !(quotesCode.test(path) && names.has(form)));
 
 test("no word that the glossary refuses is used", () => {
   expect(hits.map(lineOf)).toEqual([]);

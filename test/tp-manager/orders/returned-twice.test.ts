@@ -32,7 +32,7 @@ function gatewayOperations(at: House): GatewayOperations {
   return new GatewayOperations({ journal, guard, link, clock, log: at.hub.tap(at.log) });
 }
 
-const told = (at: House): string[] =>
+const alarmed = (at: House): string[] =>
   at.hub.source
     .alarms(10)
     .flatMap(({ data }) => ("alarm" in data && data.alarm === "returned-twice" ? [data] : []))
@@ -54,18 +54,18 @@ test.each([500, 200])(
     const { attempt, delivery } = await at.afterSale.reverse("A");
     expect(answerOf(attempt, delivery).body.status).toBe("Reversed");
     expect(terminal.charged).toEqual([]);
-    expect(told(at)).toEqual(both(`${returnedMinor / 100}[.]00`));
+    expect(alarmed(at)).toEqual(both(`${returnedMinor / 100}[.]00`));
   },
 );
 
 test("a return or chargeback after the reversal raises one alarm", async () => {
   const { at, id } = await sold();
   await at.afterSale.reverse("A");
-  expect(told(at)).toEqual([]);
+  expect(alarmed(at)).toEqual([]);
   await notified(at, id, 500);
   await notified(at, id, 500);
   await at.clock.advance(POLL_MS);
-  expect(told(at)).toEqual(both("5[.]00"));
+  expect(alarmed(at)).toEqual(both("5[.]00"));
 });
 
 test("a return after the reversal raises an alarm although the disk fills up then", async () => {
@@ -81,11 +81,11 @@ test("a return after the reversal raises an alarm although the disk fills up the
   const poll = returnPoll(returns, link, at.clock, at.hub.tap(at.log));
   await poll.ask();
   await poll.ask();
-  expect(told(at)).toEqual(both("5[.]00"));
+  expect(alarmed(at)).toEqual(both("5[.]00"));
   fullDisk.mockRestore();
   // The program ended between the record and the alarm, so the next one records it again.
   await returnPoll(returns, link, at.clock, at.hub.tap(at.log)).ask();
-  expect(told(at)).toHaveLength(2);
+  expect(alarmed(at)).toHaveLength(2);
   expect(returns.returnsReadTo()).toBe(1);
 });
 
@@ -102,14 +102,14 @@ test("an alarm that the end of the program prevented is raised at the next start
     throw new Error("killed");
   };
   await at.afterSale.reverse("A").catch(() => {});
-  expect(told(at)).toEqual([]);
+  expect(alarmed(at)).toEqual([]);
   at.close();
   const after = house(at.path);
   const start = (): void => gatewayOperations(after).start();
   start();
-  expect(told(after)).toEqual(both("5[.]00"));
+  expect(alarmed(after)).toEqual(both("5[.]00"));
   start();
-  expect(told(after)).toHaveLength(1);
+  expect(alarmed(after)).toHaveLength(1);
 });
 
 test("a return while the reversal is in doubt raises an alarm once that is proved", async () => {
@@ -122,10 +122,10 @@ test("a return while the reversal is in doubt raises an alarm once that is prove
   const { attempt, delivery } = await at.afterSale.reverse("A");
   expect(answerOf(attempt, delivery).body.status).toBe("Unknown");
   await notified(at, id, 500);
-  expect(told(at)).toEqual([]);
+  expect(alarmed(at)).toEqual([]);
   await at.clock.advance(20_000);
   expect(at.journal.attempts.decisive("A")?.state.phase).toBe("reversed");
-  expect(told(at)).toEqual(both("5[.]00"));
+  expect(alarmed(at)).toEqual(both("5[.]00"));
 });
 
 /** A supervisor that has the order at the gateway, and reports its return when `answered`. */
@@ -169,9 +169,9 @@ test("a refund of ours whose order was found reversed meanwhile raises an alarm"
   });
   const once = { idempotencyKey: undefined, asked: "all of it", again: false };
   await gateway.ask("refund", { orderId: "A" }, () => undefined, once);
-  expect(told(at)).toEqual(both("5[.]00"));
+  expect(alarmed(at)).toEqual(both("5[.]00"));
   gateway.start();
-  expect(told(at)).toHaveLength(1);
+  expect(alarmed(at)).toHaveLength(1);
 });
 
 test("a stop does not wait for the lookup of a refund that the gateway works on", async () => {
@@ -196,7 +196,7 @@ test("a return raises no alarm when the terminal refuses the reversal", async ()
     return { end: "refused", code: "B5", text: "impossible" };
   };
   await expect(at.afterSale.reverse("A")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
-  expect(told(at)).toEqual([]);
+  expect(alarmed(at)).toEqual([]);
   const { attempt, delivery } = await at.afterSale.reverse("A");
   expect(answerOf(attempt, delivery).body.status).toBe("Reversed");
   expect(terminal.charged).toEqual([500]);

@@ -26,10 +26,10 @@ test("each message waits as long as its answer may take", async () => {
 test.each([
   [new IpcError("unreachable", "was never started"), { code: "SUPERVISOR_UNAVAILABLE" }],
   [new TypeError("a defect"), { name: "TypeError" }],
-])("what failed is told to callers as %s", async (failure, told) => {
+])("what failed is reported to callers as %s", async (failure, reported) => {
   const link = new SupervisorLink(() => Promise.reject(failure), 1_000);
   await expect(link.call("status", {})).rejects.toBe(failure);
-  await expect(link.ask("status", {})).rejects.toMatchObject(told);
+  await expect(link.ask("status", {})).rejects.toMatchObject(reported);
 });
 
 test.each([
