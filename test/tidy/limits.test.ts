@@ -89,28 +89,26 @@ function isTable({ path, text }: Source): boolean {
   );
 }
 
-/** Calls that define tests. A function around one, as that of `describe`, only holds tests. */
-const definesTests = /^(?:describe|it|test|alone)\b/;
+/** A call that defines tests: a function around one, as that of `describe`, only holds tests. */
+const definesTests = /^\s*(?:describe|it|test|alone)\b[.(]/m;
+
+const isFunction = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/;
 
 function longFunctions({ path, text }: Source): Array<{ name: string; at: string }> {
   if (linesOf(text) <= FUNCTION_LINES_MAX) return [];
   const parsed = parseSync(path, text);
   expect(parsed.errors, path).toEqual([]);
   const long: Node[] = [];
-  const tests: Node[] = [];
   visit(parsed.program as unknown as Node, (node) => {
-    const content = text.slice(node.start, node.end);
-    if (node.type === "CallExpression" && definesTests.test(content)) tests.push(node);
-    if (!/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type)) {
-      return;
-    }
-    if (content.split("\n").length > FUNCTION_LINES_MAX) long.push(node);
+    if (linesOf(text.slice(node.start, node.end)) < FUNCTION_LINES_MAX) return false;
+    if (isFunction.test(node.type)) long.push(node);
+    return true;
   });
   return long
-    .filter(({ start, end }) => !tests.some((one) => one.start > start && one.end < end))
+    .filter(({ start, end }) => !definesTests.test(text.slice(start, end)))
     .map(({ start, end, id }) => {
-      const lines = text.slice(start, end).split("\n").length;
-      const line = text.slice(0, start).split("\n").length;
+      const lines = linesOf(text.slice(start, end)) + 1;
+      const line = linesOf(text.slice(0, start)) + 1;
       const name = `${path} ${id ? text.slice(id.start, id.end) : ""}`;
       return { name, at: `${path}:${line} has ${lines} lines` };
     });

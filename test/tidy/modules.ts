@@ -122,8 +122,9 @@ export function namesIn({ path, text }: Source): string[] {
   return [...names].flatMap(([start, name]) => (others.has(start) ? [] : [name]));
 }
 
-export function visit(node: Node, see: (node: Node) => void): void {
-  see(node);
+/** Sees a node and, unless `see` answers false, all that is in it. */
+export function visit(node: Node, see: (node: Node) => unknown): void {
+  if (see(node) === false) return;
   for (const value of Object.values(node)) {
     for (const child of Array.isArray(value) ? value : [value]) {
       if (isNode(child)) visit(child, see);

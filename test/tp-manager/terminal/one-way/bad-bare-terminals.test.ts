@@ -13,7 +13,7 @@ const options = bareOptions;
 interface BadTerminal {
   readonly does: string;
   readonly with: (peer: BarePeer) => void;
-  readonly status: string;
+  readonly end: string;
   /** The truth at the bank. */
   readonly charged: boolean;
   readonly sends?: number;
@@ -29,96 +29,91 @@ const refuses = (af: string | undefined, more: Tags = {}) =>
   replies({ AE: "01", AF: af, CB: undefined, AA: undefined, ...more });
 
 const endings = [
-  { does: "abandons", codes: ["06", "08", "11"], status: "Cancelled", charged: false },
-  {
-    does: "refuses",
-    codes: ["02", "03", "04", "05", undefined],
-    status: "Declined",
-    charged: false,
-  },
-  { does: "fails", codes: ["09", "10", "12", "13"], status: "Failed", charged: false },
+  { does: "abandons", codes: ["06", "08", "11"], end: "Cancelled", charged: false },
+  { does: "refuses", codes: ["02", "03", "04", "05", undefined], end: "Declined", charged: false },
+  { does: "fails", codes: ["09", "10", "12", "13"], end: "Failed", charged: false },
   {
     does: "reports no clear outcome",
     codes: ["00", "07", "01", "99", "4"],
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
 ];
 
 const terminals: readonly BadTerminal[] = [
-  { does: "approves", with: () => {}, status: "Success", charged: true },
-  ...endings.flatMap(({ does, codes, status, charged }) =>
-    codes.map((af) => ({ does: `${does} with ${af}`, with: refuses(af), status, charged })),
+  { does: "approves", with: () => {}, end: "Success", charged: true },
+  ...endings.flatMap(({ does, codes, end, charged }) =>
+    codes.map((af) => ({ does: `${does} with ${af}`, with: refuses(af), end, charged })),
   ),
   {
     does: "refuses with the bank's own text",
     with: refuses("04148HOLDER INVALID          "),
-    status: "Declined",
+    end: "Declined",
     charged: false,
   },
   {
     does: "reports no state and closes",
     with: replies({ AE: undefined }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
     does: "reports an unknown state",
     with: replies({ AE: "99" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
     does: "reports a state that every JavaScript object inherits",
     with: replies({ AE: "constructor", CI: "toString" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
-  { does: "approves with a reason", with: replies({ AF: "09" }), status: "Success", charged: true },
+  { does: "approves with a reason", with: replies({ AF: "09" }), end: "Success", charged: true },
   {
     does: "approves without an echo",
     with: replies({ CA: undefined, CB: undefined, CD: undefined, CE: undefined }),
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
     does: "fills the amount up with zeros, and names another version and application",
     with: replies({ CZ: "0301", CB: "000000000999", CC: "00B", ZZ: "new" }),
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
     does: "approves another amount",
     with: replies({ CB: "998" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
   {
     does: "approves another currency",
     with: replies({ CE: "756" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
   {
     does: "answers with another register",
     with: replies({ CA: "02" }),
-    status: "Success",
+    end: "Success",
     charged: true,
     alarm: "report-differs",
   },
   {
     does: "answers with another action",
     with: replies({ CD: "1" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
   {
     does: "reports the result of another order, and never ours",
     with: replies({ CF: referenceOf("of yesterday") }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     alarm: "unmatched-transaction",
   },
@@ -127,7 +122,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(peer.answer({ AE: "11" }) + peer.answer(), 1_000);
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -138,13 +133,13 @@ const terminals: readonly BadTerminal[] = [
         peer.say(peer.answer(), 60_000);
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
     does: "accepts the request (AE 11), and reports no more",
     with: replies({ AE: "11" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -152,7 +147,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.drop(1_000);
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -163,7 +158,7 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_100);
       };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
   },
   {
@@ -174,18 +169,13 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_100);
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   ...[
-    { how: "closes", options: {}, status: "Declined", charged: false },
-    {
-      how: "breaks",
-      options: { cause: new Error("ECONNRESET") },
-      status: "Unknown",
-      charged: true,
-    },
-  ].map(({ how, options: cause, status, charged }) => ({
+    { how: "closes", options: {}, end: "Declined", charged: false },
+    { how: "breaks", options: { cause: new Error("ECONNRESET") }, end: "Unknown", charged: true },
+  ].map(({ how, options: cause, end, charged }) => ({
     does: `${how} after a refusal whose reason is missing`,
     with: (peer: BarePeer) => {
       peer.onRequest = () => {
@@ -193,7 +183,7 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_100, cause);
       };
     },
-    status,
+    end,
     charged,
   })),
   {
@@ -204,7 +194,7 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_001);
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -216,7 +206,7 @@ const terminals: readonly BadTerminal[] = [
         }
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -224,7 +214,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(peer.answer() + tagged({ AE: "01" }), 1_000);
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -232,7 +222,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(Buffer.from("<html>404</html>").toString("hex"), 1_000);
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -240,7 +230,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.isAway = true;
     },
-    status: "Failed",
+    end: "Failed",
     charged: false,
     sends: 0,
   },
@@ -250,7 +240,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onRequest = () => peer.say(peer.answer(), 211_000);
       peer.onPing = () => {};
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -258,31 +248,31 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(tagged({ CZ: "0301", CA: "01", CD: "I", AE: "10" }), 1_000);
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
   },
   {
     does: "approves an amount that is no number",
     with: replies({ CB: "12,50" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
     does: "approves an amount of thirteen digits",
     with: replies({ CB: "9999999999999" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
     does: "reports the card number instead of currency and state",
     with: replies({ CE: "4111111111111111", AE: "4111111111111111" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
     does: "approves with the card number instead of the currency",
     with: replies({ CE: "4111111111111111" }),
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -291,7 +281,7 @@ const terminals: readonly BadTerminal[] = [
       const twice = tagged({ AA: "4111 1111 1111 1111" });
       peer.onRequest = () => peer.say(twice + twice, 1_000);
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -302,7 +292,7 @@ const terminals: readonly BadTerminal[] = [
         peer.say(`0d0a${peer.answer()}0d0a`, 5_000);
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -310,7 +300,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => peer.say(`${peer.answer({ AE: "11" })}0d0a${peer.answer()}`, 1_000);
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -320,7 +310,7 @@ const terminals: readonly BadTerminal[] = [
         peer.say(`${peer.answer({ AE: "01", AF: "04" })}0d0a0d0a${peer.answer()}`, 1_000);
       };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -329,7 +319,7 @@ const terminals: readonly BadTerminal[] = [
       AA: "4111111111111111",
       ZT: `CK003100AK032${Buffer.from("CARTE 4111111111111111\n").toString("base64")}`,
     }),
-    status: "Success",
+    end: "Success",
     charged: true,
   },
 ];
@@ -338,7 +328,7 @@ describe("a payment at a terminal that", () => {
   test.each(terminals.map((one) => [one.does, one] as const))("%s", async (_does, bad) => {
     const { at, peer, paid, phase, alarms } = await bareHouse();
     bad.with(peer);
-    expect(await paid()).toBe(bad.status);
+    expect(await paid()).toBe(bad.end);
     expect(peer.requests.length).toBe(bad.sends ?? 1);
     await at.clock.advance(400_000);
     if (bad.later) expect(phase()).toBe(bad.later);

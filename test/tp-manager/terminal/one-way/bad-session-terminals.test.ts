@@ -11,7 +11,7 @@ const concertHouse = (): Promise<OneWayHouse<SessionPeer>> =>
 interface BadTerminal {
   readonly does: string;
   readonly with: (peer: SessionPeer) => void;
-  readonly status: string;
+  readonly end: string;
   /** The truth at the bank. */
   readonly charged: boolean;
   /** How often the request was sent; 1 if missing. */
@@ -30,13 +30,13 @@ const parity = (hex: string): string =>
   ).toString("hex");
 
 const terminals: readonly BadTerminal[] = [
-  { does: "approves", with: () => {}, status: "Success", charged: true },
+  { does: "approves", with: () => {}, end: "Success", charged: true },
   {
     does: "refuses",
     with: (peer) => {
       peer.change = { status: "7" };
     },
-    status: "Declined",
+    end: "Declined",
     charged: false,
   },
   {
@@ -44,7 +44,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { status: "7", amountMinor: 0 };
     },
-    status: "Declined",
+    end: "Declined",
     charged: false,
   },
   {
@@ -52,7 +52,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onEnq = () => "";
     },
-    status: "Failed",
+    end: "Failed",
     charged: false,
     sends: 0,
   },
@@ -61,7 +61,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onEnq = () => NAK;
     },
-    status: "Failed",
+    end: "Failed",
     charged: false,
     sends: 0,
   },
@@ -70,7 +70,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onEnq = (count) => (count < 3 ? NAK : ACK);
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -78,7 +78,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onEnq = () => "95";
     },
-    status: "Failed",
+    end: "Failed",
     charged: false,
     sends: 0,
   },
@@ -88,7 +88,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onRequest = () => NAK;
       peer.onPaid = () => {};
     },
-    status: "Failed",
+    end: "Failed",
     charged: false,
     sends: 3,
   },
@@ -97,7 +97,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = (count) => (count < 2 ? NAK : ACK);
     },
-    status: "Success",
+    end: "Success",
     charged: true,
     sends: 2,
   },
@@ -107,7 +107,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onRequest = () => "";
       peer.onPaid = () => {};
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
   },
   {
@@ -115,7 +115,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onRequest = () => "";
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -124,7 +124,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onRequest = () => EOT;
       peer.onPaid = () => {};
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
   },
   {
@@ -132,7 +132,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => {};
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     later: "in-doubt",
   },
@@ -144,7 +144,7 @@ const terminals: readonly BadTerminal[] = [
         clock.startTimer("late", 300_000, () => peer.tell(peer.answer()));
       };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     later: "charged",
   },
@@ -157,7 +157,7 @@ const terminals: readonly BadTerminal[] = [
         clock.startTimer("late", 300_000, () => peer.tell(peer.answer()));
       };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
     later: "not-charged",
   },
@@ -166,7 +166,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(spoilt(peer.answer()), peer.answer());
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -174,7 +174,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(spoilt(peer.answer()));
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -183,7 +183,7 @@ const terminals: readonly BadTerminal[] = [
       peer.change = { status: "7" };
       peer.onPaid = () => peer.tell(spoilt(peer.answer()));
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
   },
   {
@@ -191,7 +191,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(peer.answer({ report: null }));
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -199,7 +199,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(replyHex({ private: "123456789", report: null }).slice(0, -6));
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -207,7 +207,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onReplyTaken = () => "";
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -215,7 +215,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.say(peer.answer(), 1_000);
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -223,7 +223,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.onPaid = () => peer.tell(parity(peer.answer()));
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -231,7 +231,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { status: "9" };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
   },
   {
@@ -245,7 +245,7 @@ const terminals: readonly BadTerminal[] = [
         return EOT;
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -253,7 +253,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { status: "5" };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
   },
   {
@@ -261,7 +261,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { amountMinor: 998 };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
@@ -270,7 +270,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { currency: "756" };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     alarm: "report-mismatch",
   },
@@ -279,7 +279,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { posNumber: "02" };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
     alarm: "report-differs",
   },
@@ -288,7 +288,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { private: "AUTH123456", paymentMode: "B" };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -296,7 +296,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { private: referenceOf("of yesterday") };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: true,
     alarm: "unmatched-transaction",
   },
@@ -309,7 +309,7 @@ const terminals: readonly BadTerminal[] = [
       };
       peer.onPaid = () => {};
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
     alarm: "unmatched-transaction",
   },
@@ -328,7 +328,7 @@ const terminals: readonly BadTerminal[] = [
         } else hears(hex);
       };
     },
-    status: "Unknown",
+    end: "Unknown",
     charged: false,
     alarm: "unmatched-transaction",
   },
@@ -342,7 +342,7 @@ const terminals: readonly BadTerminal[] = [
         for (const [at, hex] of bytes.entries()) peer.say(hex, 1_100 + 20 * at);
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -350,7 +350,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       peer.change = { report: "4111111111111111".padEnd(55, "0") };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -362,7 +362,7 @@ const terminals: readonly BadTerminal[] = [
         peer.clock.startTimer("back", 20_000, () => peer.tell(answer));
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
   {
@@ -379,7 +379,7 @@ const terminals: readonly BadTerminal[] = [
         } else hears(hex);
       };
     },
-    status: "Success",
+    end: "Success",
     charged: true,
   },
 ];
@@ -388,7 +388,7 @@ describe("a payment at a terminal that", () => {
   test.each(terminals.map((one) => [one.does, one] as const))("%s", async (_does, bad) => {
     const { at, peer, paid, phase, alarms } = await concertHouse();
     bad.with(peer);
-    expect(await paid()).toBe(bad.status);
+    expect(await paid()).toBe(bad.end);
     expect(peer.requests.length).toBe(bad.sends ?? 1);
     expect(new Set(peer.requests).size).toBeLessThanOrEqual(1);
     await at.clock.advance(400_000);
