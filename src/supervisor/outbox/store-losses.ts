@@ -29,26 +29,19 @@ export class StoreLosses extends Tables {
     // When the program starts, the loss is part of the commit that begins the session.
     const inDoubt = inTransaction(this.database, () => {
       this.run("INSERT INTO store_loss (at_ms, because) VALUES (?, ?)", now, because);
-      this.#skipAlarmIds();
+      // tp-manager may have read alarms of the lost database under the next ids of this one. Each
+      // loss that one process notes is older than its start, so the first one skips enough ids.
+      const skip = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'alarms'";
+      const ids = this.#hasSkipped || this.run(skip, SKIPPED);
+      if (ids === 0) this.run("INSERT INTO sqlite_sequence VALUES ('alarms', ?)", SKIPPED);
       const sql = `UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`;
       return this.run(sql, { now });
     });
+    this.#hasSkipped = true;
     const text =
       `supervisor.db: ${because}; tp-manager hands off everything that it has once more, and ` +
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost", inDoubt }, text);
-  }
-
-  /**
-   * Skips the next alarm ids, under which tp-manager may have read alarms of the lost database. All
-   * losses that one process notes are older than its start, so the ids are skipped once.
-   */
-  #skipAlarmIds(): void {
-    if (this.#hasSkipped) return;
-    const sql = "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'alarms'";
-    const ids = this.run(sql, SKIPPED);
-    if (ids === 0) this.run("INSERT INTO sqlite_sequence VALUES ('alarms', ?)", SKIPPED);
-    this.#hasSkipped = true;
   }
 
   /** Records that a loss is over: a complete journal has handed off all its transactions again. */
