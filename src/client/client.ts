@@ -186,8 +186,7 @@ export class ConnectorClient {
         }
       } catch (error) {
         if (signal.aborted) return;
-        const refused = error instanceof ConnectorError && error.http < 500;
-        if (refused) throw error;
+        if (error instanceof ConnectorError && error.http < 500) throw error;
       }
       await pause(RECONNECT_MS, signal);
     }

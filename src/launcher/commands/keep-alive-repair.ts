@@ -122,8 +122,7 @@ class Repair {
 
   async #repair(spec: ProgramSpec, before: FailureRecord) {
     const nowMs = this.#context.clock.now();
-    const result = await probe(this.#run, spec.name, this.#answerWithinMs);
-    if (result === "answers") {
+    if ((await probe(this.#run, spec.name, this.#answerWithinMs)) === "answers") {
       const stable = Math.abs(nowMs - before.launchedMs) > STABLE_MS;
       return { record: stable ? undefined : { ...before, missed: 0 }, exitCode: exitCodes.ok };
     }

@@ -26,8 +26,7 @@ interface ConfigResult {
  * and an example. No message repeats a secret.
  */
 export function loadConfig(path: string, program: Program, added?: ConfigPart): ConfigResult {
-  const text = readSetupFile(path);
-  const { config, faults, warnings } = parseConfig(text, program, added);
+  const { config, faults, warnings } = parseConfig(readSetupFile(path), program, added);
   if (!config) {
     const lines = faults.map(({ line, message }) => `${line ? `line ${line}: ` : ""}${message}`);
     throw new SetupFileFaulty(path, lines, warnings);

@@ -11,8 +11,7 @@ export interface OrderParameters extends SoapParameters {
  * because every order has the same few elements. A test compares the two writers.
  */
 export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) => SoapMessage {
-  const base = gatewayBase(gatewayUrl);
-  const service = `${base}/soap/payment-v2`;
+  const service = `${gatewayBase(gatewayUrl)}/soap/payment-v2`;
   const url = `${service}/generate`;
   const headers = {
     "Content-Type": "text/xml; charset=utf-8",

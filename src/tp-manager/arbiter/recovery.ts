@@ -246,8 +246,7 @@ export class Recovery {
 
   /** Returns the proof that the report is the attempt's. Call it before the verdict is written. */
   #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
-    const identity = baseline?.identity ?? noIdentity;
-    const answer = this.#parts.matcher.whose(report, identity);
+    const answer = this.#parts.matcher.whose(report, baseline?.identity ?? noIdentity);
     const isIts =
       answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
     if (!isIts) return bare;

@@ -81,8 +81,7 @@ export async function assertNotReturnedElsewhere(
   { orders, supervisor }: CallContext,
   orderId: string,
 ): Promise<void> {
-  const attempt = orders.decisive(orderId);
-  if (rowOf(attempt).reversal !== "begin") return;
+  if (rowOf(orders.decisive(orderId)).reversal !== "begin") return;
   const history = await supervisor.ask("gateway-history", { orderId }).catch(apiErrorOf);
   if (history instanceof AppError || !returnedStates.includes(history.state)) return;
   throw new AppError("REVERSAL_REFUSED", `The order is ${history.state} at the gateway.`, {

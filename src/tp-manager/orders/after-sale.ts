@@ -73,8 +73,7 @@ export class AfterSale {
         charged: chargedOf(attempt),
       });
     }
-    const askedMinor = attempt.request.amountMinor;
-    const decision = decisionOf(delivered, amountMinor, askedMinor);
+    const decision = decisionOf(delivered, amountMinor, attempt.request.amountMinor);
     if (decision.goods === "partly-issued" && !arbiter.terminal.capabilities.partialIssue) {
       throw new AppError("NOT_SUPPORTED", "This terminal cannot charge a part of an approval.", {
         charged: chargedOf(attempt),

@@ -51,8 +51,7 @@ const deviceStates: ReadonlyMap<number, readonly [call: TerminalStatus["call"], 
 
 /** Returns the status in the completion of a status enquiry (docs/zvt.md 6.5). */
 export function terminalStatus(message: Message): TerminalStatus {
-  const code = message.parts.terminalStatus;
-  const base = statusOfCode(code);
+  const base = statusOfCode(message.parts.terminalStatus);
   const details = [base.detail];
   let { cr, call, periph } = base;
   const locks = tagValue(message.tags, "locks");

@@ -187,8 +187,7 @@ export class ZvtConnection {
   async #run(): Promise<void> {
     const { reconnect } = this.#zvt.options;
     for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
-      const wasUp = await this.#connectOnce();
-      if (wasUp) attempt = 0;
+      if (await this.#connectOnce()) attempt = 0;
       if (this.#closing.signal.aborted) break;
       if (this.#restarting) await this.#untilRestarted(this.#restarting);
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);

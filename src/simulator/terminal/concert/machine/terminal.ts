@@ -141,8 +141,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       await payment.reach("reply");
       await payment.pause("fault late reply", Number(this.parts.fault("late-reply")?.["ms"] ?? 0));
       if (!this.parts.fault("no-reply")) {
-        const delivered = await this.#deliver(line, body, payment.signal);
-        if (delivered) await payment.reach("replied");
+        if (await this.#deliver(line, body, payment.signal)) await payment.reach("replied");
       }
       line.finish();
     });
