@@ -133,7 +133,7 @@ const STEADY_MS = 2_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/** The installation in which an update switches between versions. */
+/** The installation that switches versions: an interface, because tests run no programs. */
 export interface SwitchSite extends CommandContext {
   /** The folder with the files that name the version. */
   readonly root: string;

@@ -6,6 +6,7 @@ import { type ContentOf, type DocumentOf, fleetDocuments } from "./documents.ts"
 import type { FleetLink } from "./fleet-link.ts";
 import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
+/** An interface, because the fleet's code must not know how this kiosk is updated. */
 export interface FleetUpdates {
   /** The version that waits to be installed; null: none. */
   readonly offered: string | null;

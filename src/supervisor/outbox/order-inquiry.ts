@@ -30,7 +30,7 @@ export interface SendingParts {
   readonly random: () => number;
 }
 
-/** The queue of forwarder.ts, which imports this file and is therefore not imported here. */
+/** The queue of forwarder.ts: an interface, because forwarder.ts imports this file. */
 interface Queue {
   /** Returns whether the queue's last send got no result because the gateway fails as a whole. */
   sendsFail(): boolean;
