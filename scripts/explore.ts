@@ -33,7 +33,7 @@ let [states, moves, broken] = [0, 0, 0];
 print("| scope | states | moves | longest way | broken |", "| --- | ---: | ---: | ---: | ---: |");
 for (const scope of whole.filter(({ name }) => name.includes(values.only))) {
   const walked = walk(scope, product, { statesMax });
-  tell(walked);
+  printWalked(walked);
   states += walked.states;
   moves += walked.moves;
   broken += walked.found.length + Number(walked.isCut);
@@ -42,7 +42,7 @@ for (const scope of whole.filter(({ name }) => name.includes(values.only))) {
 }
 for (const scope of oneWayScopes.filter(({ name }) => name.includes(values.only))) {
   const walked = walkOneWay(scope);
-  tell({ ...walked, scope: `cannot be asked: ${walked.scope}`, isCut: false });
+  printWalked({ ...walked, scope: `cannot be asked: ${walked.scope}`, isCut: false });
   states += walked.states;
   moves += walked.moves;
   broken += walked.found.length;
@@ -62,7 +62,7 @@ for (const { fault, judges, scope, law } of faultsPutBack) {
 }
 process.exitCode = broken + missed > 0 ? 1 : 0;
 
-function tell({ scope, states: seen, moves: made, depth, isCut, found }: Walked): void {
+function printWalked({ scope, states: seen, moves: made, depth, isCut, found }: Walked): void {
   const cut = isCut ? " (cut)" : "";
   print(`| ${scope} | ${seen}${cut} | ${made} | ${depth} | ${found.length} |`);
 }

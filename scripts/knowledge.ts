@@ -47,11 +47,11 @@ const weaker = new Map<string, number>();
 const pairs: string[] = [];
 
 if (values.shop) {
-  for (const isShared of [false, true]) await tellShop(isShared);
-} else await tellWorlds();
+  for (const isShared of [false, true]) await runShop(isShared);
+} else await walkWorlds();
 process.exit(broken > 0 ? 1 : 0);
 
-async function tellShop(isShared: boolean): Promise<void> {
+async function runShop(isShared: boolean): Promise<void> {
   const payments = Number(values.payments);
   const kind = isShared ? "shared with staff" : "our own";
   const shop = { payments, isShared, seed };
@@ -66,7 +66,7 @@ async function tellShop(isShared: boolean): Promise<void> {
   print(...table(["alarm", "times"], outcome.alarms));
 }
 
-async function tellWorlds(): Promise<void> {
+async function walkWorlds(): Promise<void> {
   const scopes = families
     .filter((each) => family === undefined || each === family)
     .flatMap((each) => scopesOf(each, faults))
@@ -79,14 +79,14 @@ async function tellWorlds(): Promise<void> {
     const endsMs = nowMs() + shareMs;
     let printed = 0;
     const isOver = (walked: Walked): boolean => {
-      for (const each of walked.found.slice(printed)) tellAtOnce(scope, each);
+      for (const each of walked.found.slice(printed)) printAtOnce(scope, each);
       printed = walked.found.length;
       const counts = `${walked.worlds} worlds, ${walked.broken} with a violation`;
       say(`${scope.family} ${nameOf(scope)}: ${counts}`);
       const isEnough = walked.isWhole && hours === undefined;
       return isEnough || nowMs() > endsMs || walked.worlds >= Number(worlds ?? Infinity);
     };
-    await tell(walker, await walker.walk(scope, seed, isOver));
+    await printWalked(walker, await walker.walk(scope, seed, isOver));
   }
   walker.close();
   const seconds = Math.round((nowMs() - startedMs) / 1_000);
@@ -95,7 +95,7 @@ async function tellWorlds(): Promise<void> {
   print(...table(["because", "groups"], weaker), "", ...pairs);
 }
 
-async function tell(walker: Walker, walked: Walked): Promise<void> {
+async function printWalked(walker: Walker, walked: Walked): Promise<void> {
   const { scope, found, rested, unknown } = walked;
   const complete = completenessOf(walked);
   total += walked.worlds;
@@ -119,7 +119,7 @@ function table(heads: readonly string[], counts: ReadonlyMap<string, number>): s
 }
 
 /** Prints a broken law at once, because a run may take hours. */
-function tellAtOnce(scope: Scope, { law, order, timeline }: Walked["found"][number]): void {
+function printAtOnce(scope: Scope, { law, order, timeline }: Walked["found"][number]): void {
   const day = timeline.choices[0]?.taken ?? "";
   const way = [day, ...timeline.faults].join(" | ");
   process.stderr.write(`${scope.family}, ${nameOf(scope)}: ${law} (${order}): ${way}\n`);

@@ -51,7 +51,7 @@ try {
   for (let i = 0; i < warmUp; i++) await at.pay(1, `warm-${i}`);
   await ask(inspector, 3, "Profiler.takePreciseCoverage");
   await at.pay(1, "counted");
-  tell((await ask(inspector, 4, "Profiler.takePreciseCoverage")) as Coverage);
+  printCoverage((await ask(inspector, 4, "Profiler.takePreciseCoverage")) as Coverage);
   inspector.close();
 } finally {
   await at.stop();
@@ -71,7 +71,7 @@ async function ask(inspector: WebSocket, id: number, method: string, params = {}
   return result;
 }
 
-function tell({ result }: Coverage): void {
+function printCoverage({ result }: Coverage): void {
   const files = result
     .filter(({ url }) => url.startsWith("file:") && !url.includes("/node_modules/"))
     .map(({ url, functions }) => ({

@@ -75,7 +75,7 @@ function countOf(name: "threshold" | "root-threshold" | "targets-threshold"): nu
   throw new Error(`--${name} is a number from 1 to 99`);
 }
 
-function tell(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
@@ -93,11 +93,11 @@ function renew(repository: Repository): void {
   const document = repository.staged(values.renew) ?? repository.published(values.renew);
   if (!document) throw new Error(`${values.renew} is not there`);
   repository.stage(values.renew, document.signed.toJSON());
-  tell(`${values.renew} is staged with a new expiry, to be signed`);
+  print(`${values.renew} is staged with a new expiry, to be signed`);
 }
 
 async function sign(repository: Repository): Promise<void> {
-  addSignatures(repository, await givenKeys(), tell);
+  addSignatures(repository, await givenKeys(), print);
 }
 
 function rotation(repository: Repository, role: string): void {
@@ -105,7 +105,7 @@ function rotation(repository: Repository, role: string): void {
   if (!isKnown || values.new.length === 0) throw new Error("ROLE, and --new PUB");
   const threshold = countOf("threshold");
   const change = { role: role as Role, added: values.new, removed: values.old, threshold };
-  rotate(repository, change, tell);
+  rotate(repository, change, print);
 }
 
 async function add(repository: Repository): Promise<void> {
@@ -117,13 +117,13 @@ async function add(repository: Repository): Promise<void> {
     notBefore: values["not-before"] ?? isoTime(systemClock.now()),
     notes: values.notes ?? "",
   });
-  tell(`staged: ${added}`);
+  print(`staged: ${added}`);
 }
 
 async function run(command: string | undefined, words: readonly string[]): Promise<void> {
   const last = words.at(-1);
   if (command === undefined || last === undefined) misused();
-  if (command === "key") return tell(makeKey(last, await passphraseOf(last)));
+  if (command === "key") return print(makeKey(last, await passphraseOf(last)));
   const repository = new Repository(last);
   switch (command) {
     case "init": {
@@ -131,7 +131,7 @@ async function run(command: string | undefined, words: readonly string[]): Promi
       const ofRoot = countOf("root-threshold") ?? 1;
       const thresholds = { root: ofRoot, targets: countOf("targets-threshold") ?? 1 };
       begin(repository, { keys: { root, targets, snapshot, timestamp }, thresholds });
-      return tell("root and targets are staged, to be signed");
+      return print("root and targets are staged, to be signed");
     }
     case "add":
       return await add(repository);
@@ -141,21 +141,21 @@ async function run(command: string | undefined, words: readonly string[]): Promi
     case "promote": {
       const [version, channel] = [needed("version"), needed("channel")];
       setShare(repository, version, channel, percent(), command === "promote");
-      return tell("the list of targets is staged, to be signed");
+      return print("the list of targets is staged, to be signed");
     }
     case "withdraw":
       withdraw(repository, needed("version"), values["back-to"]);
-      return tell("the list of targets is staged, to be signed");
+      return print("the list of targets is staged, to be signed");
     case "refresh":
       renew(repository);
-      return refresh(repository, await givenKeys(), tell);
+      return refresh(repository, await givenKeys(), print);
     case "rotate-key":
       return rotation(repository, words.length > 1 ? (words[0] ?? "") : "");
     case "rotate-root":
       return rotation(repository, "root");
     case "verify": {
       const first = join(repository.folder, "metadata", "1.root.json");
-      return await verify(repository, values["trusted-root"] ?? first, tell);
+      return await verify(repository, values["trusted-root"] ?? first, print);
     }
     default:
       misused();

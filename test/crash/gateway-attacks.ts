@@ -65,7 +65,7 @@ export class GatewayAttack implements Attack {
 
   async settle(): Promise<{ mayRepeat: boolean }> {
     this.#status = (await this.#found()) ?? "not answered";
-    if (this.#status === "Unknown" || (await this.#isOpen())) await this.#tellTruth();
+    if (this.#status === "Unknown" || (await this.#isOpen())) await this.#settleTruly();
     this.#status = (await this.#found()) ?? "not answered";
     return { mayRepeat: this.#status === "Success" };
   }
@@ -123,7 +123,7 @@ export class GatewayAttack implements Attack {
   }
 
   /** A lookup can show that it was carried out; else an operator says what the merchant sees. */
-  async #tellTruth(): Promise<void> {
+  async #settleTruly(): Promise<void> {
     await this.#site.asOperator("GET", `/gateway/transaction/${this.#id}`);
     if ((await this.#found()) !== "Unknown" && !(await this.#isOpen())) return;
     const happened = (await this.#timesDone()) > 0;

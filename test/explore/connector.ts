@@ -47,7 +47,7 @@ export class Connector {
       if (!isAsked(world, index)) ask(world, "attempt", index, !disk.attempts[index]?.asked);
       return;
     }
-    tell(world, order, answerOf(state));
+    answerKiosk(world, order, answerOf(state));
   }
 
   /** The request waits for a question about its order, or about a late report of it. */
@@ -64,7 +64,7 @@ export class Connector {
     if (!request || index === null) return;
     const { state } = attemptOf(world, index);
     if (state.phase === "not-charged") this.admit(world, request.order);
-    else tell(world, request.order, answerOf(state));
+    else answerKiosk(world, request.order, answerOf(state));
   }
 
   /** The payment that was waited for has ended, borne out (docs/rules/22-heard-end.md). */
@@ -78,7 +78,7 @@ export class Connector {
   answer(world: World): void {
     const order = world.kiosk.request?.order ?? "";
     const index = latest(world.disk, order);
-    if (index !== null) tell(world, order, answerOf(attemptOf(world, index).state));
+    if (index !== null) answerKiosk(world, order, answerOf(attemptOf(world, index).state));
   }
 
   isBlocked({ ram }: World): boolean {
@@ -408,7 +408,7 @@ function answerOf({ phase }: AttemptState): KioskAnswer {
   }
 }
 
-function tell({ kiosk }: World, order: string, reply: KioskAnswer): void {
+function answerKiosk({ kiosk }: World, order: string, reply: KioskAnswer): void {
   kiosk.answers[order] = reply;
   kiosk.request = null;
 }

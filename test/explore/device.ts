@@ -15,7 +15,7 @@ export interface Character {
   /** The sale from before is one of ours. */
   readonly knowsEarlier: boolean;
   /** Answers questions, with what it had before, while a payment still runs that it lost. */
-  readonly tellsWhilePaying: boolean;
+  readonly answersWhilePaying: boolean;
   readonly closingEmpties: boolean;
   /** Never repeats a sale that got no ACK. */
   readonly hides: boolean;
@@ -29,7 +29,7 @@ export const plain: Character = {
   spelling: "full",
   emptyAtFirst: false,
   knowsEarlier: true,
-  tellsWhilePaying: false,
+  answersWhilePaying: false,
   closingEmpties: false,
   hides: false,
 };

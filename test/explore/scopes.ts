@@ -9,7 +9,7 @@ const characters = {
   "one that keeps what was not answered": { ...plain, unanswered: "kept" },
   "one that keeps what was refused": { ...plain, unanswered: "kept", refused: "kept" },
   "one with an empty storage": { ...plain, emptyAtFirst: true, unanswered: "kept" },
-  "one that answers while it pays": { ...plain, tellsWhilePaying: true, prints: true },
+  "one that answers while it pays": { ...plain, answersWhilePaying: true, prints: true },
   "one whose closing empties it": { ...plain, closingEmpties: true, unanswered: "kept" },
   "one without receipt numbers": { ...plain, spelling: "no receipt" },
   "one that reports times alone": { ...plain, spelling: "time alone", unanswered: "kept" },

@@ -42,8 +42,8 @@ export function terminalMoves(world: World, scope: Scope, connector: Connector, 
   }
 }
 
-export function answersQuestions({ process }: Device, { tellsWhilePaying }: Character): boolean {
-  if (process.at === "paying") return tellsWhilePaying;
+export function answersQuestions({ process }: Device, { answersWhilePaying }: Character): boolean {
+  if (process.at === "paying") return answersWhilePaying;
   return process.at === "idle" || process.at === "unanswered";
 }
 

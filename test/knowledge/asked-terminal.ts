@@ -225,7 +225,7 @@ export class AskedTerminal implements Terminal {
     if (way.endsWith("stored later")) {
       this.#later(WITHIN_LIMIT_MS / 5, () => this.#world.keep(sells()));
     }
-    if (way.endsWith("reported late")) this.#later(CARD_MS, () => this.#tellsLate(sells()));
+    if (way.endsWith("reported late")) this.#later(CARD_MS, () => this.#reportsLate(sells()));
     return this.#aborts("cancelled", "6C");
   }
 
@@ -244,7 +244,7 @@ export class AskedTerminal implements Terminal {
     } else {
       this.#busyFor(CARD_MS, () => {
         const index = this.#world.charge(order, { attempt });
-        if (way.endsWith("new line")) this.#tellsLate(index);
+        if (way.endsWith("new line")) this.#reportsLate(index);
         else if (way.endsWith("taken back")) takeBack(device, index, storesReversals);
         else this.#world.keep(index);
         this.#world.bank();
@@ -254,7 +254,7 @@ export class AskedTerminal implements Terminal {
   }
 
   /** A report with nothing running: it is refused, and kept or taken back all the same. */
-  #tellsLate(index: number): void {
+  #reportsLate(index: number): void {
     const { chooser, device, storesReversals, recorder } = this.#world;
     const reported = recordOf(this.#world, index);
     if (this.#life.alive) {

@@ -103,7 +103,7 @@ class OneWayLine implements Dialogue {
         "does not come",
         "comes before the request",
       ]);
-      if (comes !== "does not come") this.#tellNext(true);
+      if (comes !== "does not come") this.#reportNext(true);
     }
     if (!mayLeave()) return Promise.resolve("lapsed");
     this.#world.leaves("payment");
@@ -175,15 +175,15 @@ class OneWayLine implements Dialogue {
       return "taken";
     }
     if (way.startsWith("an earlier result comes after")) {
-      this.#later(2 * CARD_MS, () => this.#tellNext(true));
+      this.#later(2 * CARD_MS, () => this.#reportNext(true));
     } else if (way.startsWith("an earlier result"))
-      this.#later(AGAIN_MS / 5, () => this.#tellNext(false));
+      this.#later(AGAIN_MS / 5, () => this.#reportNext(false));
     if (way.startsWith("the last result") && lastReported) {
-      this.#later(AGAIN_MS / 5, () => this.#tell(lastReported, false));
+      this.#later(AGAIN_MS / 5, () => this.#report(lastReported, false));
     }
     if (way.startsWith("the result of a sale")) {
       const bytes = this.#result("approved", order, null);
-      this.#later(AGAIN_MS / 5, () => this.#tell({ bytes, charge: null }, false));
+      this.#later(AGAIN_MS / 5, () => this.#report({ bytes, charge: null }, false));
     }
     const isUnreported = /^no result|not answered|connection ends/.test(way);
     this.#later(CARD_MS, () => {
@@ -193,7 +193,7 @@ class OneWayLine implements Dialogue {
       else {
         // Results come in their order: no earlier one follows.
         if (!chooser.has("ordered-results")) unreported.length = 0;
-        this.#tell({ ...message, charge: says === "approved" ? message.charge : null }, false);
+        this.#report({ ...message, charge: says === "approved" ? message.charge : null }, false);
       }
       if (way.startsWith("the connection")) this.#gone();
       if (way.endsWith("reported late")) {
@@ -205,7 +205,7 @@ class OneWayLine implements Dialogue {
         this.#later(4 * CARD_MS, () => {
           // Results come in their order: no earlier one follows the result of a later payment.
           const isLast = this.#world.lastReported === own;
-          if (isLast || chooser.has("ordered-results")) this.#tell(approved, true);
+          if (isLast || chooser.has("ordered-results")) this.#report(approved, true);
         });
       }
     });
@@ -224,7 +224,7 @@ class OneWayLine implements Dialogue {
 
   #comesLate(message: ResultOfCharge): void {
     this.#later(WAIT_MS, () => {
-      if (this.isShared) this.#tell(message, true);
+      if (this.isShared) this.#report(message, true);
       else this.#world.unreported.push(message);
     });
   }
@@ -234,13 +234,13 @@ class OneWayLine implements Dialogue {
     if (this.#life.alive) this.#listener?.gone("the connection ended");
   }
 
-  #tellNext(isEarly: boolean): void {
+  #reportNext(isEarly: boolean): void {
     const next = this.#world.unreported.shift();
-    if (next) this.#tell(next, isEarly);
+    if (next) this.#report(next, isEarly);
   }
 
   /** Reports a result, again where the line is shared, until it gets its ACK. */
-  #tell(message: ResultOfCharge, isEarly: boolean, times = 1): void {
+  #report(message: ResultOfCharge, isEarly: boolean, times = 1): void {
     const { recorder, unreported, named } = this.#world;
     if (!this.#life.alive) {
       unreported.push(message);
@@ -258,7 +258,7 @@ class OneWayLine implements Dialogue {
     recorder.known(isStored ? "-> ACK" : "-> no ACK");
     this.#world.lastReported = message;
     if (isStored || !this.isShared || times >= REPORTED_MAX) return;
-    this.#later(AGAIN_MS, () => this.#tell(message, true, times + 1));
+    this.#later(AGAIN_MS, () => this.#report(message, true, times + 1));
   }
 
   /** The terminal goes on, whatever becomes of the register. */

@@ -83,7 +83,7 @@ const situations: Record<
     cr: "2",
     make(at) {
       at.start();
-      at.terminal.tell({ type: "unmatched-report", report: report() });
+      at.terminal.emit({ type: "unmatched-report", report: report() });
     },
   },
   "a disk that takes no writes": {

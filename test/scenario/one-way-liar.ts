@@ -36,7 +36,7 @@ export abstract class Liar {
 
   protected abstract heard(bytes: Buffer, socket: Socket): void;
   /** Sends messages without a request. */
-  abstract tell(messages: readonly Uint8Array[]): void;
+  abstract deliver(messages: readonly Uint8Array[]): void;
 
   async listen(): Promise<string> {
     this.#server.listen(0, "127.0.0.1");
@@ -55,8 +55,8 @@ export abstract class Liar {
 export class ConcertLiar extends Liar {
   #heard = Buffer.alloc(0);
   #isAsked = false;
-  #telling: Uint8Array[] = [];
-  #isTelling = false;
+  #queued: Uint8Array[] = [];
+  #isReporting = false;
 
   protected heard(bytes: Buffer): void {
     this.#heard = Buffer.concat([this.#heard, bytes]);
@@ -65,9 +65,9 @@ export class ConcertLiar extends Liar {
     }
   }
 
-  tell(messages: readonly Uint8Array[]): void {
-    this.#telling.push(...messages);
-    if (!this.#isTelling) this.#ask();
+  deliver(messages: readonly Uint8Array[]): void {
+    this.#queued.push(...messages);
+    if (!this.#isReporting) this.#ask();
   }
 
   #takeOne(): boolean {
@@ -94,25 +94,25 @@ export class ConcertLiar extends Liar {
   #closed(): void {
     if (!this.#isAsked) return;
     this.#isAsked = false;
-    this.tell(this.says(this.requests.at(-1) ?? ""));
+    this.deliver(this.says(this.requests.at(-1) ?? ""));
   }
 
   #ask(): void {
-    this.#isTelling = this.#telling.length > 0;
-    if (this.#isTelling) this.line?.write(ENQ);
+    this.#isReporting = this.#queued.length > 0;
+    if (this.#isReporting) this.line?.write(ENQ);
   }
 
   #isFrameOut = false;
   #ackArrived(): void {
-    const [next] = this.#telling;
-    if (!this.#isTelling || !next) return;
+    const [next] = this.#queued;
+    if (!this.#isReporting || !next) return;
     if (!this.#isFrameOut) {
       this.#isFrameOut = true;
       this.line?.write(encodeFrame(next));
       return;
     }
     this.#isFrameOut = false;
-    this.#telling.shift();
+    this.#queued.shift();
     this.line?.write(EOT);
     this.#ask();
   }
@@ -147,7 +147,7 @@ export class TaggedLiar extends Liar {
     for (const message of this.says(request)) socket.write(message);
   }
 
-  tell(messages: readonly Uint8Array[]): void {
+  deliver(messages: readonly Uint8Array[]): void {
     for (const message of messages) this.line?.write(message);
   }
 }

@@ -23,8 +23,8 @@ function publisher() {
   const keys = (...names: string[]) => names.map((name) => openKey(file(name), PASSPHRASE));
   const repository = new Repository(join(folder, "web"));
   const said: string[] = [];
-  const tell = (line: string): void => void said.push(line);
-  return { folder, file, pub, keys, repository, said, tell };
+  const print = (line: string): void => void said.push(line);
+  return { folder, file, pub, keys, repository, said, print };
 }
 type Publisher = ReturnType<typeof publisher>;
 
@@ -44,8 +44,8 @@ function begun(): Publisher {
 
 function published(): Publisher {
   const one = begun();
-  addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
-  refresh(one.repository, one.keys("snap", "time"), one.tell);
+  addSignatures(one.repository, one.keys("anna", "ben"), one.print);
+  refresh(one.repository, one.keys("snap", "time"), one.print);
   one.said.length = 0;
   return one;
 }
@@ -79,8 +79,8 @@ async function added(one: Publisher, version: string, share = 100): Promise<void
 }
 
 function signedAndPublished(one: Publisher): void {
-  addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
-  refresh(one.repository, one.keys("snap", "time"), one.tell);
+  addSignatures(one.repository, one.keys("anna", "ben"), one.print);
+  refresh(one.repository, one.keys("snap", "time"), one.print);
 }
 
 async function verified(one: Publisher): Promise<string[]> {
@@ -102,7 +102,7 @@ function takenBy(one: Publisher, version: string, offered: string[] = []): strin
 /** What a command works on. */
 interface Site {
   readonly repository: Repository;
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 describe("the whole life of a repository, by its commands", () => {
@@ -127,18 +127,18 @@ describe("the whole life of a repository, by its commands", () => {
   /** Steps whose command the test has called already, in this process. */
   async function here(...steps: Array<(site: Site) => void | Promise<void>>): Promise<string> {
     const lines: string[] = [];
-    const tell = (line: string): void => void lines.push(line);
-    for (const step of steps) await step({ repository: new Repository(web), tell });
+    const print = (line: string): void => void lines.push(line);
+    for (const step of steps) await step({ repository: new Repository(web), print });
     return lines.join("\n");
   }
   const keyAt = (name: string): string => join(web, "..", name);
   const keys = (...names: string[]) => names.map((name) => openKey(keyAt(name), PASSPHRASE));
-  const signing = ({ repository, tell }: Site): void =>
-    addSignatures(repository, keys("anna", "ben"), tell);
-  const refreshing = ({ repository, tell }: Site): void =>
-    refresh(repository, keys("snap", "time"), tell);
-  const verifying = ({ repository, tell }: Site): Promise<void> =>
-    verify(repository, join(web, "metadata", "1.root.json"), tell);
+  const signing = ({ repository, print }: Site): void =>
+    addSignatures(repository, keys("anna", "ben"), print);
+  const refreshing = ({ repository, print }: Site): void =>
+    refresh(repository, keys("snap", "time"), print);
+  const verifying = ({ repository, print }: Site): Promise<void> =>
+    verify(repository, join(web, "metadata", "1.root.json"), print);
 
   test("from the first key to a withdrawal, read by a client", async () => {
     expect(await tool("key", "anna")).toBe("anna.pub\n");
@@ -170,16 +170,16 @@ describe("the whole life of a repository, by its commands", () => {
 describe("signatures", () => {
   test("count once for each key, however often it signs", () => {
     const one = begun();
-    addSignatures(one.repository, one.keys("anna", "anna"), one.tell);
-    addSignatures(one.repository, one.keys("anna"), one.tell);
+    addSignatures(one.repository, one.keys("anna", "anna"), one.print);
+    addSignatures(one.repository, one.keys("anna"), one.print);
     expect(one.said.at(-1)).toContain("was signed by 1/2 keys");
-    expect(() => refresh(one.repository, one.keys("snap", "time"), one.tell)).toThrow("never");
+    expect(() => refresh(one.repository, one.keys("snap", "time"), one.print)).toThrow("never");
     expect(readdirSync(one.repository.folder)).toEqual(["staged"]);
   });
 
   test("of a key that may not sign are refused", () => {
     const one = begun();
-    expect(() => addSignatures(one.repository, one.keys("cleo", "snap"), one.tell)).toThrow(
+    expect(() => addSignatures(one.repository, one.keys("cleo", "snap"), one.print)).toThrow(
       "nothing is staged that these keys may sign",
     );
   });
@@ -187,9 +187,9 @@ describe("signatures", () => {
   test("are lost when what is staged changes", async () => {
     const one = published();
     await added(one, "1.1.0");
-    addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
+    addSignatures(one.repository, one.keys("anna", "ben"), one.print);
     setShare(one.repository, "1.1.0", "stable", 10, false);
-    refresh(one.repository, one.keys("snap", "time"), one.tell);
+    refresh(one.repository, one.keys("snap", "time"), one.print);
     expect(one.said.at(-1)).toContain("targets 1,");
     expect(takenBy(one, "1.0.0")).toBeUndefined();
   });
@@ -223,12 +223,12 @@ describe("keys", () => {
     const one = published();
     await added(one, "1.1.0");
     makeKey(one.file("time2"), PASSPHRASE);
-    rotate(one.repository, { role: "timestamp", added: one.pub("time2"), removed: [] }, one.tell);
-    addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
-    expect(() => refresh(one.repository, one.keys("snap", "time"), one.tell)).toThrow(
+    rotate(one.repository, { role: "timestamp", added: one.pub("time2"), removed: [] }, one.print);
+    addSignatures(one.repository, one.keys("anna", "ben"), one.print);
+    expect(() => refresh(one.repository, one.keys("snap", "time"), one.print)).toThrow(
       "no key for timestamp is given",
     );
-    refresh(one.repository, one.keys("snap", "time2"), one.tell);
+    refresh(one.repository, one.keys("snap", "time2"), one.print);
     expect(one.said.at(-1)).toContain("published: root 2, targets 2");
     expect(await verified(one)).toContainEqual(expect.stringContaining("root 2: holds"));
   });
@@ -238,26 +238,26 @@ describe("keys", () => {
     await added(one, "1.1.0");
     signedAndPublished(one);
     const [role, added2] = ["targets" as const, one.pub("cleo")];
-    rotate(one.repository, { role, added: added2, removed: one.pub("ben") }, one.tell);
-    addSignatures(one.repository, one.keys("anna", "ben"), one.tell);
-    expect(() => refresh(one.repository, one.keys("snap", "time"), one.tell)).toThrow(
+    rotate(one.repository, { role, added: added2, removed: one.pub("ben") }, one.print);
+    addSignatures(one.repository, one.keys("anna", "ben"), one.print);
+    expect(() => refresh(one.repository, one.keys("snap", "time"), one.print)).toThrow(
       "nothing is published: targets was signed by 1/2 keys",
     );
     expect(one.repository.published("root")?.signed.version).toBe(1);
-    addSignatures(one.repository, one.keys("cleo"), one.tell);
-    refresh(one.repository, one.keys("snap", "time"), one.tell);
+    addSignatures(one.repository, one.keys("cleo"), one.print);
+    refresh(one.repository, one.keys("snap", "time"), one.print);
     expect(await verified(one)).toContainEqual("stable, linux-x64: 1.1.0 (100 %)");
   });
 
   test("of root change with signatures of the old and of the new ones", async () => {
     const one = published();
     const change = { role: "root", added: one.pub("cleo"), removed: one.pub("anna") } as const;
-    rotate(one.repository, change, one.tell);
-    addSignatures(one.repository, one.keys("ben", "cleo"), one.tell);
-    refresh(one.repository, one.keys("snap", "time"), one.tell);
+    rotate(one.repository, change, one.print);
+    addSignatures(one.repository, one.keys("ben", "cleo"), one.print);
+    refresh(one.repository, one.keys("snap", "time"), one.print);
     expect(one.repository.published("root")?.signed.version).toBe(1);
-    addSignatures(one.repository, one.keys("anna"), one.tell);
-    refresh(one.repository, one.keys("snap", "time"), one.tell);
+    addSignatures(one.repository, one.keys("anna"), one.print);
+    refresh(one.repository, one.keys("snap", "time"), one.print);
     expect(one.repository.published("root")?.signed.version).toBe(2);
     expect(await verified(one)).toContainEqual(expect.stringContaining("root 2: holds"));
   });
@@ -265,7 +265,7 @@ describe("keys", () => {
   test("that are removed must exist, and enough keys must stay", () => {
     const one = published();
     const change = (removed: string[], threshold?: number) => () =>
-      rotate(one.repository, { role: "root", added: [], removed, threshold }, one.tell);
+      rotate(one.repository, { role: "root", added: [], removed, threshold }, one.print);
     expect(change(one.pub("cleo"))).toThrow("root has no key");
     expect(change(one.pub("anna"))).toThrow("root has 1 keys for a threshold of 2");
   });

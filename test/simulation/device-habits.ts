@@ -15,7 +15,7 @@ export class DeviceHabits {
     this.#clock = clock;
   }
 
-  get isNotTelling(): boolean {
+  get isSilent(): boolean {
     return this.#isBefore(this.notReportedUntilMs);
   }
 

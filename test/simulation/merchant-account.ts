@@ -92,9 +92,9 @@ export class MerchantAccount {
   /** Nothing more goes back, and the gateway sends the notifications that it had not sent yet. */
   finish(): void {
     this.#finished = true;
-    const untold = this.#untold;
+    const unsent = this.#untold;
     this.#untold = [];
-    for (const tell of untold) tell();
+    for (const notify of unsent) notify();
   }
 
   /** When money of an order went back, oldest first; milliseconds of the running clock. */
@@ -142,11 +142,11 @@ export class MerchantAccount {
     const fields: Fields =
       how === "cancel" ? { operation: "cancellation" } : { operation: "refund", refundedAmount };
     this.#note(`${how} of ${copy.transaction.orderId}, ${sum}`);
-    this.#tell(copy, fields, notified);
+    this.#notify(copy, fields, notified);
     return "sent";
   }
 
-  #tell(copy: Copy, fields: Fields, notified: Notified): void {
+  #notify(copy: Copy, fields: Fields, notified: Notified): void {
     const document = this.#document(copy, fields);
     const send = (ms: number): void => {
       this.#send(document, ms, () => {

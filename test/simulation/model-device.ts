@@ -96,15 +96,15 @@ export class ModelDevice {
     return this.#clock.monotonicMs() >= this.lineDownUntilMs;
   }
 
-  tell(): LastTransaction {
-    const { isNotTelling, spelling, isStale } = this.habits;
-    if (isNotTelling) return { kind: "not-told", why: "nothing was reported" };
-    return this.#storage.tell(spelling, isStale);
+  lastTransaction(): LastTransaction {
+    const { isSilent, spelling, isStale } = this.habits;
+    if (isSilent) return { kind: "not-told", why: "nothing was reported" };
+    return this.#storage.lastTransaction(spelling, isStale);
   }
 
   /** The sale that it reports as its last transaction; undefined: none, or it reports nothing. */
   get lastSale(): number | undefined {
-    return this.habits.isNotTelling ? undefined : this.#storage.lastSale;
+    return this.habits.isSilent ? undefined : this.#storage.lastSale;
   }
 
   /** A sale of another register, from before. */

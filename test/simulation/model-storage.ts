@@ -116,7 +116,7 @@ export class ModelStorage {
   }
 
   /** `stale`: the terminal has not yet noticed what the register provably knows. */
-  tell(spelling: Spelling, stale: boolean): LastTransaction {
+  lastTransaction(spelling: Spelling, stale: boolean): LastTransaction {
     this.#probed += 1;
     const last = stale ? (this.#before ?? this.#last) : this.#last;
     // One way of spelling in every second answer: two answers about the same differ.

@@ -83,7 +83,7 @@ export class ModelTerminal implements Terminal {
     return () => this.#listeners.delete(listener);
   }
 
-  tell(event: TerminalEvent): void {
+  emit(event: TerminalEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 
@@ -152,7 +152,7 @@ export class ModelTerminal implements Terminal {
     this.#assertThere();
     await this.#sleep(ANSWER_MS + this.#watch.device().habits.lateByMs, signal);
     this.#assertThere();
-    return this.#watch.device().tell();
+    return this.#watch.device().lastTransaction();
   }
 
   #assertThere(): void {

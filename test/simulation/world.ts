@@ -217,7 +217,7 @@ export class World {
         return;
       case "demand":
         this.device.demanding = true;
-        this.#driver?.tell({ type: "demand", demand: "end-of-day" });
+        this.#driver?.emit({ type: "demand", demand: "end-of-day" });
         return;
       case "unmatched-sale":
         this.#unmatched(action.withoutAck);
@@ -266,7 +266,7 @@ export class World {
     if (!report) return;
     this.unmatched.set(report.traceNumber ?? "", order);
     try {
-      this.#driver.tell({ type: "unmatched-report", report });
+      this.#driver.emit({ type: "unmatched-report", report });
     } catch (error) {
       this.fell(error);
     }

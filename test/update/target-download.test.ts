@@ -205,7 +205,7 @@ test("a snapshot mixed from two states is refused", async () => {
   repository.publish("targets", "snapshot", "timestamp");
   repository.published.get("snapshot")?.splice(-1, 1, old as Buffer);
   expect(await kiosk.refresh()).toContain("Snapshot version doesn't match timestamp");
-  repository.tellsHashes = true;
+  repository.publishesHashes = true;
   repository.publish("targets", "snapshot", "timestamp");
   repository.edit("snapshot", ({ signed }) => {
     signed.meta["targets.json"].version -= 1;

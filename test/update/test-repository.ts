@@ -92,7 +92,7 @@ export class TestRepository {
   /** Metadata asked for, as `root 2` or `timestamp`; targets by their path. */
   readonly asked: string[] = [];
   readonly askedTargets: string[] = [];
-  tellsHashes = false;
+  publishesHashes = false;
   /** true: this answer was given elsewhere. */
   answers: Answering = () => false;
   url = "";
@@ -196,7 +196,7 @@ export class TestRepository {
   #metaOf(role: string): object {
     const { version } = this.signed[role];
     const bytes = this.published.get(role)?.at(-1);
-    if (!this.tellsHashes || !bytes) return { version };
+    if (!this.publishesHashes || !bytes) return { version };
     return { version, length: bytes.length, hashes: { sha256: sha256(bytes) } };
   }
 

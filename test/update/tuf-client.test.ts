@@ -45,7 +45,7 @@ describe("metadata are brought up to date", () => {
 
   test("with lengths and hashes, and with unknown fields", async () => {
     const repository = new TestRepository();
-    repository.tellsHashes = true;
+    repository.publishesHashes = true;
     repository.signed["root"].unknown = { a: [1, "b", null, true] };
     repository.addSigner("root", newSigner("ed25519", { extra: { a: 1 } }));
     repository.publish("root", ...topLevel);
@@ -267,7 +267,7 @@ describe("older metadata are refused", () => {
 
   test.each([false, true])("an older snapshot or targets file, hashes %s", async (hashes) => {
     const repository = new TestRepository();
-    repository.tellsHashes = hashes;
+    repository.publishesHashes = hashes;
     repository.publish(...topLevel);
     const kiosk = await kioskAt(repository);
     expect(await kiosk.refresh()).toBeUndefined();

@@ -12,7 +12,7 @@ import { report } from "../../support/terminals/reports.ts";
 import type { OneWayScope, OneWayWorld, Result } from "./one-way-world.ts";
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
-const cannotTell = { kind: "not-told", why: "cannot be asked" } as const;
+const cannotBeAsked = { kind: "not-told", why: "cannot be asked" } as const;
 const EURO = "978";
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -43,7 +43,7 @@ export class OneWayConnector {
   admit(world: OneWayWorld, order: string): void {
     const state = world.attempts.findLast((each) => each.order === order)?.state;
     if (state && state.phase !== "not-charged") {
-      this.tell(world, order);
+      this.answerKiosk(world, order);
       return;
     }
     world.attempts.push({ order, state: { phase: "sent", last: null, goods: null } });
@@ -51,7 +51,7 @@ export class OneWayConnector {
   }
 
   /** The newest word about an order. */
-  tell(world: OneWayWorld, order: string): void {
+  answerKiosk(world: OneWayWorld, order: string): void {
     const phase = world.attempts.findLast((each) => each.order === order)?.state.phase;
     const heard = { charged: "charged", "not-charged": "not charged" } as const;
     world.answers[order] =
@@ -103,7 +103,7 @@ export class OneWayConnector {
   #ended(world: OneWayWorld, index: number): void {
     const { order, state } = world.attempts[index] ?? {};
     if (state && isInDoubt(state)) world.questions.push(index);
-    if (order !== undefined) this.tell(world, order);
+    if (order !== undefined) this.answerKiosk(world, order);
   }
 
   #own(
@@ -162,7 +162,7 @@ export class OneWayConnector {
       endedAtMs: null,
       returnedMinor: 0,
       returnedSome: false,
-      baseline: { identity: nobody, last: cannotTell, clockOffsetMs: null },
+      baseline: { identity: nobody, last: cannotBeAsked, clockOffsetMs: null },
       openReturn: null,
     };
   }

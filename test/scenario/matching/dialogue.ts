@@ -22,7 +22,7 @@ export class Dialogue {
 
   /** Whether the register took the result. */
   async report(record: TerminalRecord): Promise<boolean> {
-    const control = await this.#line.tell("status-information", { fields: fieldsOf(record) });
+    const control = await this.#line.deliver("status-information", { fields: fieldsOf(record) });
     const isTaken = control === 0x8000 || control === 0x8400;
     if (!isTaken) this.terminal.refused.push(record);
     return isTaken;
@@ -30,15 +30,15 @@ export class Dialogue {
 
   /** One line of a receipt, which shows that the register's last answer arrived. */
   async print(text: string): Promise<void> {
-    await this.#line.tell("print-line", { parts: { attribute: 0, text } });
+    await this.#line.deliver("print-line", { parts: { attribute: 0, text } });
   }
 
   async complete(): Promise<void> {
-    await this.#line.tell("completion");
+    await this.#line.deliver("completion");
   }
 
   async abort(code = 0x6c): Promise<void> {
-    await this.#line.tell("abort-from-pt", { parts: { resultCode: code } });
+    await this.#line.deliver("abort-from-pt", { parts: { resultCode: code } });
   }
 
   /** Resolves when the register has asked for an abort, which was granted. */
@@ -94,7 +94,7 @@ export const losesLine =
   };
 
 /** The terminal reports this result and a good end, and has charged nobody. */
-export const tells =
+export const reports =
   (record: TerminalRecord): Course =>
   async (at) => {
     await at.report(record);

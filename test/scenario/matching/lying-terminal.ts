@@ -96,14 +96,16 @@ export class LyingTerminal extends Till {
 
   readonly #commands: Commands = {
     registration: (line) =>
-      line.tell("completion", { fields: { typeByte: this.isVending ? 0x10 : 0, ...registered } }),
+      line.deliver("completion", {
+        fields: { typeByte: this.isVending ? 0x10 : 0, ...registered },
+      }),
     "status-enquiry": (line) =>
-      line.tell("status-completion", { parts: { terminalStatus: 0 }, tags: identity }),
+      line.deliver("status-completion", { parts: { terminalStatus: 0 }, tags: identity }),
     "repeat-receipt": (line) => this.#repeat(line),
     "turnover-totals": (line) => this.#totals(line),
     "end-of-day": async (line) => {
       this.stored = null;
-      return await line.tell("completion");
+      return await line.deliver("completion");
     },
     authorisation: (line, message) => {
       this.paid.push(this.customer);
@@ -118,15 +120,15 @@ export class LyingTerminal extends Till {
   async #repeat(line: ZvtLine): Promise<unknown> {
     const record = this.repeat();
     if (typeof record === "number" || record === null) {
-      return await line.tell("abort-from-pt", { parts: { resultCode: record ?? 0x83 } });
+      return await line.deliver("abort-from-pt", { parts: { resultCode: record ?? 0x83 } });
     }
-    await line.tell("status-information", { fields: fieldsOf(record) });
-    return await line.tell("completion");
+    await line.deliver("status-information", { fields: fieldsOf(record) });
+    return await line.deliver("completion");
   }
 
   async #totals(line: ZvtLine): Promise<unknown> {
-    await line.tell("status-information", { fields: { resultCode: 0, totals: noTotals } });
-    return await line.tell("completion");
+    await line.deliver("status-information", { fields: { resultCode: 0, totals: noTotals } });
+    return await line.deliver("completion");
   }
 }
 

@@ -190,11 +190,11 @@ shopTest.concurrent.for(
   await shop.sell("P");
   const record = shop.terminal.last;
   await shop.sell("C", 1_300);
-  const retells = (terminal: Till): void => {
+  const reportsAgain = (terminal: Till): void => {
     const changed = { ...record, ...change(terminal) };
     terminal.repeat = () => changed;
   };
-  await shop.pay("A", PRICE, losesLine(retells));
+  await shop.pay("A", PRICE, losesLine(reportsAgain));
   await expectNotTaken(shop);
 });
 

@@ -1,13 +1,13 @@
 import { expect } from "vitest";
 import { rowsOf } from "../../support/run/scope.ts";
-import { tells } from "./dialogue.ts";
+import { reports } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 import type { TerminalRecord } from "./zvt-line.ts";
 
 /** Another transaction's result for an order leaves it in doubt, and the result is not taken. */
 async function expectRefused(shop: Shop, record: TerminalRecord, orderId = "B"): Promise<void> {
-  const { one } = await shop.pay(orderId, PRICE, tells(record));
+  const { one } = await shop.pay(orderId, PRICE, reports(record));
   expect([one.status, one.error?.charged]).toEqual(["Unknown", "unknown"]);
   expect(shop.terminal.refused.at(-1)).toEqual(record);
   expect(await shop.known(orderId)).toMatchObject({
@@ -158,7 +158,7 @@ shopTest.concurrent("an older report in a two-phase sale is refused", async ({ o
   const record = terminal.last;
   await shop.sell("C", 1_300);
   terminal.customer = "B";
-  terminal.courses.push(tells(record));
+  terminal.courses.push(reports(record));
   const { one } = await shop.at.pay(PRICE / 100, "B", { delivery: { withinSeconds: 5 } });
   expect(one.status).toBe("Unknown");
   expect(terminal.refused).toEqual([record]);

@@ -91,7 +91,7 @@ export class ZvtLine {
   }
 
   /** One message as master; the control field of the register's answer. */
-  async tell(name: MessageName, input: MessageInput = {}): Promise<number> {
+  async deliver(name: MessageName, input: MessageInput = {}): Promise<number> {
     this.send(name, input);
     return (await this.next()).control;
   }

@@ -45,7 +45,7 @@ function installation() {
       const lock = takeExclusiveLock(`${base}.${pid}.alive`, 0);
       return () => lock?.release();
     },
-    tell: (address: string) => writeFileSync(`${base}.address`, address, { mode: 0o600 }),
+    announce: (address: string) => writeFileSync(`${base}.address`, address, { mode: 0o600 }),
   };
 }
 
@@ -134,20 +134,20 @@ test("a pid that another program has by now makes nobody the owner of the pipe",
 });
 
 test("another process that checks a dead program's file does not make it live", async () => {
-  const { run, live, tell } = installation();
+  const { run, live, announce } = installation();
   const dead = 4_194_305; // above every pid
   onTestFinished(live(dead));
   const name = claimAddress(run, "supervisor").replace(`-${process.pid}-`, `-${dead}-`);
-  tell(name);
+  announce(name);
   const heard = await listenAt(name);
   expect(await failureOf(run)).toBe("unreachable");
   expect(heard).toEqual([]);
 });
 
 test("the fixed name of an older version that runs as well gets messages", async () => {
-  const { run, live, tell } = installation();
+  const { run, live, announce } = installation();
   onTestFinished(live());
-  tell(OLD_NAME);
+  announce(OLD_NAME);
   const heard = await listenAt(OLD_NAME);
   expect(await failureOf(run)).toBe("refused");
   expect(await probe(run, "supervisor", PATIENCE_MS)).toBe("answers");
@@ -157,8 +157,8 @@ test("the fixed name of an older version that runs as well gets messages", async
 test.each(["no program runs", "a program starts and has written no address yet"])(
   "a squatter on the old fixed name gets no message while %s",
   async (what) => {
-    const { run, live, tell } = installation();
-    tell(OLD_NAME);
+    const { run, live, announce } = installation();
+    announce(OLD_NAME);
     const heard = await listenAt(OLD_NAME);
     const minuteAgo = systemClock.now() / 1_000 - 60;
     utimesSync(join(run, "supervisor.address"), minuteAgo, minuteAgo);
@@ -170,13 +170,13 @@ test.each(["no program runs", "a program starts and has written no address yet"]
 );
 
 test("a squatter gets no message when the address file is missing, empty or moved", async () => {
-  const { run, live, tell } = installation();
+  const { run, live, announce } = installation();
   onTestFinished(live());
   const heard = await listenAt(OLD_NAME);
   expect(await failureOf(run)).toBe("unreachable");
-  tell("");
+  announce("");
   expect(await failureOf(run)).toBe("unreachable");
-  tell(OLD_NAME);
+  announce(OLD_NAME);
   renameSync(join(run, "supervisor.address"), join(run, "elsewhere"));
   expect(await failureOf(run)).toBe("unreachable");
   expect(heard).toEqual([]);

@@ -101,7 +101,7 @@ export class OneWayDevice extends ModelDevice {
     const order = `unmatched-${++this.#unmatched}`;
     const asked = { amountMinor: 4_321, currency: EURO, reference: "" };
     this.#enter(order, asked.amountMinor);
-    void this.#tell({ answer: { ...asked, says: "approved" }, order, connection: undefined });
+    void this.#report({ answer: { ...asked, says: "approved" }, order, connection: undefined });
   }
 
   /** The line is open for a request: a delayed result that waited for this comes first. */
@@ -111,7 +111,7 @@ export class OneWayDevice extends ModelDevice {
     const { result } = this.#held;
     this.#held = undefined;
     this.#strike(fault);
-    void this.#tell({ ...result, connection: "newest" });
+    void this.#report({ ...result, connection: "newest" });
   }
 
   /** What the terminal makes of a request, as the register sees it. */
@@ -157,13 +157,13 @@ export class OneWayDevice extends ModelDevice {
       this.#held = { result, until: fault };
       return;
     } else if (isStruckAtEnd(fault)) this.#strike(fault);
-    await this.#tellAs(fault, result, ms);
+    await this.#reportAs(fault, result, ms);
   }
 
-  async #tellAs(fault: OneWayBehaviour["fault"], result: Result, ms: number): Promise<void> {
+  async #reportAs(fault: OneWayBehaviour["fault"], result: Result, ms: number): Promise<void> {
     const { answer } = result;
     const saying = (change: Partial<Answer>): Promise<boolean> =>
-      this.#tell({ ...result, answer: { ...answer, ...change } }, false);
+      this.#report({ ...result, answer: { ...answer, ...change } }, false);
     switch (fault) {
       case "result never sent":
         return;
@@ -188,11 +188,11 @@ export class OneWayDevice extends ModelDevice {
         await this.#pause(500);
         break;
       case "result sent again":
-        await this.#tell(result);
+        await this.#report(result);
         await this.#pause(1_000);
         break;
     }
-    await this.#tell(result);
+    await this.#report(result);
   }
 
   /** Reports the current result under the name of an earlier order of another amount. */
@@ -200,11 +200,11 @@ export class OneWayDevice extends ModelDevice {
     const other = this.#requests.find(
       (each) => each.order !== order && each.amountMinor !== answer.amountMinor,
     );
-    if (!other) return void (await this.#tell({ answer, order, connection }));
+    if (!other) return void (await this.#report({ answer, order, connection }));
     this.#strike("reference of another order");
     this.#confused.add(other.order);
     const { reference } = other;
-    await this.#tell({ order, connection, answer: { ...answer, reference } }, false);
+    await this.#report({ order, connection, answer: { ...answer, reference } }, false);
   }
 
   /** Reports a result that was delayed until the next payment. */
@@ -218,7 +218,7 @@ export class OneWayDevice extends ModelDevice {
   }
 
   /** Three times at most; `isClear`: the order is known by it. */
-  async #tell(result: Result, isClear = true): Promise<boolean> {
+  async #report(result: Result, isClear = true): Promise<boolean> {
     const power = this.#power;
     for (let tries = 0; tries < TRIES; tries++) {
       if (tries > 0) await this.#pause(PAUSE_MS);

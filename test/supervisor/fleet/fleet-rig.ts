@@ -36,12 +36,12 @@ class ScriptedTpManager {
     this.#clock = clock;
   }
 
-  tell(name: string, data: Record<string, unknown>): void {
+  emit(name: string, data: Record<string, unknown>): void {
     this.events.push({ id: this.events.length + 1, atMs: this.#clock.now(), name, data });
   }
 
   payment(state: string, more: Record<string, unknown> = {}): void {
-    this.tell("payment", {
+    this.emit("payment", {
       orderId: "order of Ada Lovelace",
       transactionId: TRANSACTION,
       attempt: 1,

@@ -86,7 +86,7 @@ test("a condition's alarm is raised once and ends; a payment's ends with its out
   const { broker, clock, tpManager } = await connected();
   const about = { message: "of Ada", orderId: "o-1", transactionId: TRANSACTION };
   tpManager.payment("in-doubt");
-  tpManager.tell("alarm", { alarm: "payment-unknown", source: "tp-manager", ...about });
+  tpManager.emit("alarm", { alarm: "payment-unknown", source: "tp-manager", ...about });
   tpManager.word = { troubles: { obstacles: [], refusedHandOffs: 2 } };
   await look(clock);
   await look(clock);
@@ -109,10 +109,10 @@ test("an unmatched transaction's alarm carries its former name with the new one"
   const waits = { obstacles: [], unmatched: { count: 1, sinceMs: 0 } };
   const alarm = { alarm: "unmatched-transaction", source: "tp-manager", message: "of Ada" };
   const nobody = { orderId: null, transactionId: null };
-  tpManager.tell("alarm", { ...alarm, formerly: "unexpected-report", ...nobody });
+  tpManager.emit("alarm", { ...alarm, formerly: "unexpected-report", ...nobody });
   const held = { ...alarm, formerly: "sale-without-order", finding: "held" };
   const named = { orderId: "o-1", transactionId: TRANSACTION, orders: ["o-1"] };
-  for (const about of [nobody, named]) tpManager.tell("alarm", { ...held, ...about });
+  for (const about of [nobody, named]) tpManager.emit("alarm", { ...held, ...about });
   tpManager.word = { troubles: waits };
   await look(clock);
   tpManager.word = {};
@@ -145,10 +145,10 @@ test("an end of day and its comparison are published in numbers", async () => {
     { name: "VISA of Ada", status: "ok", count: 2, sumMinor: 700 },
     { name: "girocard", status: "ok", count: 1, sumMinor: 50 },
   ];
-  tpManager.tell("end-of-day", { askedBy: "operator", end: "completed", text: "", applications });
+  tpManager.emit("end-of-day", { askedBy: "operator", end: "completed", text: "", applications });
   const orderIds = ["of Ada"];
   const compared = { id: 1, kind: "end-of-day", result: "differs", differenceMinor: -50 };
-  tpManager.tell("reconciliation", { ...compared, currency: "EUR", orderIds });
+  tpManager.emit("reconciliation", { ...compared, currency: "EUR", orderIds });
   await look(clock);
   await expect.poll(() => broker.documents("reconciliation")).toHaveLength(2);
   expect(broker.documents("reconciliation")).toMatchObject([
@@ -338,8 +338,8 @@ test("a connection that falls silent is noticed by the keep-alive", async () => 
 test("every document is as its schema says", async () => {
   const { broker, clock, tpManager } = await connected();
   tpManager.payment("charged");
-  tpManager.tell("alarm", { alarm: "card-number-masked", message: "", orderId: "1" });
-  tpManager.tell("reconciliation", { kind: "receipt-jump", result: "jump" });
+  tpManager.emit("alarm", { alarm: "card-number-masked", message: "", orderId: "1" });
+  tpManager.emit("reconciliation", { kind: "receipt-jump", result: "jump" });
   await advanceUntil(clock, FLEET_ROUND_MS, () => broker.documents("metrics").length > 0);
   for (const { topic, payload } of broker.published) {
     const name = topic.split("/").at(-1) as keyof typeof fleetDocuments;

@@ -10,7 +10,7 @@ const [port = 0, perSecond = 0, dribbling = 0] = process.argv.slice(2).map(Numbe
 const HOST = "127.0.0.1";
 const TICK_MS = 20;
 const DRIBBLE_MS = 100;
-const TELL_MS = 1_000;
+const PRINT_MS = 1_000;
 /**
  * The most open junk requests: twice what the listener takes of one address, and a quarter of what
  * the system keeps until the listener accepts. Node.js accepts one connection in each turn of its
@@ -74,4 +74,4 @@ setInterval(() => {
 }, TICK_MS);
 setInterval(() => {
   console.log(JSON.stringify({ seconds: (performance.now() - beganMs) / 1_000, sent, answered }));
-}, TELL_MS);
+}, PRINT_MS);

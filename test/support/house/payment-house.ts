@@ -97,8 +97,8 @@ class Supervisor {
       const taken = transactionSchema.parse(transaction);
       const state = this.stateOf(taken.orderId);
       this.stored.push(taken);
-      const tells = waitMs !== undefined && !this.isOlder;
-      return { stored: true, ...(tells ? { state } : {}) };
+      const states = waitMs !== undefined && !this.isOlder;
+      return { stored: true, ...(states ? { state } : {}) };
     },
     "withdraw-transaction": ({ transaction }) => {
       this.#mustBeReachable();

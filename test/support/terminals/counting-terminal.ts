@@ -37,7 +37,7 @@ export class CountingTerminal {
         localTime: timeOfDay(this.#reported++),
       });
       observer.report(reversal);
-      this.#tells(reversal);
+      this.#reports(reversal);
       observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "" });
     };
@@ -48,7 +48,7 @@ export class CountingTerminal {
     this.#at.terminal.script = (order, observer) => {
       const sale = this.#report(this.#store(order.amountMinor), order.amountMinor);
       observer.report(sale);
-      this.#tells(sale);
+      this.#reports(sale);
       observer.ackArrived();
       return Promise.resolve({ end: "completed", ticket: "" });
     };
@@ -125,7 +125,7 @@ export class CountingTerminal {
   }
 
   /** Sets the last transaction of the next baseline. */
-  #tells(last: TransactionReport): void {
+  #reports(last: TransactionReport): void {
     const { terminal } = this.#at;
     terminal.baseline = { ...terminal.baseline, last: { kind: "transaction", report: last } };
   }

@@ -30,7 +30,7 @@ export class NumberingTerminal extends ScriptedTerminal {
   /** The sales that a receipt number can name. */
   #stored: Sale[] = [];
   /** Whether Repeat Receipt reports the last transaction. */
-  tellsLast = true;
+  repeatsLast = true;
 
   constructor() {
     super();
@@ -119,7 +119,7 @@ export class NumberingTerminal extends ScriptedTerminal {
 
   /** What the terminal reports from now on as its last transaction. */
   store(last: LastTransaction): void {
-    const reported: LastTransaction = this.tellsLast
+    const reported: LastTransaction = this.repeatsLast
       ? last
       : { kind: "not-told", why: "it repeats no receipt" };
     this.last = reported;

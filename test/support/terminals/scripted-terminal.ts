@@ -142,10 +142,10 @@ export class ScriptedTerminal implements Terminal {
   become(change: Partial<TerminalState>): void {
     this.state = { ...this.state, ...change };
     const { link, linkProblem: problem } = this.state;
-    this.tell({ type: "link", link, problem });
+    this.emit({ type: "link", link, problem });
   }
 
-  tell(event: TerminalEvent): void {
+  emit(event: TerminalEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 

@@ -43,9 +43,9 @@ async function soldAgain(): Promise<House> {
   return at;
 }
 
-async function tellsLate(at: House, reported: typeof third): Promise<void> {
+async function reportsLate(at: House, reported: typeof third): Promise<void> {
   at.terminal.stores(reported);
-  at.terminal.tell({ type: "unmatched-report", report: reported });
+  at.terminal.emit({ type: "unmatched-report", report: reported });
   await at.clock.advance(30_000);
 }
 
@@ -64,7 +64,7 @@ async function soldTwice(): Promise<House> {
     return Promise.resolve({ end: "completed", ticket: "" });
   };
   await pay(at, request("A-1"));
-  await tellsLate(at, report());
+  await reportsLate(at, report());
   expect(phases(at)).toEqual(["charged", "charged"]);
   return at;
 }
@@ -101,7 +101,7 @@ test("an order refunded in full is unknown while probes check a late sale of it"
   const at = await soldAgain();
   refund(at, 2);
   at.terminal.stores(third);
-  at.terminal.tell({ type: "unmatched-report", report: third });
+  at.terminal.emit({ type: "unmatched-report", report: third });
   await at.clock.advance(0);
   expect(at.arbiter.unmatched.lateReport("A-1")).toBeDefined();
   expect(at.orders.chargedOfOrder("A-1")).toBe("unknown");
@@ -157,7 +157,7 @@ describe("an operator's later decision", () => {
 
   test("corrects the first attempt although the second one was charged and refunded", async () => {
     const at = await soldAgain();
-    await tellsLate(at, third);
+    await reportsLate(at, third);
     await at.settle({ orderId: "A-1", note, outcome: "not_charged" });
     refund(at, 2);
     const word = { orderId: "A-1", note, outcome: "charged", amountMinor: 999 } as const;
@@ -209,7 +209,7 @@ describe("an order charged twice: a reversal of one sale is never sent for the o
 describe("an order with two attempts", () => {
   test("keeps its first attempt in doubt through a payment and a restart", async () => {
     const at = await soldAgain();
-    await tellsLate(at, third);
+    await reportsLate(at, third);
     at.terminal.remembers = true;
     expect(outcome(await pay(at, request("B-1", { amountMinor: 500 })))).toBe("Success");
     refund(at, 2);
@@ -251,7 +251,7 @@ describe("an order with two attempts", () => {
     const at = await soldTwice();
     at.terminal.stores(second);
     at.terminal.reversal = () => Promise.resolve(lost("the line broke"));
-    at.terminal.last = { kind: "not-told", why: "it does not tell" };
+    at.terminal.last = { kind: "not-told", why: "it names none" };
     const end = at.afterSale.reverse("A-1");
     await at.clock.advance(60_000);
     await end;

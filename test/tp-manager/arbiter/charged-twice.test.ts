@@ -27,7 +27,7 @@ async function turnedAway(): Promise<House> {
   expect(outcome(await pay(at, request("A-1")))).toBe("Cancelled");
   at.terminal.script = approves;
   expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-  await tellsLate(at, third);
+  await reportsLate(at, third);
   return at;
 }
 
@@ -46,13 +46,13 @@ async function toldBefore(): Promise<House> {
     return Promise.resolve({ end: "completed", ticket: "" });
   };
   expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-  await tellsLate(at, report());
+  await reportsLate(at, report());
   return at;
 }
 
-async function tellsLate(at: House, reported: typeof third): Promise<void> {
+async function reportsLate(at: House, reported: typeof third): Promise<void> {
   at.terminal.stores(reported);
-  at.terminal.tell({ type: "unmatched-report", report: reported });
+  at.terminal.emit({ type: "unmatched-report", report: reported });
   await at.clock.advance(30_000);
 }
 

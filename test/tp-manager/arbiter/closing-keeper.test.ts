@@ -32,7 +32,7 @@ function demanding(
     return Promise.resolve(end);
   };
   at.terminal.become({ demands: ["end-of-day"] });
-  at.terminal.tell({ type: "demand", demand: "end-of-day" });
+  at.terminal.emit({ type: "demand", demand: "end-of-day" });
   return { begun };
 }
 

@@ -36,14 +36,14 @@ async function oneWayKiosk(): Promise<{ at: House; left: Left }> {
 
 const unmatched = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
 
-function tellUnmatched(at: House): void {
+function reportUnmatched(at: House): void {
   at.terminal.last = { kind: "transaction", report: unmatched };
-  at.terminal.tell({ type: "unmatched-report", report: unmatched });
+  at.terminal.emit({ type: "unmatched-report", report: unmatched });
 }
 
 /** What stops a command until the terminal was probed; both can arise at any moment. */
 const openInquiries: ReadonlyArray<readonly [string, (at: House) => void]> = [
-  ["an unmatched transaction", tellUnmatched],
+  ["an unmatched transaction", reportUnmatched],
   ["an order in doubt that is asked for again", (at) => void pay(at, request("A-1"))],
 ];
 
@@ -162,7 +162,7 @@ test.each(users)(
       for (let i = 0; i < turns; i++) await Promise.resolve();
       if (left.length === 0) {
         refused.push(turns);
-        tellUnmatched(at);
+        reportUnmatched(at);
         await answer;
         expect(left).toEqual([]);
       }

@@ -32,7 +32,7 @@ async function repeatedInVain(): Promise<House> {
 
 async function soldLate(at: House, reported = report()): Promise<void> {
   at.terminal.stores(reported);
-  at.terminal.tell({ type: "unmatched-report", report: reported });
+  at.terminal.emit({ type: "unmatched-report", report: reported });
   await at.clock.advance(30_000);
 }
 
@@ -111,7 +111,7 @@ test.each([
   for (const orderId of others) await pay(at, request(orderId, { amountMinor: 500 }));
   await at.clock.advance(0);
   await pay(at, request("A-1"));
-  at.terminal.tell({ type: "unmatched-report", report: report() });
+  at.terminal.emit({ type: "unmatched-report", report: report() });
   const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
   at.terminal.last = { kind: "transaction", report: report(back) };
   await at.clock.advance(20_000);

@@ -36,7 +36,7 @@ async function turnedAway(orderId = "A-1", change = {}): Promise<House> {
 
 function reportedLate(at: House, reported = late, kept: TransactionReport = reported): void {
   shows(at, kept);
-  at.terminal.tell({ type: "unmatched-report", report: reported });
+  at.terminal.emit({ type: "unmatched-report", report: reported });
 }
 
 /** Order A-1 was sold, and its reversal is in doubt. */

@@ -79,7 +79,7 @@ test("an unmatched result is kept, and the stores may not be restored from then 
   beginProbation(dataDirectory);
   const at = restarted();
   expect(receivedOnProbation(dataDirectory)).toBe(false);
-  at.terminal.tell({ type: "unmatched-report", report: report() });
+  at.terminal.emit({ type: "unmatched-report", report: report() });
   expect(receivedOnProbation(dataDirectory)).toBe(true);
   expect(at.journal.terminalLog.unmatched(10)).toHaveLength(1);
   // A mark is removed instead of written, because that works on a full disk too.

@@ -10,13 +10,13 @@ const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
 /** A kiosk whose terminal cannot be asked, cancelled, refused or named. */
 function oneWayKiosk(path?: string, identity = nobody, cannotRefuse = true): House {
   const terminal = new ScriptedTerminal();
-  const baseline = { ...terminal.baseline, identity, last: cannotTell };
+  const baseline = { ...terminal.baseline, identity, last: cannotBeAsked };
   const capabilities = { ...terminal.capabilities, ...(cannotRefuse ? { cannotRefuse } : {}) };
-  Object.assign(terminal, { capabilities, baseline, last: cannotTell });
+  Object.assign(terminal, { capabilities, baseline, last: cannotBeAsked });
   Object.assign(terminal, { takeLateResults: () => undefined });
   return house(path, terminal);
 }
-const cannotTell = { kind: "not-told", why: "cannot be asked" } as const;
+const cannotBeAsked = { kind: "not-told", why: "cannot be asked" } as const;
 
 /** The process dies when the result is on disk, before its end is. */
 async function killedBehind(said: TransactionReport, at: House): Promise<void> {

@@ -35,7 +35,7 @@ const stored = (one = reported): LastTransaction => ({ kind: "transaction", repo
 function surprised(last: LastTransaction, at = house()): House {
   at.start();
   at.terminal.last = last;
-  at.terminal.tell({ type: "unmatched-report", report: reported });
+  at.terminal.emit({ type: "unmatched-report", report: reported });
   return at;
 }
 
@@ -170,7 +170,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.terminal.prepare = () => ready;
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    at.terminal.tell({ type: "unmatched-report", report: reported });
+    at.terminal.emit({ type: "unmatched-report", report: reported });
     resolve(baseline);
     expect((await answer).body).toMatchObject({
       status: "Failed",
@@ -185,7 +185,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     const at = house();
     at.start();
     at.terminal.script = (order, observer) => {
-      at.terminal.tell({ type: "unmatched-report", report: reported });
+      at.terminal.emit({ type: "unmatched-report", report: reported });
       at.terminal.last = stored(report());
       return approves(order, observer);
     };
@@ -210,7 +210,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     const at = house();
     await pay(at, request("A-1"));
     at.start();
-    at.terminal.tell({ type: "unmatched-report", report: report() });
+    at.terminal.emit({ type: "unmatched-report", report: report() });
     at.terminal.last = stored(report());
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["known"]);
@@ -222,7 +222,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     at.terminal.last = stored(report());
     await pay(at, request("A-1"));
-    at.terminal.tell({ type: "unmatched-report", report: report() });
+    at.terminal.emit({ type: "unmatched-report", report: report() });
     await at.clock.advance(60_000);
     expect(at.journal.attempts.decisive("A-1")?.state.phase).toBe("charged");
     expect(findings(at)).toEqual(["known"]);
@@ -254,7 +254,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
 
   test("reported five times is recorded once", async () => {
     const at = surprised(stored());
-    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: reported });
+    for (let i = 0; i < 5; i++) at.terminal.emit({ type: "unmatched-report", report: reported });
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
   });
@@ -262,7 +262,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
   test("reported again after probes have found it holds up no further sale", async () => {
     const at = surprised(stored());
     await at.clock.advance(20_000);
-    at.terminal.tell({ type: "unmatched-report", report: reported });
+    at.terminal.emit({ type: "unmatched-report", report: reported });
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
@@ -273,7 +273,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     const at = surprised(baseline.last);
     await at.clock.advance(10_000);
     at.terminal.last = stored();
-    at.terminal.tell({ type: "unmatched-report", report: reported });
+    at.terminal.emit({ type: "unmatched-report", report: reported });
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held", "gone"]);
   });
@@ -281,7 +281,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
   test("that reports a decline is recorded, and holds up no sale", async () => {
     const at = house();
     at.start();
-    at.terminal.tell({ type: "unmatched-report", report: declined() });
+    at.terminal.emit({ type: "unmatched-report", report: declined() });
     expect(findings(at)).toEqual(["not-good"]);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
@@ -296,7 +296,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     await at.clock.advance(400_000);
     const phase = () => at.journal.attempts.decisive("A-1")?.state.phase;
     expect(phase()).toBe("not-charged");
-    at.terminal.tell({ type: "unmatched-report", report: report() });
+    at.terminal.emit({ type: "unmatched-report", report: report() });
     await at.clock.advance(20_000);
     expect([phase(), ...findings(at)]).toEqual(["not-charged", "gone"]);
     expect(alarms(at)).toEqual(["unmatched-transaction"]);
@@ -316,7 +316,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(older?.state.phase).toBe(phase);
     at.terminal.script = approves;
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
-    at.terminal.tell({
+    at.terminal.emit({
       type: "unmatched-report",
       report: report({ ...reported, amountMinor: 999 }),
     });
@@ -382,7 +382,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.journal.terminalLog.keepUnmatched = () => {
       throw new Error("disk full");
     };
-    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: reported });
+    for (let i = 0; i < 5; i++) at.terminal.emit({ type: "unmatched-report", report: reported });
     await at.clock.advance(20_000);
     expect(alarms(at)).toContain("unmatched-transaction held");
     expect(alarms(at).filter((alarm) => alarm === "unmatched-transaction")).toHaveLength(1);

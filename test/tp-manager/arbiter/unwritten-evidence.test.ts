@@ -242,7 +242,7 @@ test("a fault of the program at an unmatched transaction ends the process", asyn
     terminalLog.keepUnmatched = keep;
     throw fault;
   };
-  at.terminal.tell({ type: "unmatched-report", report: report() });
+  at.terminal.emit({ type: "unmatched-report", report: report() });
   await expect(at.clock.advance(0)).rejects.toBe(fault);
   expect(alarms(at)).toContain("unmatched-transaction");
 });

@@ -26,7 +26,7 @@ test("/check asks the terminal at most every two seconds, or at once with fresh=
 test("/check asks the terminal again after any message and any command", async () => {
   const { call, at } = await api();
   await call("GET", "/check");
-  at.terminal.tell({ type: "protocol", text: "something" });
+  at.terminal.emit({ type: "protocol", text: "something" });
   await call("GET", "/check");
   expect(at.terminal.checks).toBe(2);
   await call("POST", "/payment", { amount: 1, orderId: "A-1" });

@@ -69,8 +69,8 @@ test("after many readers that come and go a new reader is served every event", a
 test("an event id that is no longer stored gets a gap and then all stored events", async () => {
   const api = await listening();
   const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
-  api.at.journal.events.commit((tell) => {
-    for (let i = 0; i < 10_100; i++) tell("alarm", alarm, 0);
+  api.at.journal.events.commit((append) => {
+    for (let i = 0; i < 10_100; i++) append("alarm", alarm, 0);
   });
   const head = `Host: localhost:${api.port}\r\nAuthorization: ${authorization}`;
   const { received } = api.raw(`GET /events HTTP/1.1\r\n${head}\r\nLast-Event-ID: 2\r\n\r\n`);

@@ -89,7 +89,7 @@ describe("GET /unmatched-transactions", () => {
     const { call, at } = await api();
     at.start();
     at.terminal.last = { kind: "transaction", report: report() };
-    at.terminal.tell({ type: "unmatched-report", report: report() });
+    at.terminal.emit({ type: "unmatched-report", report: report() });
     const health = await call("GET", "/health");
     expect(health.one.reasons).toEqual(["the terminal has an unmatched transaction and is asked"]);
     await at.clock.advance(15_000);

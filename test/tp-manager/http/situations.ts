@@ -61,7 +61,7 @@ const broken: Prepare = (at) => at.close();
 /** An unmatched transaction. */
 const strange: Prepare = (at) => {
   at.start();
-  at.terminal.tell({ type: "unmatched-report", report: report() });
+  at.terminal.emit({ type: "unmatched-report", report: report() });
 };
 const reversed: Prepare = after(stored, (at) => at.afterSale.reverse("A-1"));
 const declined = after(ends(aborts("declined")), paid);
@@ -69,7 +69,7 @@ const declined = after(ends(aborts("declined")), paid);
 const lateSale: Prepare = (at) => {
   at.start();
   at.terminal.lastTransaction = () => new Promise(() => {});
-  at.terminal.tell({ type: "unmatched-report", report: report() });
+  at.terminal.emit({ type: "unmatched-report", report: report() });
 };
 const soldLate: Prepare = after(ends(aborts("cancelled")), paid, lateSale);
 const nameless: Prepare = (at) => pay(at, request("g-1", { generatedId: true }));

@@ -188,7 +188,7 @@ describe("GET /metrics", () => {
     await call("POST", "/payment", { amount: 9.99, orderId: "ORDER-IN-NO-LABEL" });
     await call("GET", "/payment/ORDER-IN-NO-LABEL");
     at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
-    at.terminal.tell({ type: "protocol", text: "garbage" });
+    at.terminal.emit({ type: "protocol", text: "garbage" });
     const { text, headers } = await call("GET", "/metrics");
     expect(headers["content-type"]).toMatch(/^text\/plain/);
     for (const line of [

@@ -44,7 +44,7 @@ test("what an operator has acknowledged waits no longer, and no money changes", 
   const strange = report({ receiptNumber: "0009", traceNumber: "000099" });
   at.start();
   at.terminal.stores(strange);
-  at.terminal.tell({ type: "unmatched-report", report: strange });
+  at.terminal.emit({ type: "unmatched-report", report: strange });
   await at.clock.advance(15_000);
   const body = {
     kind: "receipt-jump",
@@ -99,7 +99,7 @@ test("an alarm of an older version keeps its name, and the former kind ends it",
   at.start();
   const strange = report({ receiptNumber: "0009", traceNumber: "000099" });
   at.terminal.stores(strange);
-  at.terminal.tell({ type: "unmatched-report", report: strange });
+  at.terminal.emit({ type: "unmatched-report", report: strange });
   await at.clock.advance(15_000);
   for (const alarm of ["unexpected-report", "sale-without-order-unclear", "sale-without-order"]) {
     const former = { alarm, message: "of the version before", source: "tp-manager" as const };

@@ -32,7 +32,7 @@ const everything = { sinceMs: 0, status: null, limit: 100, before: null };
 async function goOn({ house, pay }: Release, path: string): Promise<Record<string, string>> {
   const at = house(path, undefined, { clock: new TestClock(TOMORROW) });
   const terminal = new CountingTerminal(at, 50);
-  at.terminal.last = { kind: "not-told", why: "it does not tell" };
+  at.terminal.last = { kind: "not-told", why: "it names none" };
   at.start();
   await at.clock.advance(60_000);
   const ends: Record<string, string> = {};

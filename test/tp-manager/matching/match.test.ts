@@ -204,7 +204,7 @@ describe("a new record belongs to no order for certain", () => {
     await ends(at, "A", aborted);
     await ends(at, "B", aborted);
     at.terminal.stores(report());
-    at.terminal.tell({ type: "unmatched-report", report: report() });
+    at.terminal.emit({ type: "unmatched-report", report: report() });
     await at.clock.advance(20_000);
     expect(whose(at)).toBe("many B A: several orders");
   });
@@ -285,7 +285,7 @@ describe("a record that the journal has already", () => {
     await ends(at, "A", aborted);
     await ends(at, "B", aborted);
     at.terminal.stores(report());
-    at.terminal.tell({ type: "unmatched-report", report: report() });
+    at.terminal.emit({ type: "unmatched-report", report: report() });
     await at.clock.advance(20_000);
     expect(whose(at, report())).toBe("many B A: several orders");
   });

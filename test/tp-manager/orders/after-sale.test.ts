@@ -245,7 +245,7 @@ describe("restart and end of day", () => {
     const kept = report({ receiptNumber: "0042", traceNumber: "000077" });
     at.terminal.last = { kind: "transaction", report: kept };
     at.terminal.prepare = () => {
-      at.terminal.tell({ type: "unmatched-report", report: kept });
+      at.terminal.emit({ type: "unmatched-report", report: kept });
       return Promise.resolve(baseline);
     };
     await expect(reverse(at)).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
@@ -253,7 +253,7 @@ describe("restart and end of day", () => {
     const reported = report({ receiptNumber: "0043", traceNumber: "000078" });
     at.terminal.last = { kind: "transaction", report: reported };
     at.terminal.prepare = () => {
-      at.terminal.tell({ type: "unmatched-report", report: reported });
+      at.terminal.emit({ type: "unmatched-report", report: reported });
       return Promise.resolve(baseline);
     };
     await expect(at.upkeep.telecollect()).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });

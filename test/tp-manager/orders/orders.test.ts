@@ -186,7 +186,7 @@ describe("a payment", () => {
 test("a result with no payment running raises an alarm", () => {
   const at = house();
   at.start();
-  at.terminal.tell({ type: "unmatched-report", report: report() });
+  at.terminal.emit({ type: "unmatched-report", report: report() });
   const alarms = at.lines.filter((line) => line.includes('"alarm":"unmatched-transaction"'));
   expect(alarms).toEqual([expect.stringContaining('"traceNumber":"000012"')]);
 });

@@ -140,13 +140,13 @@ function gatewayOf(
   const where = { transactionPublicId, transactionId, orderId: "A", currency: "EUR", exponent: 2 };
   const left = { leftMinor: 500, returnedMinor: 0 };
   const operation = { state: "done", code: null, description: "", transactionPublicId };
-  const tell = async (message: string): Promise<object> => {
+  const replyTo = async (message: string): Promise<object> => {
     asked?.push(message);
     if (message === "gateway-resolve") return { found: true, ...where, ...left };
     if (message === "gateway-operation") await answered();
     return { operation, orderReturnedMinor: 500 };
   };
-  const link = { call: tell, ask: tell } as unknown as SupervisorLink;
+  const link = { call: replyTo, ask: replyTo } as unknown as SupervisorLink;
   return new GatewayOperations({ journal, guard, link, clock, log: at.hub.tap(at.log) });
 }
 

@@ -32,17 +32,17 @@ function refuseThenReverse(terminal: NumberingTerminal): void {
   };
 }
 
-/** A card is declined for order B. `tells` may store the decline in the terminal. */
+/** A card is declined for order B. `afterwards` may store the decline in the terminal. */
 async function decline(
   at: House,
   terminal: NumberingTerminal,
-  tells: (reported: TransactionReport) => void = () => {},
+  afterwards: (reported: TransactionReport) => void = () => {},
 ): Promise<void> {
   const { script } = terminal;
   terminal.script = (_order, observer) => {
     const reported = declined({ traceNumber: "000099" });
     observer.report(reported);
-    tells(reported);
+    afterwards(reported);
     return Promise.resolve({ end: "completed", ticket: "" });
   };
   expect((await pay(at, request("B"))).body.status).toBe("Declined");
@@ -148,7 +148,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       async (at, terminal) => {
         at.start();
         const unmatched = report({ receiptNumber: "0042", traceNumber: "000077" });
-        terminal.tell({ type: "unmatched-report", report: unmatched });
+        terminal.emit({ type: "unmatched-report", report: unmatched });
         await at.clock.advance(60_000);
         await sell(at, "B");
       },
@@ -271,7 +271,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
 
   test("only the newest order is reversed if the terminal shows no last transaction", async () => {
     const { at, terminal } = kiosk(false);
-    terminal.tellsLast = false;
+    terminal.repeatsLast = false;
     await sell(at, "A");
     await sell(at, "B");
     await expect(reverse(at, "A")).rejects.toMatchObject(unsafe);
@@ -389,7 +389,7 @@ describe("a sale that was reversed at the terminal's keys (docs/rules/16-fresh.m
     await expect(reverse(at, "A")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
     const { last } = terminal;
     if (last.kind !== "transaction") throw new Error("nothing is stored");
-    terminal.tell({ type: "unmatched-report", report: last.report });
+    terminal.emit({ type: "unmatched-report", report: last.report });
     await at.clock.advance(20_000);
     expect(phaseOf(at, "A")).toBe("reversed");
     expect(alarms(at)).toContain("reversed-elsewhere A");

@@ -30,7 +30,7 @@ describe("a receipt number at a terminal where staff sell too (docs/rules/16-fre
     [
       "the terminal does not show its last transaction",
       (_at, terminal) => {
-        terminal.tellsLast = false;
+        terminal.repeatsLast = false;
         soldByStaff(terminal);
       },
     ],

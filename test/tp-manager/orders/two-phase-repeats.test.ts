@@ -156,7 +156,7 @@ describe("a two-phase order that is asked for again", () => {
   });
 
   /** No outcome is on disk, so the record still says that the sale waits for its goods. */
-  async function tellsNobodyApproved(at: House): Promise<void> {
+  async function losesEveryApproval(at: House): Promise<void> {
     expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({ goods: { decision: null } });
     const [repeat, found] = [again(at), await at.orders.lookUp("A-1")];
     await at.clock.advance(220_000);
@@ -181,7 +181,7 @@ describe("a two-phase order that is asked for again", () => {
     };
     at.lose();
     await at.clock.advance(0);
-    await tellsNobodyApproved(at);
+    await losesEveryApproval(at);
   });
 
   test("is unknown after a restart, before recovery has begun", async () => {
@@ -189,7 +189,7 @@ describe("a two-phase order that is asked for again", () => {
     await approved(before);
     before.close();
     const at = house(before.path);
-    await tellsNobodyApproved(at);
+    await losesEveryApproval(at);
     expect(at.terminal.paid).toEqual([]);
   });
 

@@ -108,12 +108,12 @@ describe("a result in a session after the 504", () => {
     made.peer.onPaid = () => {};
     expect(await made.paid()).toBe("Unknown");
     made.peer.written.length = 0;
-    return { ...made, tell: onPaid };
+    return { ...made, reportLate: onPaid };
   };
 
   test("is stored, then gets its ACK, and its order is charged", async () => {
-    const { at, peer, phase, tell } = await silent();
-    tell();
+    const { at, peer, phase, reportLate } = await silent();
+    reportLate();
     await at.clock.advance(2_000);
     expect([phase(), peer.written]).toEqual(["charged", [ACK, ACK]]);
     await at.clock.advance(400_000);
@@ -122,13 +122,13 @@ describe("a result in a session after the 504", () => {
   });
 
   test("that cannot be stored gets NAK, and counts when it is reported again", async () => {
-    const { at, peer, phase, tell } = await silent();
+    const { at, peer, phase, reportLate } = await silent();
     const { update } = at.journal.attempts;
     at.journal.attempts.update = () => {
       at.journal.attempts.update = update;
       throw new Error("disk full");
     };
-    tell();
+    reportLate();
     await at.clock.advance(5_000);
     expect([phase(), peer.written]).toEqual(["charged", [ACK, NAK, ACK]]);
   });

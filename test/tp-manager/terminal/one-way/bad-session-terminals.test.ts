@@ -141,7 +141,7 @@ const terminals: readonly BadTerminal[] = [
     with: (peer) => {
       const { clock } = peer;
       peer.onPaid = () => {
-        clock.startTimer("late", 300_000, () => peer.tell(peer.answer()));
+        clock.startTimer("late", 300_000, () => peer.send(peer.answer()));
       };
     },
     end: "Unknown",
@@ -154,7 +154,7 @@ const terminals: readonly BadTerminal[] = [
       const { clock } = peer;
       peer.change = { status: "7" };
       peer.onPaid = () => {
-        clock.startTimer("late", 300_000, () => peer.tell(peer.answer()));
+        clock.startTimer("late", 300_000, () => peer.send(peer.answer()));
       };
     },
     end: "Unknown",
@@ -164,7 +164,7 @@ const terminals: readonly BadTerminal[] = [
   {
     does: "replies with a wrong check byte once, then right",
     with: (peer) => {
-      peer.onPaid = () => peer.tell(spoilt(peer.answer()), peer.answer());
+      peer.onPaid = () => peer.send(spoilt(peer.answer()), peer.answer());
     },
     end: "Success",
     charged: true,
@@ -172,7 +172,7 @@ const terminals: readonly BadTerminal[] = [
   {
     does: "replies with a wrong check byte for ever",
     with: (peer) => {
-      peer.onPaid = () => peer.tell(spoilt(peer.answer()));
+      peer.onPaid = () => peer.send(spoilt(peer.answer()));
     },
     end: "Unknown",
     charged: true,
@@ -181,7 +181,7 @@ const terminals: readonly BadTerminal[] = [
     does: "refuses with a wrong check byte for ever",
     with: (peer) => {
       peer.change = { status: "7" };
-      peer.onPaid = () => peer.tell(spoilt(peer.answer()));
+      peer.onPaid = () => peer.send(spoilt(peer.answer()));
     },
     end: "Unknown",
     charged: false,
@@ -189,7 +189,7 @@ const terminals: readonly BadTerminal[] = [
   {
     does: "replies with another length",
     with: (peer) => {
-      peer.onPaid = () => peer.tell(peer.answer({ report: null }));
+      peer.onPaid = () => peer.send(peer.answer({ report: null }));
     },
     end: "Success",
     charged: true,
@@ -197,7 +197,7 @@ const terminals: readonly BadTerminal[] = [
   {
     does: "replies one character short",
     with: (peer) => {
-      peer.onPaid = () => peer.tell(replyHex({ private: "123456789", report: null }).slice(0, -6));
+      peer.onPaid = () => peer.send(replyHex({ private: "123456789", report: null }).slice(0, -6));
     },
     end: "Unknown",
     charged: true,
@@ -221,7 +221,7 @@ const terminals: readonly BadTerminal[] = [
   {
     does: "replies with a parity bit",
     with: (peer) => {
-      peer.onPaid = () => peer.tell(parity(peer.answer()));
+      peer.onPaid = () => peer.send(parity(peer.answer()));
     },
     end: "Unknown",
     charged: true,
@@ -237,10 +237,10 @@ const terminals: readonly BadTerminal[] = [
   {
     does: "reports that it accepted the request, and then approves",
     with: (peer) => {
-      peer.onPaid = () => peer.tell(peer.answer({ status: "9" }));
+      peer.onPaid = () => peer.send(peer.answer({ status: "9" }));
       let isReported = false;
       peer.onReplyTaken = () => {
-        if (!isReported) peer.tell(peer.answer());
+        if (!isReported) peer.send(peer.answer());
         isReported = true;
         return EOT;
       };
@@ -304,7 +304,7 @@ const terminals: readonly BadTerminal[] = [
     does: "reports an earlier sale instead of ACK to ENQ",
     with: (peer) => {
       peer.onEnq = (count) => {
-        if (count === 1) peer.tell(replyHex({ private: "          " }));
+        if (count === 1) peer.send(replyHex({ private: "          " }));
         return count === 1 ? "" : ACK;
       };
       peer.onPaid = () => {};
@@ -359,7 +359,7 @@ const terminals: readonly BadTerminal[] = [
       peer.onPaid = () => {
         const answer = peer.answer();
         peer.drop(100);
-        peer.clock.startTimer("back", 20_000, () => peer.tell(answer));
+        peer.clock.startTimer("back", 20_000, () => peer.send(answer));
       };
     },
     end: "Success",
@@ -375,7 +375,7 @@ const terminals: readonly BadTerminal[] = [
         if (hex === ACK) acks += 1;
         if (acks === 2 && !lost) {
           lost = true;
-          peer.tell(peer.answer());
+          peer.send(peer.answer());
         } else hears(hex);
       };
     },

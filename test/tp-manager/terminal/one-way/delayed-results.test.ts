@@ -98,7 +98,7 @@ describe("a delayed result of an order that an operator has settled since", () =
     next(amountMinor);
     peer.onReplyTaken = () => {
       const change = results.shift();
-      if (change) peer.tell(peer.answer(change));
+      if (change) peer.send(peer.answer(change));
       return EOT;
     };
     peer.onPaid = () => peer.onReplyTaken();
@@ -153,7 +153,7 @@ describe("a delayed result of an order that an operator has settled since", () =
   test("is not expected any more when it has come while nothing ran", async () => {
     const made = await keptBack();
     await settle(made, "A-1", "charged");
-    made.peer.tell(made.peer.answer());
+    made.peer.send(made.peer.answer());
     await made.at.clock.advance(20_000);
     expect(made.alarms()).toEqual(["payment-unknown"]);
     expect(await sells(made, 999, { ...yes, ...other })).toBe("Success");
@@ -163,7 +163,7 @@ describe("a delayed result of an order that an operator has settled since", () =
     const made = await keptBack();
     await settle(made, "A-1", "charged");
     expect(await sells(made, 999)).toBe("Unknown");
-    made.peer.tell(made.peer.answer());
+    made.peer.send(made.peer.answer());
     await made.at.clock.advance(20_000);
     expect(made.phase("B-1")).toBe("in-doubt");
     expect(made.alarms()[0]).toBe("unmatched-transaction");

@@ -28,7 +28,7 @@ async function honestBefore(path?: string) {
       const frames = says.map((one) => (typeof one === "string" ? one : peer.answer(one)));
       const next = (): string => {
         const [frame] = frames.splice(0, 1);
-        if (frame !== undefined) peer.tell(frame);
+        if (frame !== undefined) peer.send(frame);
         return EOT;
       };
       peer.onReplyTaken = next;
@@ -117,7 +117,7 @@ describe("a Concert terminal that has always returned our reference, and then", 
   test("approves the amount of an order in doubt without a reference, while idle", async () => {
     const { at, sells, peer, phase, alarms } = await honestBefore();
     expect(await sells("A-1")).toBe("Unknown");
-    peer.tell(replyHex(zeros));
+    peer.send(replyHex(zeros));
     await at.clock.advance(10_000);
     expect([phase("A-1"), alarms()[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
   });
@@ -129,7 +129,7 @@ describe("a Concert terminal that has always returned our reference, and then", 
     at.journal.terminalLog.acceptTerminal(made.driver.state.identity, 0);
     expect(await sells("Z-3", {})).toBe("Success");
     expect(await sells("A-1")).toBe("Unknown");
-    peer.tell(replyHex({ ...zeros, status: "7", posNumber: "07" }));
+    peer.send(replyHex({ ...zeros, status: "7", posNumber: "07" }));
     await at.clock.advance(10_000);
     expect(phase("A-1")).toBe("in-doubt");
   });

@@ -22,7 +22,7 @@ function loseAck(peer: SessionPeer): void {
     if (hex === ACK) acks += 1;
     if (acks === 2 && !isLost) {
       isLost = true;
-      peer.tell(peer.answer({ private: blank }));
+      peer.send(peer.answer({ private: blank }));
     } else hears(hex);
   };
 }

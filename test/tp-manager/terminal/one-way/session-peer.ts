@@ -33,7 +33,7 @@ export class SessionPeer extends LinePeer {
   onEnq: (count: number) => string = () => ACK;
   onRequest: (count: number) => string = () => ACK;
   /** After our first EOT that follows a request, the customer pays. */
-  onPaid: () => void = () => this.tell(this.answer());
+  onPaid: () => void = () => this.send(this.answer());
   onReplyTaken: () => string = () => EOT;
   /** The reply of the terminal. */
   change: Partial<FixedReply> = {};
@@ -65,7 +65,7 @@ export class SessionPeer extends LinePeer {
   }
 
   /** A session of the terminal with one or more frames, each after NAK of the previous one. */
-  tell(...frames: string[]): void {
+  send(...frames: string[]): void {
     this.#outgoing = frames;
     this.clock.startTimer("terminal asks to speak", 1_000, () => {
       this.#state = "asking";

@@ -129,7 +129,7 @@ describe("a damaged reply shows no digit of a card number in clear", () => {
     driver.subscribe((event) => {
       if (event.type === "protocol") texts.push(event.text);
     });
-    peer.onPaid = () => peer.tell(replied(peer));
+    peer.onPaid = () => peer.send(replied(peer));
     expect(await paid()).toBe("Unknown");
     const kept = JSON.stringify(at.journal.attempts.decisive("A-1")?.state);
     expect(kept).toContain(texts[0]?.slice(0, 20));
@@ -151,7 +151,7 @@ describe("a result after a restart of the program", () => {
     const after = await oneWayHouse(make);
     expect(after.phase()).toBe("in-doubt");
     after.peer.requests.push(...requests);
-    after.peer.tell(after.peer.answer());
+    after.peer.send(after.peer.answer());
     after.peer.requests.length = 0;
     await after.at.clock.advance(3_000);
     expect([after.phase(), after.peer.written]).toEqual(["charged", [ACK, ACK]]);

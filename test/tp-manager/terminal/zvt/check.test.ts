@@ -43,9 +43,9 @@ async function answers(peer: Peer, status: () => string): Promise<never> {
   for (;;) {
     const command = await peer.next();
     peer.send("800000");
-    if (command.startsWith("0600")) await peer.tell(`060f0a191029${terminalId}490978`);
-    else if (command.startsWith("0501")) await peer.tell(status());
-    else await peer.tell(goodSale, "060f00");
+    if (command.startsWith("0600")) await peer.deliver(`060f0a191029${terminalId}490978`);
+    else if (command.startsWith("0501")) await peer.deliver(status());
+    else await peer.deliver(goodSale, "060f00");
   }
 }
 

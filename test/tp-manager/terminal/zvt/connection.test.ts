@@ -45,7 +45,7 @@ async function connect(options: Partial<ZvtOptions> = {}, makePeer = tcpPeer) {
 async function answerStatus(peer: Peer, completion: string): Promise<void> {
   await peer.expect("0501050000000306");
   peer.send("800000");
-  await peer.tell(completion);
+  await peer.deliver(completion);
 }
 
 describe("connecting", () => {
@@ -97,11 +97,11 @@ describe("connecting", () => {
     const { peer, driver } = await begin();
     await peer.expect(/^0600/);
     peer.send("800000");
-    await peer.tell(`060f 0a 1900 29${terminalId} 490978`);
+    await peer.deliver(`060f 0a 1900 29${terminalId} 490978`);
     await answerStatus(peer, "060f0100");
     await peer.expect("050103000000");
     peer.send("800000");
-    await peer.tell("060f 08 f0f0f4 322e3134 00");
+    await peer.deliver("060f 08 f0f0f4 322e3134 00");
     await repeatReceipt(peer, []);
     await driver.connected();
     expect(driver.terminal.state.identity).toEqual({
@@ -116,7 +116,7 @@ describe("connecting", () => {
     const { peer, driver } = await begin({ charset: "iso8859-1" });
     await peer.expect(/^0600/);
     peer.send("800000");
-    await peer.tell(withLength(`060f00 1900 29${terminalId} 06052703140101`));
+    await peer.deliver(withLength(`060f00 1900 29${terminalId} 06052703140101`));
     await answerStatus(peer, statusCompletion());
     await repeatReceipt(peer, []);
     await driver.connected();
@@ -124,7 +124,7 @@ describe("connecting", () => {
     const paying = driver.terminal.pay(tenEuro, observer);
     await peer.expect(/^0601/);
     peer.send("800000");
-    await peer.tell("04ff0d 0a01 0609 24070705 4772fc6e65", "061e016c");
+    await peer.deliver("04ff0d 0a01 0609 24070705 4772fc6e65", "061e016c");
     await paying;
     const prompt = { code: "0A", text: "Grüne", language: "" };
     expect(observer.prompts[0]).toMatchObject(prompt);
@@ -159,11 +159,11 @@ describe("connecting", () => {
     expect(driver.terminal.state.status).toBeNull();
     await peer.expect(/^0600/);
     peer.send("800000");
-    await peer.tell("060f 07 1900 2911112222");
+    await peer.deliver("060f 07 1900 2911112222");
     await answerStatus(peer, "060f0100");
     await peer.expect("050103000000");
     peer.send("800000");
-    await peer.tell("060f0100");
+    await peer.deliver("060f0100");
     await repeatReceipt(peer, []);
     await driver.connected();
     expect(driver.terminal.state.identity).toEqual({
@@ -233,10 +233,10 @@ describe("an idle terminal", () => {
     await peer.expect("0501050000000306");
     peer.send("800000");
     const totals = `60f0f5f3${"00".repeat(53)}`;
-    await peer.tell("04ff010f", withLength(`040f00270004000000001000${totals}`), "06d10181");
+    await peer.deliver("04ff010f", withLength(`040f00270004000000001000${totals}`), "06d10181");
     peer.send("06d800");
     await peer.expect("848300");
-    await peer.tell(statusCompletion("b1"));
+    await peer.deliver(statusCompletion("b1"));
     await driver.until(() => driver.terminal.state.status?.cr === "2");
     expect(driver.events.filter(({ type }) => type === "unmatched-report")).toEqual([]);
   });
@@ -291,7 +291,7 @@ describe("an idle terminal", () => {
     const logged = driver.logged.filter((line) => line.includes("enquiry refused: C2"));
     expect(logged).toHaveLength(2); // once on each connection
     peer.send("800000");
-    await peer.tell(`060f0a191029${terminalId}490978`);
+    await peer.deliver(`060f0a191029${terminalId}490978`);
     await answerStatus(peer, statusCompletion());
     await repeatReceipt(peer, [stored]);
     await driver.connected();
@@ -347,7 +347,7 @@ describe("prepare", () => {
     peer.send("846b00");
     await peer.expect(/^0600/);
     peer.send("800000");
-    await peer.tell(`060f0a191029${terminalId}490978`);
+    await peer.deliver(`060f0a191029${terminalId}490978`);
     await repeatReceipt(peer, [stored]);
     expect(await preparing).toMatchObject({ last: { kind: "transaction" } });
   });
@@ -358,7 +358,7 @@ describe("prepare", () => {
     await expect(driver.terminal.check(AbortSignal.timeout(20))).rejects.toThrow("timeout");
     const checking = driver.terminal.check(AbortSignal.timeout(10_000));
     peer.send("800000");
-    await peer.tell(statusCompletion());
+    await peer.deliver(statusCompletion());
     await answerStatus(peer, statusCompletion());
     expect(await checking).toMatchObject({ cr: "0" });
   });
@@ -418,7 +418,7 @@ describe("the last transaction", () => {
       peer.send("846b00");
       await peer.expect(/^0600/);
       peer.send("800000");
-      await peer.tell("060f00");
+      await peer.deliver("060f00");
       await repeatReceipt(peer, [stored]);
     });
     expect(last).toMatchObject({ kind: "transaction" });

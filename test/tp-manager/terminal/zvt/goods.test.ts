@@ -41,7 +41,7 @@ describe.each(bothLines)("a two-phase sale over %s", (_kind, makePeer) => {
     expect(peer.pending).toEqual([]);
     driver.terminal.decideGoods?.({ goods: "issued" });
     await peer.expect("800000");
-    await peer.tell("060f00");
+    await peer.deliver("060f00");
     expect(await paying).toMatchObject({ end: "completed" });
     expect(observer.happened).toEqual(["report 00", "acknowledged"]);
   });
@@ -51,7 +51,7 @@ describe.each(bothLines)("a two-phase sale over %s", (_kind, makePeer) => {
     const { observer, paying } = await hold(peer, driver);
     driver.terminal.decideGoods?.({ goods: "not-issued" });
     await peer.expect("846600");
-    await peer.tell(givenUp, "061e016c");
+    await peer.deliver(givenUp, "061e016c");
     expect(await paying).toMatchObject({ end: "aborted", code: "6C" });
     expect(observer.happened).toEqual(["report 00", "report 6C"]);
   });
@@ -61,7 +61,7 @@ describe.each(bothLines)("a two-phase sale over %s", (_kind, makePeer) => {
     const { observer, paying } = await hold(peer, driver);
     driver.terminal.decideGoods?.({ goods: "partly-issued", amountMinor: 400 });
     await peer.expect("849d07 04 000000000400".replaceAll(" ", ""));
-    await peer.tell("060f00");
+    await peer.deliver("060f00");
     await repeatReceipt(peer, [goodSale.replace("04000000001000", "04000000000400")]);
     expect(await paying).toMatchObject({ end: "completed" });
     expect(observer.reports.map(({ amountMinor }) => amountMinor)).toEqual([1000, 400]);
@@ -75,7 +75,7 @@ describe.each(bothLines)("a two-phase sale over %s", (_kind, makePeer) => {
     await peer.expect("849c00");
     // The decision comes between two repeats, and the next repeat is answered with it.
     driver.terminal.decideGoods?.({ goods: "issued" });
-    await peer.tell(goodSale, "060f00");
+    await peer.deliver(goodSale, "060f00");
     expect(await paying).toMatchObject({ end: "completed" });
     expect(observer.happened).toEqual(["report 00", "acknowledged"]);
   });
@@ -87,7 +87,7 @@ describe.each(bothLines)("a two-phase sale over %s", (_kind, makePeer) => {
     await peer.expect("846600");
     peer.send(goodSale);
     await peer.expect("846600");
-    await peer.tell("061e016c");
+    await peer.deliver("061e016c");
     expect(await paying).toMatchObject({ end: "aborted" });
     expect(observer.reports).toHaveLength(1);
   });
@@ -108,7 +108,7 @@ test("an undecided sale sends 84 9C no more often than the strictest terminal al
     await peer.expect("849c00");
     peer.send(goodSale);
   }
-  await peer.tell(givenUp, "061e016c");
+  await peer.deliver(givenUp, "061e016c");
   expect(await paying).toMatchObject({ end: "aborted", code: "6C" });
   expect(observer.happened).toEqual(["report 00", "report 6C"]);
   expect(peer.log.filter((apdu) => apdu === "849c00")).toHaveLength(3);
@@ -122,7 +122,7 @@ test("a second good report while the goods are undecided gets no ACK either", as
   expect(peer.pending).toEqual([]);
   driver.terminal.decideGoods?.({ goods: "issued" });
   await peer.expect("800000");
-  await peer.tell("060f00");
+  await peer.deliver("060f00");
   expect(await paying).toMatchObject({ end: "completed" });
 });
 
@@ -132,7 +132,7 @@ test("a cancel of a sale that waits for its goods sends no abort", async () => {
   expect(await driver.terminal.cancel()).toMatchObject({ answer: "refused" });
   driver.terminal.decideGoods?.({ goods: "not-issued" });
   await peer.expect("846600");
-  await peer.tell("061e016c");
+  await peer.deliver("061e016c");
   expect(await paying).toMatchObject({ end: "aborted" });
   expect(peer.log).not.toContain("06b000");
 });
@@ -143,7 +143,7 @@ test("a report is refused when it should wait without a window for goods", async
   await peer.expect(/^0601/);
   peer.send("800000", goodSale);
   await peer.expect("846600");
-  await peer.tell("061e0166");
+  await peer.deliver("061e0166");
   expect(await paying).toMatchObject({ end: "aborted" });
 });
 

@@ -29,13 +29,13 @@ interface Said {
 async function register(peer: Peer, { registration }: Said): Promise<void> {
   await peer.expect(/^0600/);
   peer.send("800000");
-  await peer.tell(`060f 0a 19${registration} 29${terminalId} 490978`);
+  await peer.deliver(`060f 0a 19${registration} 29${terminalId} 490978`);
 }
 
 async function status(peer: Peer, said: Said): Promise<void> {
   await peer.expect(enquiry);
   peer.send("800000");
-  await peer.tell(said.status);
+  await peer.deliver(said.status);
 }
 
 async function introduce(peer: Peer, said: Said): Promise<void> {
@@ -86,7 +86,7 @@ describe("maintenance demands of a terminal", () => {
     await status(peer, said);
     await peer.expect(cure);
     peer.send("800000");
-    await peer.tell("04ff01c9", "06d10181", "060f00");
+    await peer.deliver("04ff01c9", "06d10181", "060f00");
     await register(peer, initialised);
     await status(peer, initialised);
     await driver.until(() => driver.terminal.state.status?.call === "0");
@@ -116,11 +116,11 @@ describe("maintenance demands of a terminal", () => {
       peer.send("800000");
       if (apdu.startsWith("0670")) {
         metAtMs.push(performance.now() - beganMs);
-        await peer.tell("061e01a1");
+        await peer.deliver("061e01a1");
       } else if (apdu.startsWith("0600")) {
-        await peer.tell(`060f0a191029${terminalId}490978`);
+        await peer.deliver(`060f0a191029${terminalId}490978`);
       } else {
-        await peer.tell(said.status);
+        await peer.deliver(said.status);
       }
     }
     const [, second, third, fourth] = metAtMs;
@@ -151,7 +151,7 @@ describe("maintenance demands of a terminal", () => {
       await status(peer, said);
       await peer.expect("067005 06031b0102");
       peer.send("800000");
-      await peer.tell("060f00");
+      await peer.deliver("060f00");
       await register(peer, initialised);
       await status(peer, initialised);
     }
@@ -164,7 +164,7 @@ describe("maintenance demands of a terminal", () => {
       await status(peer, said);
       await peer.expect("067005 06031b0102");
       peer.send("800000");
-      await peer.tell("060f00");
+      await peer.deliver("060f00");
       await register(peer, initialised);
       // The demand came again before the driver asked, although the job had succeeded.
       await status(peer, said);
@@ -192,7 +192,7 @@ describe("maintenance demands of a terminal", () => {
       peer.drop();
       await peer.expect(enquiry);
       peer.send("800000");
-      await peer.tell(said.status);
+      await peer.deliver(said.status);
       await introduce(peer, said);
     }
     for (let polls = 0; polls < 5; polls++) await status(peer, said);
@@ -205,12 +205,12 @@ describe("maintenance demands of a terminal", () => {
     const answerUntil = async (last: string): Promise<void> => {
       for (let apdu = await peer.next(); !apdu.startsWith(last); apdu = await peer.next()) {
         peer.send("800000");
-        await peer.tell(ready);
+        await peer.deliver(ready);
       }
     };
     await answerUntil("0620");
     peer.send("800000");
-    await peer.tell(goodSale, "060f00");
+    await peer.deliver(goodSale, "060f00");
     await preparing;
     const closing = driver.terminal.telecollect?.(never);
     await answerUntil("0623");
@@ -240,9 +240,9 @@ describe("maintenance demands of a terminal", () => {
       expect(apdu).not.toMatch(/^0670/);
       peer.send("800000");
       if (apdu.startsWith("0620")) break;
-      await peer.tell(needs.status);
+      await peer.deliver(needs.status);
     }
-    await peer.tell(goodSale, "060f00");
+    await peer.deliver(goodSale, "060f00");
     await asking;
     await status(peer, needs);
     await peer.expect(/^0670/);
@@ -268,9 +268,9 @@ describe("after a restart with an order in doubt", () => {
       expect(apdu).not.toMatch(/^0693/);
       peer.send("800000");
       if (apdu.startsWith("0620")) break;
-      await peer.tell(needs.status);
+      await peer.deliver(needs.status);
     }
-    await peer.tell(goodSale, "060f00");
+    await peer.deliver(goodSale, "060f00");
     await asking;
     // Recovery may send more probes, so the driver still only asks for the status.
     await status(peer, needs);
@@ -279,7 +279,7 @@ describe("after a restart with an order in doubt", () => {
     for (let apdu = await peer.next(); !apdu.startsWith("0693"); apdu = await peer.next()) {
       expect(apdu).toBe(enquiry);
       peer.send("800000");
-      await peer.tell(needs.status);
+      await peer.deliver(needs.status);
     }
   });
 });
@@ -304,12 +304,12 @@ describe("a lock of the terminal that stops the probe about a lost payment", () 
     for (let apdu = await peer.next(); !apdu.startsWith("0693"); apdu = await peer.next()) {
       peer.send("800000");
       if (apdu.startsWith("0620")) asked = true;
-      await peer.tell(apdu.startsWith("0620") ? "061e0151" : locked.status);
+      await peer.deliver(apdu.startsWith("0620") ? "061e0151" : locked.status);
     }
     expect(asked).toBe(true);
     await expect(refused).rejects.toMatchObject({ reason: "out-of-order" });
     peer.send("800000");
-    await peer.tell("060f00");
+    await peer.deliver("060f00");
     await register(peer, initialised);
     await status(peer, initialised);
     const asking = driver.terminal.lastTransaction(never);
@@ -324,7 +324,7 @@ describe("a lock of the terminal that stops the probe about a lost payment", () 
     await status(peer, initialised);
     await peer.expect(/^0620/);
     peer.send("800000");
-    await peer.tell("061e01a0");
+    await peer.deliver("061e01a0");
     expect(await asking).toMatchObject({ kind: "not-told", refused: true });
   });
 });

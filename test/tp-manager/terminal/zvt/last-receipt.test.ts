@@ -33,7 +33,7 @@ async function refuse(peer: Peer, refusal: string): Promise<void> {
   peer.send(refusal);
   await peer.expect(/^0501/);
   peer.send("800000");
-  await peer.tell(statusCompletion());
+  await peer.deliver(statusCompletion());
 }
 
 describe.each(bothLines)("the last receipt number (1F1F) over %s", (_kind, makePeer) => {

@@ -26,7 +26,7 @@ class NumberedPeer {
     return numbered(apdu, ++this.#last);
   }
 
-  async tell(...apdus: string[]): Promise<void> {
+  async deliver(...apdus: string[]): Promise<void> {
     for (const apdu of apdus) {
       this.peer.send(this.next(apdu));
       await this.peer.expect(this.answer());
@@ -49,7 +49,7 @@ function numbered(apdu: string, id: number): string {
 async function register(peer: Peer, echo = "06061f7303000000"): Promise<void> {
   await peer.expect(/^0600.*1f7303000000$/);
   peer.send("800000");
-  await peer.tell(withLength(`060f00 1910 29${terminalId} 490978 ${echo}`));
+  await peer.deliver(withLength(`060f00 1910 29${terminalId} 490978 ${echo}`));
 }
 
 async function begin(
@@ -60,11 +60,11 @@ async function begin(
     terminal = new NumberedPeer(peer);
     await register(peer);
     await terminal.command("0501");
-    await terminal.tell(ready);
+    await terminal.deliver(ready);
     await terminal.command("0501");
-    await terminal.tell("060f 08 f0f0f4322e3134 00");
+    await terminal.deliver("060f 08 f0f0f4322e3134 00");
     await terminal.command("0620");
-    await terminal.tell(goodSale, "060f00");
+    await terminal.deliver(goodSale, "060f00");
   });
   return { driver, terminal: terminal as NumberedPeer };
 }
@@ -79,7 +79,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
     const observer = new Observer();
     const paying = driver.terminal.pay(tenEuro, observer);
     await terminal.command("0601");
-    await terminal.tell("04ff 01 0a", goodSale, line, "06d1 01 81", "060f00");
+    await terminal.deliver("04ff 01 0a", goodSale, line, "06d1 01 81", "060f00");
     expect(await paying).toEqual({ end: "completed", ticket: "Bele" });
     expect(observer.happened).toEqual(["prompt 0A", "report 00", "acknowledged"]);
   });
@@ -98,7 +98,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
       peer.send(once);
       await peer.expect(terminal.answer());
     }
-    await terminal.tell(line, "06d1 01 81", "060f00");
+    await terminal.deliver(line, "06d1 01 81", "060f00");
     expect(await paying).toEqual({ end: "completed", ticket: "Bele|Bele" });
     expect(observer.happened).toEqual(["report 00", "acknowledged"]);
   });
@@ -108,14 +108,14 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await terminal.command("0601");
     const accepted = terminal.last;
-    await terminal.tell("061e 01 6c");
+    await terminal.deliver("061e 01 6c");
     expect(await paying).toMatchObject({ end: "aborted" });
     const checking = driver.terminal.check(never);
     await terminal.peer.expect(/^0501/);
     terminal.peer.send(terminal.answer("8483", accepted));
     terminal.next("");
     terminal.peer.send(terminal.answer());
-    await terminal.tell(ready);
+    await terminal.deliver(ready);
     expect(await checking).toMatchObject({ cr: "0" });
     expect(driver.events).toContainEqual({
       type: "protocol",
@@ -136,7 +136,7 @@ test("a cancel has a number of its own, by which its answer is recognised", asyn
   peer.send(terminal.answer("8000", accepted), terminal.answer("8483", accepted + 1));
   expect(await cancelling).toMatchObject({ answer: "refused", code: "83" });
   terminal.next("");
-  await terminal.tell(goodSale, "060f00");
+  await terminal.deliver(goodSale, "060f00");
   expect(await paying).toMatchObject({ end: "completed" });
 });
 
@@ -146,17 +146,17 @@ describe("a terminal that does not number its messages", () => {
       await register(at, "");
       await at.expect("0501050000000306");
       at.send("800000");
-      await at.tell(statusCompletion());
+      await at.deliver(statusCompletion());
       await at.expect("0620050000000303");
       at.send("800000");
-      await at.tell(goodSale, "060f00");
+      await at.deliver(goodSale, "060f00");
     });
     const paying = driver.terminal.pay(tenEuro, new Observer());
     expect(await peer.next()).not.toContain("1f73");
     peer.send("84b100");
     await peer.expect("0501050000000306");
     peer.send("800000");
-    await peer.tell(statusCompletion());
+    await peer.deliver(statusCompletion());
     expect(await paying).toMatchObject({ end: "refused" });
   });
 
@@ -166,7 +166,7 @@ describe("a terminal that does not number its messages", () => {
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
     peer.send("800000");
-    await peer.tell(goodSale, "060f00");
+    await peer.deliver(goodSale, "060f00");
     expect(await paying).toMatchObject({ end: "completed" });
   });
 
@@ -204,13 +204,13 @@ describe("a terminal that does not number its messages", () => {
       expect(again).toMatch(/^0600/);
       expect(again).not.toContain("1f73");
       peer.send("800000");
-      await peer.tell(`060f0a191029${terminalId}490978`);
+      await peer.deliver(`060f0a191029${terminalId}490978`);
       await peer.expect("0501050000000306");
       peer.send("800000");
-      await peer.tell(statusCompletion());
+      await peer.deliver(statusCompletion());
       await peer.expect("0620050000000303");
       peer.send("800000");
-      await peer.tell("060f00");
+      await peer.deliver("060f00");
     });
   });
 });
@@ -231,7 +231,7 @@ test("a sale that waits for its goods repeats its report under the same number",
   driver.terminal.decideGoods?.({ goods: "issued" });
   peer.send(report);
   await peer.expect(terminal.answer());
-  await terminal.tell("060f00");
+  await terminal.deliver("060f00");
   expect(await paying).toMatchObject({ end: "completed" });
   expect(patientTimers.t4Ms).toBeGreaterThan(4_000);
 });

@@ -49,7 +49,7 @@ const enquiry = "0501050000000306";
 async function status(peer: Peer): Promise<void> {
   await peer.expect(enquiry);
   peer.send("800000");
-  await peer.tell(statusCompletion());
+  await peer.deliver(statusCompletion());
 }
 
 function pay(driver: Driver, observer: Observer): Promise<PaymentEnd> {
@@ -66,8 +66,8 @@ describe.each([
     const paying = pay(driver, observer);
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell("04ff020a03", "04ff010e", good);
-    await peer.tell(
+    await peer.deliver("04ff020a03", "04ff010e", good);
+    await peer.deliver(
       withLength("06d1004042656c65672030303432"),
       "06d10140",
       "06d10140",
@@ -106,7 +106,7 @@ describe.each([
     const paying = pay(driver, observer);
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell(declined, "061e0105");
+    await peer.deliver(declined, "061e0105");
     expect(await paying).toMatchObject({ end: "aborted", code: "05", reason: "declined" });
     expect(observer.reports[0]).toMatchObject({ good: false, resultCode: "05" });
   });
@@ -129,7 +129,7 @@ describe.each([
     await peer.expect(payCommand);
     peer.send("800000", good);
     await peer.expect("846600");
-    await peer.tell("061e0166");
+    await peer.deliver("061e0166");
     expect(await paying).toMatchObject({ end: "aborted", code: "66" });
     expect(observer.happened).toEqual(["report 00"]);
   });
@@ -144,7 +144,7 @@ describe.each([
     await peer.expect(payCommand);
     peer.send("800000", good);
     await peer.expect("846600");
-    await peer.tell("061e0166");
+    await peer.deliver("061e0166");
     expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
     expect(driver.logged.join("\n")).toContain("could not be stored");
   });
@@ -159,10 +159,10 @@ describe.each([
     const paying = pay(driver, observer);
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell("040f022737");
+    await peer.deliver("040f022737");
     peer.send(good);
     await peer.expect("846600");
-    await peer.tell("060f00");
+    await peer.deliver("060f00");
     expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
   });
 
@@ -173,7 +173,7 @@ describe.each([
     await peer.expect(payCommand);
     peer.send("800000", "040f0704000000001a00");
     await peer.expect("846600");
-    await peer.tell("061e016c");
+    await peer.deliver("061e016c");
     expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
     expect(observer.happened).toEqual([]);
   });
@@ -183,12 +183,12 @@ describe.each([
     const first = pay(driver, new Observer());
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell("060f022705");
+    await peer.deliver("060f022705");
     expect(await first).toMatchObject({ end: "lost", code: "05" });
     const second = pay(driver, new Observer());
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell(declined, "060f022705");
+    await peer.deliver(declined, "060f022705");
     expect(await second).toMatchObject({ end: "aborted", code: "05" });
   });
 
@@ -198,7 +198,7 @@ describe.each([
     const paying = pay(driver, observer);
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell("040f022737", "04ff0115", good, "060f00");
+    await peer.deliver("040f022737", "04ff0115", good, "060f00");
     expect(await paying).toMatchObject({ end: "completed" });
     expect(observer.happened).toEqual(["report 37", "prompt 15", "report 00", "acknowledged"]);
   });
@@ -211,7 +211,7 @@ describe.each([
     await peer.expect("848300");
     peer.send("0fa1020001");
     await peer.expect("848300");
-    await peer.tell(good, "060f00");
+    await peer.deliver(good, "060f00");
     expect(await paying).toMatchObject({ end: "completed" });
   });
 
@@ -220,7 +220,7 @@ describe.each([
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell("04ff010a");
+    await peer.deliver("04ff010a");
     peer.drop();
     expect(await paying).toMatchObject({ end: "lost" });
     expect(peer.log.filter((apdu) => apdu.startsWith("0601"))).toHaveLength(1);
@@ -258,12 +258,12 @@ describe.each([
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell("04ff010a");
+    await peer.deliver("04ff010a");
     const cancelling = driver.terminal.cancel();
     await peer.expect("06b000");
     peer.send("800000");
     expect(await cancelling).toEqual({ answer: "taken" });
-    await peer.tell("040f02276c", "061e016c");
+    await peer.deliver("040f02276c", "061e016c");
     expect(await paying).toMatchObject({ end: "aborted", code: "6C", reason: "cancelled" });
   });
 
@@ -272,12 +272,12 @@ describe.each([
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell("04ff0104");
+    await peer.deliver("04ff0104");
     const cancelling = driver.terminal.cancel();
     await peer.expect("06b000");
     peer.send("848300");
     expect(await cancelling).toEqual({ answer: "refused", code: "83", text: "function unknown" });
-    await peer.tell(good, "060f00");
+    await peer.deliver(good, "060f00");
     expect(await paying).toMatchObject({ end: "completed" });
   });
 
@@ -286,10 +286,10 @@ describe.each([
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
     peer.send("800000");
-    await peer.tell("04ff010a");
+    await peer.deliver("04ff010a");
     const cancelling = driver.terminal.cancel();
     await peer.expect("06b000");
-    await peer.tell("061e016c");
+    await peer.deliver("061e016c");
     expect(await paying).toMatchObject({ end: "aborted" });
     const checking = driver.terminal.check(never);
     peer.send("800000");
@@ -328,11 +328,11 @@ describe.each([
     const asking = driver.terminal.lastTransaction(never);
     await peer.expect("0501050000000306");
     peer.send("800000");
-    await peer.tell("060f0100");
+    await peer.deliver("060f0100");
     await introduce(peer, [good]);
     await peer.expect("0501050000000306");
     peer.send("800000");
-    await peer.tell("060f0100");
+    await peer.deliver("060f0100");
     await repeatReceipt(peer, [good]);
     expect(await asking).toMatchObject({
       kind: "transaction",
@@ -350,8 +350,8 @@ test("a prompt with a card number broken across two lines is masked", async () =
   peer.send("800000");
   // 24 { 07 "4111 1111", 07 "1111 1111" }
   const lines = "0709 34313131 20 31313131 0709 31313131 20 31313131".replaceAll(" ", "");
-  await peer.tell(withLength(`04ff00ff0106182416${lines}`));
-  await peer.tell("061e016c");
+  await peer.deliver(withLength(`04ff00ff0106182416${lines}`));
+  await peer.deliver("061e016c");
   await paying;
   expect(observer.prompts.map(({ text }) => text)).toEqual(["4111 11XX XXXX 1111"]);
 });
@@ -361,7 +361,7 @@ test("the log holds no card number, no password and no track", async () => {
   const paying = pay(driver, new Observer());
   await peer.expect(payCommand);
   peer.send("800000");
-  await peer.tell(
+  await peer.deliver(
     withLength("040f00 2700 22f0f84111111111111111 23f1f34111111111111111d24122011f"),
     withLength(`06d10000${Buffer.from("Karte 4111111111111111").toString("hex")}`),
     "060f00",

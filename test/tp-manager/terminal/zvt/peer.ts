@@ -67,7 +67,7 @@ export class Peer {
   }
 
   /** Sends a message and waits for the register's 80 00 00. */
-  async tell(...apdus: string[]): Promise<void> {
+  async deliver(...apdus: string[]): Promise<void> {
     for (const apdu of apdus) {
       this.send(apdu);
       await this.expect("800000");
@@ -176,10 +176,10 @@ export function statusCompletion(status = "00", moreTags = ""): string {
 export async function introduce(peer: Peer, last: readonly string[] = []): Promise<void> {
   await peer.expect(/^0600/);
   peer.send("800000");
-  await peer.tell(`060f 0a 1910 29${terminalId} 490978`);
+  await peer.deliver(`060f 0a 1910 29${terminalId} 490978`);
   await peer.expect("050105 000000 0306");
   peer.send("800000");
-  await peer.tell(statusCompletion());
+  await peer.deliver(statusCompletion());
   await repeatReceipt(peer, last);
 }
 
@@ -187,5 +187,5 @@ export async function introduce(peer: Peer, last: readonly string[] = []): Promi
 export async function repeatReceipt(peer: Peer, last: readonly string[]): Promise<void> {
   await peer.expect("062005 000000 0303");
   peer.send("800000");
-  await peer.tell(...last, "060f00");
+  await peer.deliver(...last, "060f00");
 }

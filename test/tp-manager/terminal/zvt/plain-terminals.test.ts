@@ -13,19 +13,19 @@ const registered = `060f 0a 1910 29${terminalId} 490978`;
 async function registers(peer: Peer): Promise<void> {
   await peer.expect(/^0600/);
   peer.send("800000");
-  await peer.tell(registered);
+  await peer.deliver(registered);
 }
 
 async function repeats(peer: Peer, ...replies: string[]): Promise<void> {
   await peer.expect("062005 000000 0303");
   peer.send("800000");
-  await peer.tell(...replies);
+  await peer.deliver(...replies);
 }
 
 async function plainStatus(peer: Peer, completion = ready): Promise<void> {
   await peer.expect(plain);
   peer.send("800000");
-  await peer.tell(completion);
+  await peer.deliver(completion);
 }
 
 describe.each(["848300", "849a00", "061e0183"])("a status enquiry that is answered %s", (no) => {
@@ -36,7 +36,7 @@ describe.each(["848300", "849a00", "061e0183"])("a status enquiry that is answer
       return;
     }
     peer.send("800000");
-    await peer.tell(no);
+    await peer.deliver(no);
   }
 
   async function introduced(peer: Peer): Promise<void> {
@@ -88,10 +88,10 @@ describe("a registration that the terminal does not understand", () => {
         await peer.expect(form);
         peer.send(form === forms.at(-1) ? "800000" : no);
       }
-      await peer.tell(registered);
+      await peer.deliver(registered);
       await peer.expect(container);
       peer.send("800000");
-      await peer.tell(ready);
+      await peer.deliver(ready);
       await repeats(peer, goodSale, "060f00");
     };
     const { driver } = await connect(tcp, {}, play);
@@ -111,7 +111,7 @@ test("no tip is asked for, and an amount with a tip is reported as it is", async
   peer.send("800000");
   peer.send(withLength("040f00 2700 04000000001100 490978 0b000043 06 07 1f3604 00000100"));
   await peer.expect("846600");
-  await peer.tell("061e0166");
+  await peer.deliver("061e0166");
   expect(await paying).toMatchObject({ end: "aborted" });
   expect(observer.reports).toMatchObject([{ good: true, amountMinor: 1_100 }]);
 });
@@ -124,7 +124,7 @@ describe("a refusal", () => {
     peer.send("849c00");
     await peer.expect(container);
     peer.send("800000");
-    await peer.tell(ready);
+    await peer.deliver(ready);
     expect(await paying).toMatchObject({ end: "refused", code: "9C", reason: "busy" });
   });
 
@@ -136,7 +136,7 @@ describe("a refusal", () => {
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
     peer.send("800000");
-    await peer.tell(`061e01${code}`);
+    await peer.deliver(`061e01${code}`);
     expect(await paying).toMatchObject({ end: "aborted", text: words, reason: "terminal-fault" });
   });
 
@@ -145,7 +145,7 @@ describe("a refusal", () => {
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
     peer.send("800000");
-    await peer.tell(withLength("040f00 2751 04000000001000"), "061e0151");
+    await peer.deliver(withLength("040f00 2751 04000000001000"), "061e0151");
     expect(await paying).toMatchObject({ end: "aborted", reason: "declined" });
   });
 
@@ -154,7 +154,7 @@ describe("a refusal", () => {
     const looking = driver.terminal.lastTransaction(never);
     await peer.expect(container);
     peer.send("800000");
-    await peer.tell(ready);
+    await peer.deliver(ready);
     await repeats(peer, "061e0151");
     expect(await looking).toMatchObject({
       kind: "not-told",
@@ -183,7 +183,7 @@ describe("a terminal that has nothing to repeat (docs/zvt.md 9.2)", () => {
   async function answersTotals(peer: Peer, ...replies: string[]): Promise<void> {
     await peer.expect("061003 000000");
     peer.send("800000");
-    await peer.tell(...replies);
+    await peer.deliver(...replies);
   }
 
   test.each(nothing)("and says so with %s is empty when its totals are empty", async (_n, says) => {
@@ -191,7 +191,7 @@ describe("a terminal that has nothing to repeat (docs/zvt.md 9.2)", () => {
       await registers(peer);
       await peer.expect(container);
       peer.send("800000");
-      await peer.tell(ready);
+      await peer.deliver(ready);
       await repeats(peer, ...says);
       await answersTotals(peer, totals("0000", "0000"), "060f00");
     };

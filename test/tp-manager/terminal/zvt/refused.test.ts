@@ -11,7 +11,7 @@ const payCommand = /^0601/;
 async function status(peer: Peer): Promise<void> {
   await peer.expect(enquiry);
   peer.send("800000");
-  await peer.tell(statusCompletion());
+  await peer.deliver(statusCompletion());
 }
 
 function pay(driver: Driver, observer: Observer): Promise<PaymentEnd> {
@@ -28,10 +28,10 @@ describe.each(bothLines)("a payment over %s", (_kind, makePeer) => {
     peer.send("841e017d");
     await peer.expect(enquiry);
     peer.send("800000");
-    await peer.tell("04ff010a");
+    await peer.deliver("04ff010a");
     peer.send(goodSale);
     await peer.expect("846600");
-    await peer.tell("061e0166");
+    await peer.deliver("061e0166");
     await status(peer);
     expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
     expect(observer.reports).toEqual([]);
@@ -46,7 +46,7 @@ describe.each(bothLines)("a payment over %s", (_kind, makePeer) => {
     await peer.expect(enquiry);
     peer.send("800000");
     // The end of the payment: a status enquiry ends with a status.
-    await peer.tell("060f00");
+    await peer.deliver("060f00");
     await Promise.race([status(peer), paying]);
     expect(await paying).toMatchObject({ end: "lost" });
   });
@@ -99,7 +99,7 @@ describe.each(bothLines)("a payment over %s", (_kind, makePeer) => {
     expect(await driver.terminal.cancel()).toEqual({ answer: "taken" });
     expect(await paying).toMatchObject({ end: "withdrawn" });
     peer.send("800000");
-    await peer.tell(statusCompletion());
+    await peer.deliver(statusCompletion());
     await checking;
     expect(await driver.terminal.cancel()).toEqual({ answer: "nothing-running" });
     expect(peer.log.filter((apdu) => apdu.startsWith("0601"))).toEqual([]);
@@ -114,7 +114,7 @@ describe.each(bothLines)("a payment over %s", (_kind, makePeer) => {
     await peer.expect("06b000");
     peer.send("800000");
     expect(await cancelling).toEqual({ answer: "taken" });
-    await peer.tell("061e016c");
+    await peer.deliver("061e016c");
     expect(await paying).toMatchObject({ end: "aborted", reason: "cancelled" });
   });
 });

@@ -20,7 +20,7 @@ describe.each(bothLines)("a reversal over %s", (_kind, makePeer) => {
     const reversing = reverse(driver, observer);
     await peer.expect(command);
     peer.send("800000");
-    await peer.tell(reversed, withLength("06d1000053746f726e6f"), "06d10181", "060f00");
+    await peer.deliver(reversed, withLength("06d1000053746f726e6f"), "06d10181", "060f00");
     expect(await reversing).toEqual({ end: "completed", ticket: "Storno" });
     expect(observer.reports).toMatchObject([
       { good: true, amountMinor: 1000, traceNumber: "000043", originalTrace: "000042" },
@@ -34,7 +34,7 @@ describe.each(bothLines)("a reversal over %s", (_kind, makePeer) => {
     const reversing = reverse(driver, observer);
     await peer.expect(command);
     peer.send("800000");
-    await peer.tell(withLength("06d300 060d 250b 070653746f726e6f 090181"), reversed, "060f00");
+    await peer.deliver(withLength("06d300 060d 250b 070653746f726e6f 090181"), reversed, "060f00");
     expect(await reversing).toEqual({ end: "completed", ticket: "Storno" });
     expect(observer.happened).toEqual(["report 00", "acknowledged"]);
   });
@@ -44,7 +44,7 @@ describe.each(bothLines)("a reversal over %s", (_kind, makePeer) => {
     const reversing = reverse(driver, new Observer());
     await peer.expect(command);
     peer.send("800000");
-    await peer.tell("061e01b5");
+    await peer.deliver("061e01b5");
     expect(await reversing).toMatchObject({ end: "aborted", code: "B5", reason: "declined" });
   });
 

@@ -30,14 +30,14 @@ function telecollect(driver: Driver): Promise<TelecollectionEnd> | undefined {
 async function answerStatus(peer: Peer, completion: string): Promise<void> {
   await peer.expect("0501050000000306");
   peer.send("800000");
-  await peer.tell(completion);
+  await peer.deliver(completion);
 }
 
 /** Plays the terminal until the end of day was sent. */
 async function begin(peer: Peer, open = noneOpen): Promise<void> {
   await peer.expect(enquiry);
   peer.send("800000");
-  await peer.tell(open);
+  await peer.deliver(open);
   await peer.expect(endOfDay);
 }
 
@@ -49,7 +49,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     peer.send("800000");
     peer.send(goodSale);
     await peer.expect("846600");
-    await peer.tell(settlement, "060f00");
+    await peer.deliver(settlement, "060f00");
     expect(await ending).toMatchObject({ end: "completed", totals: { sumMinor: 6500 } });
     const report = expect.objectContaining({ receiptNumber: "0042", amountMinor: 1_000 });
     expect(driver.events).toContainEqual({ type: "unmatched-report", report });
@@ -60,7 +60,13 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     const ending = telecollect(driver);
     await begin(peer);
     peer.send("800000");
-    await peer.tell("04ff010f", settlement, withLength("06d1000053756d6d65"), "06d10181", "060f00");
+    await peer.deliver(
+      "04ff010f",
+      settlement,
+      withLength("06d1000053756d6d65"),
+      "06d10181",
+      "060f00",
+    );
     expect(await ending).toEqual({
       end: "completed",
       applications: [
@@ -77,7 +83,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     const { peer, driver } = await connect(makePeer, {}, async (terminal) => {
       await terminal.expect(/^0600/);
       terminal.send("800000");
-      await terminal.tell(`060f 0a 1910 29${terminalId} 490978`);
+      await terminal.deliver(`060f 0a 1910 29${terminalId} 490978`);
       await answerStatus(terminal, said);
       await repeatReceipt(terminal, [goodSale]);
     });
@@ -85,10 +91,10 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     const ending = telecollect(driver);
     await begin(peer);
     peer.send("800000");
-    await peer.tell(settlement, "060f00");
+    await peer.deliver(settlement, "060f00");
     await peer.expect(/^0600/);
     peer.send("800000");
-    await peer.tell(`060f 0a 1910 29${terminalId} 490978`);
+    await peer.deliver(`060f 0a 1910 29${terminalId} 490978`);
     await answerStatus(peer, statusCompletion());
     expect(await ending).toMatchObject({ end: "completed" });
     expect(driver.terminal.state.demands).toEqual([]);
@@ -99,7 +105,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     const ending = telecollect(driver);
     await peer.expect(enquiry);
     peer.send("800000");
-    await peer.tell(withLength("061e00 b8 870801 060a 2308 08020802 08024567"));
+    await peer.deliver(withLength("061e00 b8 870801 060a 2308 08020802 08024567"));
     expect(await ending).toEqual({
       end: "open-pre-authorisations",
       receiptNumbers: ["0801", "0802", "4567"],
@@ -114,7 +120,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     peer.send("848300");
     await peer.expect(endOfDay);
     peer.send("800000");
-    await peer.tell(withLength("040f00 2700 04000000006500"), "060f0227e0");
+    await peer.deliver(withLength("040f00 2700 04000000006500"), "060f0227e0");
     expect(await ending).toEqual({
       end: "completed",
       applications: [{ name: "total", status: "0", count: 0, sumMinor: 6500 }],
@@ -127,7 +133,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     const ending = telecollect(driver);
     await begin(peer);
     peer.send("800000");
-    await peer.tell("061e0177");
+    await peer.deliver("061e0177");
     expect(await ending).toMatchObject({ end: "failed", code: "77" });
   });
 
@@ -158,7 +164,7 @@ test("an end of day is lost when its caller gives up, and the terminal goes on",
   peer.send("800000");
   patience.abort(new Error("too long"));
   expect(await ending).toEqual({ end: "lost", code: "no-end", text: "too long" });
-  await peer.tell("060f00");
+  await peer.deliver("060f00");
 });
 
 test("totals of all cards in the first group are not called girocard", async () => {
@@ -167,7 +173,7 @@ test("totals of all cards in the first group are not called girocard", async () 
   await begin(peer);
   peer.send("800000");
   const first = `60f0f5f3 0041 0045 04 000000006500 ${empty.repeat(6)}`;
-  await peer.tell(withLength(`040f00 2700 04000000006500 ${first}`), "060f00");
+  await peer.deliver(withLength(`040f00 2700 04000000006500 ${first}`), "060f00");
   expect(await ending).toMatchObject({ applications: [{ name: "total", count: 4 }] });
 });
 
@@ -177,10 +183,10 @@ describe("a restart", () => {
     const restarting = driver.terminal.reset?.(never);
     await peer.expect("061800");
     peer.send("800000");
-    await peer.tell("060f00");
+    await peer.deliver("060f00");
     await peer.expect("0501050000000306");
     peer.send("800000");
-    await peer.tell(statusCompletion());
+    await peer.deliver(statusCompletion());
     expect(driver.terminal.state.link).not.toBe("connected");
     await introduce(peer, [goodSale]);
     await restarting;
@@ -202,7 +208,7 @@ describe("a restart", () => {
     const restarting = driver.terminal.reset?.(patience.signal);
     await peer.expect("061800");
     peer.send("800000");
-    await peer.tell("060f00");
+    await peer.deliver("060f00");
     await driver.until(() => driver.terminal.state.link === "disconnected");
     patience.abort();
     await expect(restarting).rejects.toMatchObject({ reason: "no-answer" });
