@@ -62,7 +62,7 @@ for (const { fault, judges, scope, law } of faultsPutBack) {
 }
 process.exitCode = broken + missed > 0 ? 1 : 0;
 
-function printWalked({ scope, states: seen, moves: made, depth, isCut, found }: Walked): void {
+function printWalked({ scope, states: count, moves: made, depth, isCut, found }: Walked): void {
   const cut = isCut ? " (cut)" : "";
-  print(`| ${scope} | ${seen}${cut} | ${made} | ${depth} | ${found.length} |`);
+  print(`| ${scope} | ${count}${cut} | ${made} | ${depth} | ${found.length} |`);
 }

@@ -43,8 +43,8 @@ function asyncApi(): object {
       title: "Kiosks of a fleet",
       version: `${FLEET_VERSION}.0.0`,
       description:
-        "What a kiosk publishes to an MQTT 5 broker, and the requests that it takes. QoS 1; a document " +
-        "may come twice, with the same id. See docs/fleet.md 3.1.",
+        "What a kiosk publishes to an MQTT 5 broker, and the requests that it takes. QoS 1; a " +
+        "document may come twice, with the same id. See docs/fleet.md 3.1.",
     },
     defaultContentType: "application/json",
     channels: Object.fromEntries(names.map((name) => [name, channelOf(name)])),

@@ -86,22 +86,23 @@ describe("the watcher of the Windows script", () => {
   function watched(...lines: readonly string[]) {
     const folder = temporaryFolder();
     const started = join(folder, "kiosk-started");
-    const seen = join(folder, "seen");
-    const browser = program(join(folder, "browser"), [`echo "$$ $#:$1" >> '${seen}'`, ...lines]);
+    const record = join(folder, "seen");
+    const browser = program(join(folder, "browser"), [`echo "$$ $#:$1" >> '${record}'`, ...lines]);
     writeFileSync(started, "one");
     const words = [join(kit, "kiosk-watch.mjs"), started, browser, "--kiosk one", "start.html"];
     const watcher = startProcess(process.execPath, words, { stdio: "ignore" });
     const ended = new Promise<number | null>((resolve) => watcher.once("exit", resolve));
     onTestFinished(() => void watcher.kill("SIGTERM"));
-    const pids = () => (existsSync(seen) ? readFileSync(seen, "utf8") : "").match(/^\d+/gm) ?? [];
-    return { started, seen, watcher, ended, pids };
+    const pids = () =>
+      (existsSync(record) ? readFileSync(record, "utf8") : "").match(/^\d+/gm) ?? [];
+    return { started, seen: record, watcher, ended, pids };
   }
   const runs = (pid: string | undefined) => existsSync(`/proc/${pid}`);
 
   test("ends the browser when the connector restarts, and starts no second one", async () => {
-    const { started, seen, watcher, ended, pids } = watched("exec sleep 600");
+    const { started, seen: record, watcher, ended, pids } = watched("exec sleep 600");
     await expect.poll(pids).toHaveLength(1);
-    expect(readFileSync(seen, "utf8")).toMatch(/^\d+ 2:--kiosk one\n$/);
+    expect(readFileSync(record, "utf8")).toMatch(/^\d+ 2:--kiosk one\n$/);
     expect([watcher.exitCode, runs(pids()[0])]).toEqual([null, true]);
     writeFileSync(started, "two");
     expect(await ended).toBe(0);
@@ -177,11 +178,11 @@ describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit'
 
   /** The error of each address; "shown" where there is none. */
   async function visits(page: Page, urls: readonly string[]): Promise<string[]> {
-    const seen: string[] = [];
+    const record: string[] = [];
     for (const url of urls) {
       // A page of its own: the error page of the one before may still be on its way.
       const tab = await page.context().newPage();
-      seen.push(
+      record.push(
         await tab.goto(url).then(
           () => "shown",
           (error: Error) => /ERR_\w+/.exec(error.message)?.[0] ?? error.message,
@@ -189,7 +190,7 @@ describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit'
       );
       await tab.close();
     }
-    return seen;
+    return record;
   }
   const blocked = "ERR_BLOCKED_BY_ADMINISTRATOR";
 
@@ -204,8 +205,8 @@ describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit'
       "file:///var/lib/kiosk-browser/start.html",
     ];
     const expected = ["shown", blocked, blocked, blocked, "ERR_FILE_NOT_FOUND"];
-    const seen = await under("policy-own-pages.json", change, (page) => visits(page, urls));
-    expect(seen).toEqual(expected);
+    const record = await under("policy-own-pages.json", change, (page) => visits(page, urls));
+    expect(record).toEqual(expected);
   });
 
   test("pages of another origin are shown and reach the connector, and nothing else", async () => {

@@ -99,8 +99,8 @@ export async function easyForAll(
     await page.setViewportSize({ width, height: 900 });
     const isLight = colorScheme === "light";
     const where = [name, colorScheme, width];
-    const isSeen = everyState || what === "a view" || (what !== "a further state" && isLight);
-    const rules = !isSeen ? "none" : isLight ? "all" : "colours";
+    const isChecked = everyState || what === "a view" || (what !== "a further state" && isLight);
+    const rules = !isChecked ? "none" : isLight ? "all" : "colours";
     expect([...where, await faultsOfView(page, rules)]).toEqual([...where, []]);
     if (screenshots && name) {
       const path = `${screenshots}${name}-${colorScheme}-${width}.png`;

@@ -8,7 +8,7 @@ import { projectRoot } from "../../src/shared/version-files.ts";
 import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { GuardedHouse } from "./guarded-house.ts";
-import { pages, passwordOnly, type Seen, type WebServer, webServer } from "./web-server.ts";
+import { type Arrived, pages, passwordOnly, type WebServer, webServer } from "./web-server.ts";
 
 const source = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 const client = readFileSync(join(projectRoot, "src/client/client.ts"), "utf8");
@@ -38,7 +38,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     config,
   });
   /** What reached a server that only checks the password. */
-  const seen: Seen[] = [];
+  const requests: Arrived[] = [];
   let decoy: WebServer;
   let plain: WebServer;
   let secure: WebServer;
@@ -55,7 +55,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     ownSecure = await webServer(site, ["kiosk.test"]);
     const listed = [`http://localhost:${own.port}`, `https://kiosk.test:${ownSecure.port}`];
     config["ALLOWED_ORIGINS"] = listed.join(",");
-    decoy = await webServer(passwordOnly(`kiosk:${house.password}`, seen));
+    decoy = await webServer(passwordOnly(`kiosk:${house.password}`, requests));
     await house.start();
     await house.connected();
     api = Number(new URL(house.url).port);
@@ -94,8 +94,8 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     let arrived = "";
     for (;;) {
       const refused = await house.answered(403);
-      if (arrived === `${refused} ${seen.length}`) return refused;
-      arrived = `${refused} ${seen.length}`;
+      if (arrived === `${refused} ${requests.length}`) return refused;
+      arrived = `${refused} ${requests.length}`;
       await sleep(systemClock, "more requests", QUIET_MS);
     }
   }
@@ -107,7 +107,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     names?: readonly string[],
   ): Promise<number> {
     const refused = await settled();
-    seen.length = 0;
+    requests.length = 0;
     return await harmless(async () => {
       await Promise.all(
         urls.map((url) => page.evaluate(`attack("${url}", ${JSON.stringify(names)})`)),
@@ -135,7 +135,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
   /** Attempts that reached the decoy with the remembered pair. */
   const signed = (): string[] => [
     ...new Set(
-      seen
+      requests
         .filter(({ authorized }) => authorized)
         .map(({ mark }) => decodeURIComponent(mark.replace("by=", ""))),
     ),
@@ -157,13 +157,13 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     async (_, way) => {
       const page = await context.newPage();
       await page.goto(`http://localhost:${plain.port}`);
-      seen.length = 0;
+      requests.length = 0;
       const refused = await house.answered(403);
       await harmless(async () => {
         await page.evaluate(`${way}("http://localhost:${api}", "http://localhost:${decoy.port}")`);
         // Like an address that a user typed: with the password, and without a page it came from.
         const typed = { method: "GET", mark: "", authorized: true, site: "none" };
-        await expect.poll(() => seen).toContainEqual({ ...typed, path: "/stop" });
+        await expect.poll(() => requests).toContainEqual({ ...typed, path: "/stop" });
         await expect.poll(() => house.answered(403)).toBeGreaterThan(refused);
         await settled();
       });
@@ -181,10 +181,10 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     const origin = `https://evil.test:${secure.port}`;
     // Chromium itself holds back what is not a navigation.
     await attackFrom(origin, "127.0.0.1", ["fetch no-cors", "beacon", "image", "form get"]);
-    expect(seen.map(({ mark }) => mark)).not.toContain("by=beacon");
+    expect(requests.map(({ mark }) => mark)).not.toContain("by=beacon");
     await context.grantPermissions(["local-network-access"], { origin });
     const refused = await attackFrom(origin, "127.0.0.1", others);
-    expect(seen.map(({ mark }) => mark)).toContain("by=beacon");
+    expect(requests.map(({ mark }) => mark)).toContain("by=beacon");
     expect(refused).toBeGreaterThan(OTHERS_REFUSED_MIN);
   });
 

@@ -45,7 +45,7 @@ export function pages(content: Readonly<Record<string, string>>): RequestListene
   };
 }
 
-export interface Seen {
+export interface Arrived {
   readonly method: string;
   readonly path: string;
   readonly mark: string;
@@ -58,14 +58,14 @@ export interface Seen {
  * What a server looks like that only checks the password: it shows which requests a browser makes
  * with the credentials it remembers.
  */
-export function passwordOnly(pair: string, seen: Seen[]): RequestListener {
+export function passwordOnly(pair: string, arrived: Arrived[]): RequestListener {
   const expected = `Basic ${btoa(pair)}`;
   return (request: IncomingMessage, response) => {
     const { headers, method = "", url = "/" } = request;
     const { pathname, search } = new URL(url, "http://decoy.test");
     const authorized = headers.authorization === expected;
     const site = String(headers["sec-fetch-site"] ?? "");
-    seen.push({ method, path: pathname, mark: search.slice(1), authorized, site });
+    arrived.push({ method, path: pathname, mark: search.slice(1), authorized, site });
     request.resume();
     if (authorized) response.writeHead(200, { "content-type": "text/html" }).end("done");
     else response.writeHead(401, { "www-authenticate": 'Basic realm="terminal"' }).end();

@@ -14,17 +14,18 @@ beforeAll(async () => {
 afterAll(() => at.stop());
 
 /** The states that the events reported about a payment, in order. */
-const statesOf = (orderId: string, seen: readonly ConnectorEvent[]): unknown[] =>
-  seen.flatMap(({ name, data }) =>
+const statesOf = (orderId: string, arrived: readonly ConnectorEvent[]): unknown[] =>
+  arrived.flatMap(({ name, data }) =>
     name === "payment" && data.orderId === orderId ? data.state : [],
   );
 
 test("the client pays, looks up, replays, listens and is refused by real programs", async () => {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const seen: ConnectorEvent[] = [];
+  const arrived: ConnectorEvent[] = [];
   const listening = (async () => {
-    for await (const event of client.events({ signal: stop.signal, afterId: 0 })) seen.push(event);
+    for await (const event of client.events({ signal: stop.signal, afterId: 0 }))
+      arrived.push(event);
   })();
 
   const paid = await client.pay({ amount: 9, orderId: "A-1", customData: { kiosk: "K-12" } });
@@ -51,8 +52,8 @@ test("the client pays, looks up, replays, listens and is refused by real program
   expect(await client.reverse("never")).toMatchObject(unknown);
   expect(await client.deliver("never", true)).toMatchObject(unknown);
 
-  await expect.poll(() => statesOf("A-1", seen)).toEqual(["running", "charged"]);
-  expect(statesOf("A-2", seen)).toEqual(["running", "declined"]);
+  await expect.poll(() => statesOf("A-1", arrived)).toEqual(["running", "charged"]);
+  expect(statesOf("A-2", arrived)).toEqual(["running", "declined"]);
   stop.abort();
   await listening;
   expect((await at.ledger()).charged).toBe(900);
@@ -61,18 +62,19 @@ test("the client pays, looks up, replays, listens and is refused by real program
 test("the events continue after the last one received when tp-manager is restarted", async () => {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const seen: ConnectorEvent[] = [];
+  const arrived: ConnectorEvent[] = [];
   const listening = (async () => {
-    for await (const event of client.events({ signal: stop.signal, afterId: 0 })) seen.push(event);
+    for await (const event of client.events({ signal: stop.signal, afterId: 0 }))
+      arrived.push(event);
   })();
   await client.pay({ amount: 9, orderId: "B-1" });
-  await expect.poll(() => statesOf("B-1", seen)).toEqual(["running", "charged"]);
+  await expect.poll(() => statesOf("B-1", arrived)).toEqual(["running", "charged"]);
   await at.tpManager?.end("SIGKILL");
   await at.startTpManager();
   await at.connected();
   await client.pay({ amount: 9, orderId: "B-2" });
-  await expect.poll(() => statesOf("B-2", seen)).toEqual(["running", "charged"]);
-  const ids = seen.flatMap(({ id }) => id ?? []);
+  await expect.poll(() => statesOf("B-2", arrived)).toEqual(["running", "charged"]);
+  const ids = arrived.flatMap(({ id }) => id ?? []);
   expect(ids).toEqual(ids.map((_, i) => i + 1));
   stop.abort();
   await listening;

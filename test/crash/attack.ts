@@ -11,9 +11,9 @@ export interface Attack {
    * Waits until nothing runs any more. Says whether the same may be asked once more. `seen` is what
    * happened on the terminal's wire.
    */
-  settle(seen: readonly WireEvent[]): Promise<{ readonly mayRepeat: boolean }>;
+  settle(events: readonly WireEvent[]): Promise<{ readonly mayRepeat: boolean }>;
   /** Compares. */
-  verdict(seen: readonly WireEvent[]): Promise<AttackResult>;
+  verdict(events: readonly WireEvent[]): Promise<AttackResult>;
 }
 
 export interface AttackResult {

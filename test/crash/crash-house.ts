@@ -81,21 +81,21 @@ export class CrashHouse {
     if (plan.moment.at === "hold") await this.#hold(plan.moment.phase, command);
     if (plan.gateway) await this.#gatewayFault(plan.gateway);
 
-    const seen: WireEvent[] = [];
-    const moment = this.#momentOf(plan, seen);
+    const events: WireEvent[] = [];
+    const moment = this.#momentOf(plan, events);
     const first = attack.ask();
     await (plan.moment.at === "change" ? first : moment);
-    const where = whereabouts(seen.at(-1), wires[command]?.control);
+    const where = whereabouts(events.at(-1), wires[command]?.control);
     await this.#killAndStart(plan);
     const repeat = plan.repeats === "at once" ? attack.ask() : undefined;
     await Promise.all([first, repeat]);
     await this.#clearFaults();
-    const { mayRepeat } = await attack.settle(seen);
+    const { mayRepeat } = await attack.settle(events);
     if (plan.repeats === "afterwards" && mayRepeat) {
       await attack.ask();
-      await attack.settle(seen);
+      await attack.settle(events);
     }
-    const { end, violations, detail, atGatewayMinor } = await attack.verdict(seen);
+    const { end, violations, detail, atGatewayMinor } = await attack.verdict(events);
     if (atGatewayMinor === 0) this.#notCharged.add(attack.orderId);
     else if (atGatewayMinor !== null) this.#charged.set(attack.orderId, atGatewayMinor);
     const result = { index, command, victim, where, end, violations };
@@ -134,7 +134,7 @@ export class CrashHouse {
   }
 
   /** Resolves when the moment of the kill has come. */
-  #momentOf({ moment }: KillPlan, seen: WireEvent[]): Promise<void> {
+  #momentOf({ moment }: KillPlan, events: WireEvent[]): Promise<void> {
     return new Promise((resolve) => {
       const limit = systemClock.startTimer("moment", MOMENT_LIMIT_MS, resolve);
       const now = (afterMs: number): void => {
@@ -144,7 +144,7 @@ export class CrashHouse {
       };
       let counted = 0;
       this.#watch?.listen((event) => {
-        seen.push(event);
+        events.push(event);
         if (moment.at === "event" && counted++ === moment.number) now(moment.delayMs);
         if (moment.at === "hold" && event.phase === moment.phase) now(HOLD_MS / 2);
       });

@@ -163,8 +163,8 @@ export class CrashSite {
       if (!isOpen && (await this.quiet())) return answered;
       if (systemClock.monotonicMs() > deadlineMs) {
         const { running, output } = this.at.tpManager ?? {};
-        const seen = { running, output: output?.slice(-2_000) };
-        return answered ?? { status: "Unknown", kinds: [], attempts: seen };
+        const remains = { running, output: output?.slice(-2_000) };
+        return answered ?? { status: "Unknown", kinds: [], attempts: remains };
       }
       await sleep(systemClock, "settled", 40);
     }

@@ -27,12 +27,12 @@ export class OneWaySaleAttack extends SaleAttack {
     await super.prepare();
   }
 
-  override async settle(seen: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
+  override async settle(events: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
     const isQuiet = async (): Promise<true | undefined> => (await this.site.quiet()) || undefined;
     await until("the terminal has reported its result", isQuiet, NEXT_SALE_MS);
     // Before the next sale shows on the same wire.
-    this.#isTaken ||= seen.some(({ what, phase }) => what === "phase" && phase === "accepted");
-    this.#isHeard ||= hasReported(seen);
+    this.#isTaken ||= events.some(({ what, phase }) => what === "phase" && phase === "accepted");
+    this.#isHeard ||= hasReported(events);
     this.found = await this.site.known(this.orderId);
     if (this.found.status === "Unknown") {
       // A sale is made only when nothing is listened for any more.
@@ -42,8 +42,8 @@ export class OneWaySaleAttack extends SaleAttack {
     return { mayRepeat: this.found.status !== "Unknown" };
   }
 
-  override async verdict(seen: readonly WireEvent[]): Promise<AttackResult> {
-    const result = await super.verdict(seen);
+  override async verdict(events: readonly WireEvent[]): Promise<AttackResult> {
+    const result = await super.verdict(events);
     if (result.end !== "Unknown") return result;
     const charged = await this.site.balanceOf(this.amountMinor);
     const outcome = charged > 0 ? "charged" : "not_charged";
@@ -70,9 +70,9 @@ export class OneWaySaleAttack extends SaleAttack {
 }
 
 /** The register has sent the ACK of a body of the terminal; without sessions it never does. */
-function hasReported(seen: readonly WireEvent[]): boolean {
+function hasReported(events: readonly WireEvent[]): boolean {
   let isReported = false;
-  return seen.some(({ what, direction }) => {
+  return events.some(({ what, direction }) => {
     if (what === "body") isReported = direction === "out";
     if (what === "enq" || what === "eot") isReported = false;
     return what === "ack" && direction === "in" && isReported;

@@ -30,12 +30,12 @@ abstract class TerminalAttack implements Attack {
   abstract prepare(): Promise<void>;
   abstract ask(): Promise<void>;
 
-  async settle(_seen: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
+  async settle(_events: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
     this.found = await this.site.settled(this.orderId);
     return { mayRepeat: this.found.status !== "Unknown" };
   }
 
-  async verdict(seen: readonly WireEvent[]): Promise<AttackResult> {
+  async verdict(events: readonly WireEvent[]): Promise<AttackResult> {
     const { status, kinds, attempts } = this.found;
     const movements = await this.site.movementsOf(this.amountMinor);
     const evidence: Evidence = {
@@ -44,7 +44,7 @@ abstract class TerminalAttack implements Attack {
       answers: this.answers,
       found: status,
       eventKinds: kinds,
-      gotAck: this.hasHeard(seen),
+      gotAck: this.hasHeard(events),
       ...this.special(),
     };
     const atGatewayMinor = status === "Success" ? balanceOf(movements) : 0;
@@ -62,8 +62,8 @@ abstract class TerminalAttack implements Attack {
   }
 
   /** The terminal got our ACK of a report. */
-  protected hasHeard(seen: readonly WireEvent[]): boolean {
-    return hasHeardAck(seen, wires[this.plan.command]?.control);
+  protected hasHeard(events: readonly WireEvent[]): boolean {
+    return hasHeardAck(events, wires[this.plan.command]?.control);
   }
 
   protected async heard(asked: Promise<Answer>): Promise<Answer | undefined> {
@@ -134,8 +134,8 @@ export class ReversalAttack extends TerminalAttack {
     );
   }
 
-  override async verdict(seen: readonly WireEvent[]): Promise<AttackResult> {
-    const result = await super.verdict(seen);
+  override async verdict(events: readonly WireEvent[]): Promise<AttackResult> {
+    const result = await super.verdict(events);
     const isOpen = result.end === "Unknown" && this.#mayStayUnknown;
     return isOpen ? { ...result, atGatewayMinor: null } : result;
   }
@@ -165,7 +165,7 @@ export class HousekeepingAttack extends TerminalAttack {
     await this.site.post(`${this.site.control}/state`, { demand }).catch(() => undefined);
   }
 
-  override async settle(seen: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
+  override async settle(events: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
     const startedMs = systemClock.monotonicMs();
     const done = async (): Promise<true | undefined> => {
       const state = await fetch(`${this.site.control}/state`);
@@ -176,19 +176,19 @@ export class HousekeepingAttack extends TerminalAttack {
       const waitedMs = Math.round(systemClock.monotonicMs() - startedMs);
       this.#late = [`what the terminal wants done is done: not within ${waitedMs} ms`];
     });
-    return await super.settle(seen);
+    return await super.settle(events);
   }
 
-  override async verdict(seen: readonly WireEvent[]): Promise<AttackResult> {
-    const result = await super.verdict(seen);
+  override async verdict(events: readonly WireEvent[]): Promise<AttackResult> {
+    const result = await super.verdict(events);
     return { ...result, violations: [...result.violations, ...this.#late] };
   }
 }
 
 /** The terminal got 80 00 for a report of the command. */
-function hasHeardAck(seen: readonly WireEvent[], control: string | undefined): boolean {
+function hasHeardAck(events: readonly WireEvent[], control: string | undefined): boolean {
   let reported = false;
-  return seen.some(({ what, command, direction, message = "" }) => {
+  return events.some(({ what, command, direction, message = "" }) => {
     if (what !== "apdu" || command !== control) return false;
     if (direction === "out") reported = message.startsWith("040f");
     return direction === "in" && reported && message.startsWith("8000");

@@ -18,13 +18,13 @@ export function begin(world: World, order: string, baseline: Baseline): number {
   const place = attempts.push({ order, number, state: begun, baseline, ...at, ...found }) - 1;
   if (baseline.last.kind === "transaction") {
     const { traceNumber, receiptNumber, localTime } = baseline.last.report;
-    const isSeen = records.some(
+    const isKnown = records.some(
       ({ record: one }) =>
         one.traceNumber === traceNumber &&
         one.receiptNumber === receiptNumber &&
         one.localTime === localTime,
     );
-    if (!isSeen) keepRecord(world, baseline.last.report, null, "baseline");
+    if (!isKnown) keepRecord(world, baseline.last.report, null, "baseline");
   }
   return place;
 }

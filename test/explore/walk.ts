@@ -43,7 +43,7 @@ class Walk {
   readonly #connector: Connector;
   readonly #limits: Limits;
   readonly #keys = new StateKeys();
-  readonly #seen = new Map<string, number>();
+  readonly #known = new Map<string, number>();
   readonly #from: number[] = [];
   readonly #says: number[] = [];
   readonly #words = new Map<string, number>();
@@ -73,7 +73,7 @@ class Walk {
         if (stopAtFirst && this.#found.size > 0) return this.#result(depth, true);
       }
       if (nextLayer.length > 0) depth += 1;
-      isCut = this.#seen.size > statesMax;
+      isCut = this.#known.size > statesMax;
       if (isCut) break;
       layer = nextLayer;
     }
@@ -86,7 +86,7 @@ class Walk {
     for (const move of movesOf(world, this.#scope, this.#connector)) {
       this.#moves += 1;
       const key = this.#keys.of(move.next);
-      const known = this.#seen.get(key);
+      const known = this.#known.get(key);
       const goesOn = move.by === "connector" || move.by === "terminal";
       const to = known ?? this.#add(key, index, move.says);
       if (goesOn && to !== index) {
@@ -146,8 +146,8 @@ class Walk {
   }
 
   #add(key: string, from: number, says: string): number {
-    const index = this.#seen.size;
-    this.#seen.set(key, index);
+    const index = this.#known.size;
+    this.#known.set(key, index);
     this.#from.push(from);
     const word = this.#words.get(says) ?? this.#words.size;
     this.#words.set(says, word);
@@ -167,7 +167,7 @@ class Walk {
   #result(depth: number, isCut: boolean): Walked {
     const { name: scope } = this.#scope;
     const found = [...this.#found.values()];
-    return { scope, states: this.#seen.size, moves: this.#moves, depth, isCut, found };
+    return { scope, states: this.#known.size, moves: this.#moves, depth, isCut, found };
   }
 }
 

@@ -31,24 +31,24 @@ async function pay(setting: Setting, options: object) {
     ...(setting.sessions ? [] : ["--bare"]),
   ];
   const where = setting.transport === "tcp" ? tcp : ["--pty", link];
-  return { simulator, seen: await runConcertRegister([...where, ...amounts.map(String)]) };
+  return { simulator, answers: await runConcertRegister([...where, ...amounts.map(String)]) };
 }
 
 describe.skipIf(!python).each(played)("a register in Python, $family on $transport", (setting) => {
   const [good, refused] = setting.family === "concert" ? ["0", "7"] : ["10", "01"];
 
   test(`${PAYMENTS} payments are charged once each`, async () => {
-    const { simulator, seen } = await pay(setting, { behaviour: { outcome: "approve" } });
-    expect(seen.flatMap(({ problems }) => problems)).toEqual([]);
-    expect(seen.map(({ state }) => state)).toEqual(amounts.map(() => good));
+    const { simulator, answers } = await pay(setting, { behaviour: { outcome: "approve" } });
+    expect(answers.flatMap(({ problems }) => problems)).toEqual([]);
+    expect(answers.map(({ state }) => state)).toEqual(amounts.map(() => good));
     expect(simulator.ledger.entries.map(({ amountMinor }) => amountMinor)).toEqual(amounts);
   });
 
   test("the cents decide, and bank and register agree", async () => {
-    const { simulator, seen } = await pay(setting, {});
-    expect(seen.flatMap(({ problems }) => problems)).toEqual([]);
+    const { simulator, answers } = await pay(setting, {});
+    expect(answers.flatMap(({ problems }) => problems)).toEqual([]);
     const sold = amounts.filter((amount) => amount % 100 === 0);
-    expect(seen.map(({ state }) => state)).toEqual(
+    expect(answers.map(({ state }) => state)).toEqual(
       amounts.map((amount) => (sold.includes(amount) ? good : refused)),
     );
     expect(simulator.ledger.entries.map(({ amountMinor }) => amountMinor)).toEqual(sold);

@@ -56,12 +56,12 @@ export async function runRegister(where: readonly string[], steps: readonly stri
     ...where,
     ...steps,
   ]);
-  const seen = output
+  const answers = output
     .split("\n")
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line) as Step);
-  if (seen.length !== steps.length) throw new Error(`register.py stopped early:\n${output}`);
-  return seen;
+  if (answers.length !== steps.length) throw new Error(`register.py stopped early:\n${output}`);
+  return answers;
 }
 
 /** What concert_register.py saw of one payment. */

@@ -19,22 +19,22 @@ async function run(transport: "tcp" | "pty", options: object, steps: readonly st
   await register.close();
   const tcp = ["--tcp", `127.0.0.1:${simulator.endpoints.tcp?.port}`];
   const where = transport === "tcp" ? tcp : ["--pty", link];
-  const seen = await runRegister(where, ["pace:0.01", ...steps]);
-  return { simulator, seen: seen.slice(1) };
+  const answers = await runRegister(where, ["pace:0.01", ...steps]);
+  return { simulator, answers: answers.slice(1) };
 }
 
-function problems(seen: readonly Step[]): string[] {
-  return seen.flatMap((step) => step.problems.map((problem) => `${step.step}: ${problem}`));
+function problems(answers: readonly Step[]): string[] {
+  return answers.flatMap((step) => step.problems.map((problem) => `${step.step}: ${problem}`));
 }
 
-function ends(seen: readonly Step[]): string[] {
-  return seen.map(({ step, answer = "", end = "" }) => `${step} ${end || answer}`);
+function ends(answers: readonly Step[]): string[] {
+  return answers.map(({ step, answer = "", end = "" }) => `${step} ${end || answer}`);
 }
 
 // The tests of the line itself pay over a pty.
 describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (transport) => {
   test("pays, reverses and closes the day", async () => {
-    const { simulator, seen } = await run(transport, approve, [
+    const { simulator, answers } = await run(transport, approve, [
       "registration:BE:D3",
       "pay:1250",
       "pay:200",
@@ -57,13 +57,13 @@ describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (t
       "end-of-day",
       "turnover:check",
     ]);
-    expect(problems(seen)).toEqual([]);
-    expect(ends(seen).filter((line) => !line.endsWith("060F"))).toEqual([]);
+    expect(problems(answers)).toEqual([]);
+    expect(ends(answers).filter((line) => !line.endsWith("060F"))).toEqual([]);
     expect(simulator.ledger.charged).toBe(1250 + 200 - 300 + 410 + 420 + 430 + 440);
   });
 
   test("charges all goods, a part of them, or none", async () => {
-    const { simulator, seen } = await run(transport, approve, [
+    const { simulator, answers } = await run(transport, approve, [
       "registration:BE:D3",
       "pay:900:849C00,849C00,800000",
       "pay:500:846600",
@@ -73,8 +73,8 @@ describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (t
       "pay:800:-:1",
       "turnover:check",
     ]);
-    expect(problems(seen)).toEqual([]);
-    expect(ends(seen).map((line) => line.slice(-4))).toEqual([
+    expect(problems(answers)).toEqual([]);
+    expect(ends(answers).map((line) => line.slice(-4))).toEqual([
       "060F",
       "060F",
       "061E",
@@ -84,12 +84,12 @@ describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (t
       "061E",
       "060F",
     ]);
-    expect(seen.map(({ rounds }) => rounds)).toEqual([0, 3, 1, 1, 5, 4, 1, 1]);
+    expect(answers.map(({ rounds }) => rounds)).toEqual([0, 3, 1, 1, 5, 4, 1, 1]);
     expect(simulator.ledger.charged).toBe(900 + 200 + 300);
   });
 
   test("reserves, books, lets go, and lists what is open", async () => {
-    const { simulator, seen } = await run(transport, approve, [
+    const { simulator, answers } = await run(transport, approve, [
       "registration:BE:D3",
       "open-preauths",
       "preauth:5000",
@@ -104,20 +104,20 @@ describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (t
       "open-preauths",
       "book-total:9:77",
     ]);
-    expect(problems(seen)).toEqual([]);
-    expect(seen.flatMap(({ open }) => (open ? [open] : []))).toEqual([
+    expect(problems(answers)).toEqual([]);
+    expect(answers.flatMap(({ open }) => (open ? [open] : []))).toEqual([
       [],
       ["0001"],
       ["0003", "0004", "0005"],
       ["0004"],
     ]);
-    expect(seen.at(-1)).toMatchObject({ end: "061E", code: 0xb7 });
+    expect(answers.at(-1)).toMatchObject({ end: "061E", code: 0xb7 });
     expect(simulator.ledger.charged).toBe(3000 + 3600);
   });
 
   test("is answered with a decline, and with the outcome of its own abort", async () => {
     const slow = { pace: { walkAwayMs: 3_000 } };
-    const { simulator, seen } = await run(transport, slow, [
+    const { simulator, answers } = await run(transport, slow, [
       "registration:BE:D3",
       "pay:505",
       "pay-abort:768",
@@ -126,15 +126,15 @@ describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (t
       "repeat",
       "abort",
     ]);
-    expect(problems(seen)).toEqual([]);
-    expect(seen[1]).toMatchObject({ end: "061E", code: 5 });
-    expect(seen[2]).toMatchObject({ end: "061E", code: 0x6c, abort: "8000" });
-    expect(seen[4]).toMatchObject({ end: "061E", code: 0xb5 });
+    expect(problems(answers)).toEqual([]);
+    expect(answers[1]).toMatchObject({ end: "061E", code: 5 });
+    expect(answers[2]).toMatchObject({ end: "061E", code: 0x6c, abort: "8000" });
+    expect(answers[4]).toMatchObject({ end: "061E", code: 0xb5 });
     expect(simulator.ledger.charged).toBe(1000);
   });
 
   test("asks for the status in every way, and maintains the terminal", async () => {
-    const { seen } = await run(transport, approve, [
+    const { answers } = await run(transport, approve, [
       "status",
       "status:pw",
       "status:00",
@@ -164,8 +164,8 @@ describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (t
       "registration:BE:D3",
       "pay:100",
     ]);
-    expect(problems(seen)).toEqual([]);
-    expect(ends(seen).filter((line) => !line.endsWith("060F"))).toEqual([
+    expect(problems(answers)).toEqual([]);
+    expect(ends(answers).filter((line) => !line.endsWith("060F"))).toEqual([
       "display:Hello 8000",
       "unknown 8483",
       "unknown:0F7E 8483",
@@ -174,20 +174,20 @@ describe.skipIf(!python).each(linesOr("tcp"))("a register in Python over %s", (t
       "abort 8000",
       "log-off 8000",
     ]);
-    expect(seen[8]).toMatchObject({ serial: expect.stringMatching(/^\d+$/), version: null });
+    expect(answers[8]).toMatchObject({ serial: expect.stringMatching(/^\d+$/), version: null });
   });
 
   test("reconnects and goes on", async () => {
     const steps = ["registration:BE:D3", "pay:100", "reconnect", "pay:200", "turnover:check"];
-    const { seen } = await run(transport, approve, steps);
-    expect(problems(seen)).toEqual([]);
+    const { answers } = await run(transport, approve, steps);
+    expect(problems(answers)).toEqual([]);
   });
 });
 
 describe.skipIf(!python)("a register in Python on a bad line", () => {
   test("has its NAK, its missing ACK and its own wrong CRC repaired by repeats", async () => {
     const timers = { timers: { t2Ms: 1_000 } };
-    const { simulator, seen } = await run("pty", { ...approve, ...timers }, [
+    const { simulator, answers } = await run("pty", { ...approve, ...timers }, [
       "registration:BE:D3",
       "fault:nak:2",
       "pay:100",
@@ -198,7 +198,7 @@ describe.skipIf(!python)("a register in Python on a bad line", () => {
       "fault:nak:1",
       "turnover:check",
     ]);
-    expect(problems(seen)).toEqual([]);
+    expect(problems(answers)).toEqual([]);
     expect(simulator.ledger.charged).toBe(600);
   });
 });
@@ -217,16 +217,16 @@ describe.skipIf(!python)("a register in Python notices", () => {
   ])("a terminal with the fault %s", async (fault, problem) => {
     const amount = fault === "abort-without-code" ? 505 : 500;
     const registration = fault === "print-container" ? "registration:BE:06" : "registration:BE:D3";
-    const { seen } = await run("tcp", { faults: [fault] }, [registration, `pay:${amount}`]);
-    expect(problems(seen).join("\n")).toContain(problem);
+    const { answers } = await run("tcp", { faults: [fault] }, [registration, `pay:${amount}`]);
+    expect(problems(answers).join("\n")).toContain(problem);
   });
 
   test("a frame with a wrong checksum", async () => {
-    const { seen } = await run("pty", { faults: ["bad-crc:message=report"] }, [
+    const { answers } = await run("pty", { faults: ["bad-crc:message=report"] }, [
       "registration:BE:D3",
       "pay:100",
     ]);
-    expect(problems(seen)).toEqual([expect.stringContaining("broken frame")]);
-    expect(seen[1]).toMatchObject({ end: "060F" });
+    expect(problems(answers)).toEqual([expect.stringContaining("broken frame")]);
+    expect(answers[1]).toMatchObject({ end: "060F" });
   });
 });

@@ -15,13 +15,13 @@ function loadsItself(file: string): string[] {
 }
 
 /** Everything a file loads before its first line runs. */
-function loads(file: string, seen = new Set<string>()): Set<string> {
+function loads(file: string, visited = new Set<string>()): Set<string> {
   for (const path of loadsItself(file)) {
-    if (seen.has(path)) continue;
-    seen.add(path);
-    if (path.endsWith(".ts")) loads(path, seen);
+    if (visited.has(path)) continue;
+    visited.add(path);
+    if (path.endsWith(".ts")) loads(path, visited);
   }
-  return seen;
+  return visited;
 }
 
 test("a check when all is well loads five small files and three cheap modules of Node", () => {

@@ -15,7 +15,7 @@ test.each(["tp-manager", "supervisor"])("while %s runs, no program's lock stays 
   expect(other).toBeDefined();
   other?.release();
   running?.release();
-  const seen: unknown[] = [];
-  withProgramLocks(data, () => seen.push(lockOf("tp-manager"), lockOf("supervisor")));
-  expect(seen).toEqual([undefined, undefined]);
+  const locks: unknown[] = [];
+  withProgramLocks(data, () => locks.push(lockOf("tp-manager"), lockOf("supervisor")));
+  expect(locks).toEqual([undefined, undefined]);
 });

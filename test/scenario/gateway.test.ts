@@ -166,8 +166,8 @@ describe("the real supervisor with every fault of the gateway", () => {
       const wanted = [...copies].sort();
       const found = await until(`all of ${kind} arrive`, async () => {
         const now = await at.inState(kind, state);
-        const seen = now.events.map((event) => event.copies).sort();
-        return JSON.stringify(seen) === JSON.stringify(wanted) ? now : undefined;
+        const numbers = now.events.map((event) => event.copies).sort();
+        return JSON.stringify(numbers) === JSON.stringify(wanted) ? now : undefined;
       });
       expect(found.transactionPublicIds).toHaveLength(copies.length === 0 ? 0 : 1);
     }

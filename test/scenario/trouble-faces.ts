@@ -118,9 +118,9 @@ export async function expectConditions(
   }
   expect(health.warnings).toHaveLength(names.length);
   // The launcher shows a program that does not run in the program's own row.
-  const seen = listed.filter(({ trouble }) => trouble !== "supervisor-silent");
-  expect(status.troubles.map(({ name }) => name)).toEqual(seen.map(({ trouble }) => trouble));
-  for (const { todo } of seen) {
+  const others = listed.filter(({ trouble }) => trouble !== "supervisor-silent");
+  expect(status.troubles.map(({ name }) => name)).toEqual(others.map(({ trouble }) => trouble));
+  for (const { todo } of others) {
     expect(rows.some((row) => row.endsWith(`-> ${todo}`))).toBe(true);
     expect(findings.map((finding) => finding.todo)).toContain(todo);
   }

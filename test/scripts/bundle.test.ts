@@ -23,7 +23,7 @@ test("of the examples, the kiosk alone is in the bundle", () => {
 });
 
 /** The packages in a program and in what it imports, by the source maps. */
-function packagesOf(file: string, seen = new Set<string>()): Set<string> {
+function packagesOf(file: string, visited = new Set<string>()): Set<string> {
   const path = join(folder, "programs", file);
   // One of the bundler's own has no map.
   const map = existsSync(`${path}.map`) ? JSON.parse(readFileSync(`${path}.map`, "utf8")) : {};
@@ -31,9 +31,9 @@ function packagesOf(file: string, seen = new Set<string>()): Set<string> {
   const packages = new Set(sources.flatMap((one) => /node_modules\/([^/]+)/.exec(one)?.[1] ?? []));
   const imports = readFileSync(path, "utf8").matchAll(/(?:from|import) ?"\.\/([^"]+)"/g);
   for (const [, other = ""] of imports) {
-    if (seen.has(other)) continue;
-    seen.add(other);
-    for (const name of packagesOf(other, seen)) packages.add(name);
+    if (visited.has(other)) continue;
+    visited.add(other);
+    for (const name of packagesOf(other, visited)) packages.add(name);
   }
   return packages;
 }

@@ -28,7 +28,7 @@ export class LostKnowledge {
   /** Orders that may have been charged, and no database and no gateway says so any more. */
   readonly #forgotten = new Set<string>();
   /** Of these, what the terminal's last sale has shown to the connector since, in minor units. */
-  readonly #seen = new Map<string, number>();
+  readonly #known = new Map<string, number>();
 
   constructor(folder: string, gateway: ModelGateway) {
     this.#folder = folder;
@@ -39,7 +39,7 @@ export class LostKnowledge {
   through(harm: () => void): void {
     const before = this.#read();
     // What was seen is in the journal, which may be the one that is gone.
-    this.#seen.clear();
+    this.#known.clear();
     harm();
     const after = this.#read();
     for (const [id, { order, phase }] of before) {
@@ -54,12 +54,12 @@ export class LostKnowledge {
 
   /** Before a payment or an end of day the connector has read the terminal's last sale. */
   looked(order: string, balanceMinor: number): void {
-    if (this.#forgotten.has(order)) this.#seen.set(order, balanceMinor);
+    if (this.#forgotten.has(order)) this.#known.set(order, balanceMinor);
   }
 
   /** Nobody can know that the order was paid, when it is to be paid for this amount. */
   isBeyond(order: string, amountMinor: number | undefined): boolean {
-    return this.#forgotten.has(order) && this.#seen.get(order) !== amountMinor;
+    return this.#forgotten.has(order) && this.#known.get(order) !== amountMinor;
   }
 
   #read(): Map<string, Knowledge> {

@@ -85,7 +85,7 @@ export class World {
   #next = 0;
   /** How long after the last fault a sale was made; null: not at all. */
   nextSaleAfterMs: number | null = null;
-  readonly #watch = new JournalWatch(this.folder, (...seen) => this.see(...seen));
+  readonly #watch = new JournalWatch(this.folder, (...about) => this.see(...about));
   readonly devices: ModelDevice[] = [];
   /** The terminal that is to come back. */
   #away: ModelDevice | undefined;

@@ -83,13 +83,13 @@ const notifications: Readonly<Record<NotificationFault, Notified>> = {
 };
 
 /** What became of each fault, printed at the end of the run. */
-const seen: string[] = [];
+const tableRows: string[] = [];
 afterAll(() => {
-  if (seen.length > 0) process.stdout.write(`${seen.join("\n")}\n`);
+  if (tableRows.length > 0) process.stdout.write(`${tableRows.join("\n")}\n`);
 });
 
 const row = (...cells: readonly string[]): number =>
-  seen.push(
+  tableRows.push(
     cells
       .map((cell) => cell.padEnd(28))
       .join("")

@@ -52,7 +52,6 @@ const leftInTests: readonly string[] = [
   "places",
   "ride",
   "rides",
-  "seen",
   "shown",
   "somebody",
   "spoil",

@@ -156,13 +156,13 @@ function withoutCode(text: string): string {
 
 /** The anchors of a page's headings; a heading that comes again has a number. */
 function anchorsOf(text: string): string[] {
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   const headings = text.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/^#{1,6} (.+)$/gm);
   return [...headings].map(([, heading = ""]) => {
     const plain = heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "");
     const anchor = plain.trim().replaceAll(" ", "-");
-    const before = seen.get(anchor) ?? 0;
-    seen.set(anchor, before + 1);
+    const before = counts.get(anchor) ?? 0;
+    counts.set(anchor, before + 1);
     return before === 0 ? anchor : `${anchor}-${before}`;
   });
 }

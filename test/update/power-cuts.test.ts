@@ -112,20 +112,20 @@ describe.skipIf(library === null)("an unpacking that a power cut ends at any pla
 
     const random = new Random(2);
     const disk = new RecordedDisk(new Map());
-    const seen = new Set<string>();
+    const results = new Set<string>();
     for (const record of [...records, undefined]) {
       for (let i = 0; i < IMAGES_EACH; i++) {
         const left = disk.afterPowerCut(random);
         const contentOf = (path: string): string => `${left.get(`versions/1.2.3/${path}`)}`;
         const isMarked = left.has("versions/1.2.3/complete");
-        seen.add(isMarked ? "whole" : "none");
+        results.add(isMarked ? "whole" : "none");
         for (const [path, content] of Object.entries(contents)) {
           expect(contentOf(path), path).toBe(isMarked ? content : "undefined");
         }
       }
       if (record) disk.apply(record);
     }
-    expect(seen).toEqual(new Set(["none", "whole"]));
+    expect(results).toEqual(new Set(["none", "whole"]));
     expect(disk.afterPowerCut(random).has("versions/1.2.3/complete")).toBe(true);
   });
 });

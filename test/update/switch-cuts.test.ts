@@ -113,13 +113,13 @@ describe.skipIf(library === null)("a switch that ends at any place", () => {
     const found: string[] = [];
     const steps = records.filter(({ what }) => what !== "write" && what !== "create");
     const tried = new Set(rowsOf(steps, 2));
-    const seen = new Set<string>();
+    const contents = new Set<string>();
     for (const [count, record] of records.entries()) {
       if (tried.has(record)) {
         for (const files of [disk.afterKill(), disk.afterPowerCut(random)]) {
           const content = contentOf(files);
-          if (seen.has(content)) continue;
-          seen.add(content);
+          if (contents.has(content)) continue;
+          contents.add(content);
           found.push(...(await broken(files, then === "works")).map((word) => `${count}: ${word}`));
         }
       }

@@ -16,22 +16,22 @@ interface OneWayWalked {
   }>;
 }
 
-interface Seen {
+interface Reached {
   readonly world: OneWayWorld;
-  readonly from: Seen | null;
+  readonly from: Reached | null;
   readonly says: string;
 }
 
 /** Visits every world that a scope can reach, the near ones first. */
 export function walkOneWay(scope: OneWayScope, rules: OneWayRules = productRules): OneWayWalked {
   const connector = new OneWayConnector(scope, rules);
-  const first: Seen = { world: firstWorld(scope), from: null, says: "" };
-  const seen = new Set([keyOf(first.world)]);
+  const first: Reached = { world: firstWorld(scope), from: null, says: "" };
+  const known = new Set([keyOf(first.world)]);
   const found = new Map<string, OneWayWalked["found"][number]>();
   let [moves, depth] = [0, 0];
   let layer = [first];
   while (layer.length > 0) {
-    const next: Seen[] = [];
+    const next: Reached[] = [];
     for (const from of layer) {
       const ways = oneWayMoves(from.world, scope, connector);
       moves += ways.length;
@@ -43,23 +43,23 @@ export function walkOneWay(scope: OneWayScope, rules: OneWayRules = productRules
       }
       for (const { says, world } of ways) {
         const key = keyOf(world);
-        if (seen.has(key)) continue;
-        seen.add(key);
+        if (known.has(key)) continue;
+        known.add(key);
         next.push({ world, from, says });
       }
     }
     if (next.length > 0) depth += 1;
     layer = next;
   }
-  return { scope: scope.name, states: seen.size, moves, depth, found: [...found.values()] };
+  return { scope: scope.name, states: known.size, moves, depth, found: [...found.values()] };
 }
 
 function keyOf(world: OneWayWorld): string {
   return createHash("sha1").update(JSON.stringify(world)).digest("base64");
 }
 
-function stepsTo(seen: Seen): string[] {
+function stepsTo(known: Reached): string[] {
   const steps: string[] = [];
-  for (let at: Seen | null = seen; at?.from; at = at.from) steps.push(at.says);
+  for (let at: Reached | null = known; at?.from; at = at.from) steps.push(at.says);
   return steps.reverse();
 }

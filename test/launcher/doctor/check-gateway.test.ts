@@ -70,13 +70,13 @@ test("a good login is accepted, a wrong one refused, and no order is made", asyn
 });
 
 test("one GET is all that is sent, and no redirect takes the login elsewhere", async () => {
-  const seen: string[] = [];
+  const requests: string[] = [];
   const url = await server((request, response) => {
-    seen.push(`${request.method} ${request.url}`);
+    requests.push(`${request.method} ${request.url}`);
     response.writeHead(302, { location: "/elsewhere" }).end();
   });
   expect((await ask(url)).finding).toMatchObject({ verdict: "warn" });
-  expect(seen).toEqual(["GET /v3/transaction/0"]);
+  expect(requests).toEqual(["GET /v3/transaction/0"]);
 });
 
 test("a server that says nothing about the login leaves the check open", async () => {
@@ -163,9 +163,9 @@ test("an HTTPS_PROXY that is no address is reported without its password", async
 });
 
 test("a key for the lookup is tested in place of the login", async () => {
-  const seen: unknown[] = [];
+  const requests: unknown[] = [];
   const url = await server(({ headers }, response) => {
-    seen.push([headers["x-api-key"], headers.authorization]);
+    requests.push([headers["x-api-key"], headers.authorization]);
     response.writeHead(headers["x-api-key"] === "right" ? 404 : 401).end('{"code":3000002}');
   });
   const withKey = async (key: string) =>
@@ -178,7 +178,7 @@ test("a key for the lookup is tested in place of the login", async () => {
     verdict: "fail",
     says: `${url} refuses GATEWAY_API_KEY (HTTP 401)`,
   });
-  expect(seen).toEqual([
+  expect(requests).toEqual([
     ["right", undefined],
     ["wrong", undefined],
   ]);

@@ -127,13 +127,13 @@ shopTest.concurrent("a kept sale is found although a kill cut its probe off", as
   const { terminal } = shop;
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
-  const seen = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
   terminal.repeat = () => {
-    seen.resolve();
+    arrived.resolve();
     return terminal.stored;
   };
   const paying = shop.at.pay(PRICE / 100, "A").catch(() => {});
-  await seen.promise;
+  await arrived.promise;
   await shop.restart(() => looks(terminal, 0xa0));
   await paying;
   await shop.asked("A");

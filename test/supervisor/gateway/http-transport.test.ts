@@ -71,16 +71,16 @@ test("an answer comes with status, Retry-After and body as UTF-8", async () => {
 });
 
 test("the request is one POST with its headers, length and body", async () => {
-  let seen = "";
+  let request = "";
   const { url } = await listen((socket, received) => {
-    seen = received;
+    request = received;
     if (isWhole(received)) socket.write(ok);
   });
   await openTransport().post(url);
-  expect(seen).toMatch(/^POST \/soap HTTP\/1\.1\r\n/);
-  expect(seen.toLowerCase()).toContain("content-type: text/xml\r\n");
-  expect(seen.toLowerCase()).toContain("content-length: 4\r\n");
-  expect(seen).toMatch(/\r\n\r\n<a\/>$/);
+  expect(request).toMatch(/^POST \/soap HTTP\/1\.1\r\n/);
+  expect(request.toLowerCase()).toContain("content-type: text/xml\r\n");
+  expect(request.toLowerCase()).toContain("content-length: 4\r\n");
+  expect(request).toMatch(/\r\n\r\n<a\/>$/);
 });
 
 test("a connection is used again for the next request", async () => {

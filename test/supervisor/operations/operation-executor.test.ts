@@ -49,13 +49,13 @@ describe("what is sent", () => {
   test("the operation is on disk before it is sent", async () => {
     const rig = await openRig();
     const request = asked("refund");
-    const seen: unknown[] = [];
+    const states: unknown[] = [];
     rig.server.behave = () => {
-      seen.push(new OperationStore(rig.database).operation(request.operationId)?.state);
+      states.push(new OperationStore(rig.database).operation(request.operationId)?.state);
       return ok("card");
     };
     await rig.operations.operate(request);
-    expect(seen).toEqual(["sending"]);
+    expect(states).toEqual(["sending"]);
   });
 });
 

@@ -47,9 +47,14 @@ describe("a notification from before a refund was asked for", () => {
     const { rig } = await refundedElsewhere("ok");
     const request = refundOf3();
     const order = { merchant_order_id: "A-1", amount: "8.99", currency: "EUR" };
-    const seen = { id: 155_227_950_169, ...order, captured_amount: "8.99", refunded_amount: sum };
+    const atGateway = {
+      id: 155_227_950_169,
+      ...order,
+      captured_amount: "8.99",
+      refunded_amount: sum,
+    };
     rig.server.behave = ({ method }) =>
-      method === "GET" ? { status: 200, body: JSON.stringify(seen) } : "reset";
+      method === "GET" ? { status: 200, body: JSON.stringify(atGateway) } : "reset";
     await rig.operations.operate(request);
     await rig.operations.lookUp(ID);
     expect(rig.operationStore.operation(request.operationId)?.state).toBe(state);

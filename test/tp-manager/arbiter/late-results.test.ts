@@ -252,17 +252,17 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     await leaveInDoubt(at);
     const reference = referenceAt(at);
     at.reports({ ...declined(), ...nameless, reference });
-    const seen: unknown[] = [];
+    const alarmed: unknown[] = [];
     at.terminal.script = () => {
       at.reports({ reference, amountMinor: 500 });
-      seen.push(alarms(at).includes("order-charged-twice"));
+      alarmed.push(alarms(at).includes("order-charged-twice"));
       return Promise.resolve(lost("nothing came"));
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
     await at.clock.advance(1_000);
     at.reports({ reference, amountMinor: 501 });
     const twice = alarms(at).filter((alarm) => alarm === "order-charged-twice");
-    expect([seen, twice.length, phaseOf(at)]).toEqual([[true], 1, "in-doubt"]);
+    expect([alarmed, twice.length, phaseOf(at)]).toEqual([[true], 1, "in-doubt"]);
   });
 
   test.each([

@@ -84,7 +84,7 @@ function attemptOf({ journal, clock, log }: House, tried: readonly number[]) {
 
 test("the stored events are the inputs of an attempt, and their fold is its state", () => {
   const at = house();
-  const seen = new Set<string>();
+  const covered = new Set<string>();
   const numbers = fc.array(fc.nat(inputs.length - 1), { minLength: 40, maxLength: 80 });
   fc.assert(
     fc.property(numbers, (tried) => {
@@ -93,11 +93,11 @@ test("the stored events are the inputs of an attempt, and their fold is its stat
       expect(storedEvents(attempts, attempt)).toMatchObject(taken);
       expect(foldedState(attempts, attempt)).toEqual(attempt.state);
       expect(attempts.read(attempt.transactionId)?.state).toEqual(attempt.state);
-      for (const { input } of taken) seen.add(input);
+      for (const { input } of taken) covered.add(input);
     }),
     { seed: 27, numRuns: 300 },
   );
-  expect(inputs.filter(({ input }) => !seen.has(input))).toEqual([]);
+  expect(inputs.filter(({ input }) => !covered.has(input))).toEqual([]);
 });
 
 const outcome = { status: "cancelled", error: "PAYMENT_CANCELLED" } as const;

@@ -48,14 +48,14 @@ describe("access to the local API", () => {
 
   test("is refused to pages of another origin, even of another port of localhost", async () => {
     const { call, at } = await api();
-    for (const seen of [
+    for (const pair of [
       { origin: "https://evil.test" },
       { origin: "http://localhost:3000" },
       { origin: "null" },
       { "sec-fetch-site": "cross-site" },
       { "sec-fetch-site": "same-site" },
     ]) {
-      const headers = seen as Record<string, string>;
+      const headers = pair as Record<string, string>;
       expect((await call("POST", "/payment", { amount: 1 }, headers)).one.error.code).toBe(
         "ORIGIN_REFUSED",
       );

@@ -98,11 +98,11 @@ test("every error code that a call documents is tested", () => {
     .filter(({ path }) => elsewhere[path] === undefined)
     .flatMap(({ path, methods, document }) => {
       const { errors = [] } = document(known);
-      const seen = new Set(
+      const covered = new Set(
         methods.flatMap((method) => listOf(path, method.toLowerCase())).map(([says]) => says),
       );
       return errors
-        .filter((code) => !seen.has(code) && !rare[path]?.includes(code))
+        .filter((code) => !covered.has(code) && !rare[path]?.includes(code))
         .map((code) => `${path} ${code}`);
     });
   expect(missing).toEqual([]);

@@ -322,18 +322,18 @@ test("a dark scheme changes colours alone: no rule and no code of the pages asks
 
 test("the first view is smaller than 100 kB", async () => {
   const { send } = consoleForTest();
-  const seen = new Map<string, number>();
+  const loaded = new Map<string, number>();
   const load = async (path: string): Promise<void> => {
-    if (seen.has(path)) return;
+    if (loaded.has(path)) return;
     const { http, text } = await send("GET", path, { host });
     expect([path, http]).toEqual([path, 200]);
-    seen.set(path, Buffer.byteLength(text));
+    loaded.set(path, Buffer.byteLength(text));
     const named = text.matchAll(/(?:from|src=|href=)\s*"(\.{0,2}\/?[^":]+\.(?:js|css|svg))"/g);
     for (const [, name = ""] of named) await load(new URL(name, `http://x${path}`).pathname);
   };
   for (const path of ["/", "/texts/de.json", "/views/now.js"]) await load(path);
-  expect(seen.size).toBeGreaterThan(8);
-  const bytes = [...seen.values()].reduce((sum, one) => sum + one, 0);
+  expect(loaded.size).toBeGreaterThan(8);
+  const bytes = [...loaded.values()].reduce((sum, one) => sum + one, 0);
   expect(bytes).toBeLessThan(100_000);
 });
 

@@ -7,7 +7,7 @@ import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { listening } from "./listening.ts";
 import { authorization } from "./rig.ts";
 
-interface Seen {
+interface Arrived {
   readonly id: string | undefined;
   readonly event: string;
   readonly data: Record<string, unknown>;
@@ -20,20 +20,20 @@ async function stream({ get }: Api, headers: Record<string, string> = {}, path =
   const abort = new AbortController();
   onTestFinished(() => abort.abort());
   const response = await get(path, { headers, signal: abort.signal });
-  const seen: Seen[] = [];
+  const arrived: Arrived[] = [];
   let text = "";
   const done = (async () => {
     for await (const chunk of response.body ?? []) {
       text += new TextDecoder().decode(chunk as Uint8Array);
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";
-      for (const block of blocks) read(block, seen);
+      for (const block of blocks) read(block, arrived);
     }
   })().catch(() => undefined);
-  return { response, seen, done, abort: () => abort.abort() };
+  return { response, arrived, done, abort: () => abort.abort() };
 }
 
-function read(block: string, seen: Seen[]): void {
+function read(block: string, arrived: Arrived[]): void {
   const line = (name: string): string | undefined =>
     new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
   const event = line("event");
@@ -42,7 +42,7 @@ function read(block: string, seen: Seen[]): void {
   expect(Object.keys(eventTable)).toContain(event);
   expect(eventTable[event as keyof typeof eventTable].safeParse(data).error).toBeUndefined();
   expect(Date.parse(data.at)).not.toBeNaN();
-  seen.push({ id: line("id"), event, data });
+  arrived.push({ id: line("id"), event, data });
 }
 
 /** A gateway's answer is written with the next commit, at the latest after this time. */
@@ -51,13 +51,13 @@ const RIDES_MS = 1_000;
 const getEvents = ({ port }: Api): string =>
   `GET /events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: ${authorization}\r\n\r\n`;
 
-const names = (seen: Seen[]) =>
-  seen.map(({ event, data }) => `${event} ${data["state"] ?? data["delivery"] ?? data["text"]}`);
+const names = (arrived: Arrived[]) =>
+  arrived.map(({ event, data }) => `${event} ${data["state"] ?? data["delivery"] ?? data["text"]}`);
 
 describe("GET /events", () => {
   test("sends the terminal, a payment's states, prompts and the delivery, in order", async () => {
     const api = await listening();
-    const { seen, response } = await stream(api);
+    const { arrived, response } = await stream(api);
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     api.at.terminal.script = (order, observer) => {
       observer.prompt({ code: "0A", text: "Insert card", language: "en", texts: null });
@@ -65,16 +65,16 @@ describe("GET /events", () => {
     };
     await api.at.orders.pay(request("A-1"));
     await api.at.clock.advance(RIDES_MS);
-    await expect.poll(() => seen.length).toBe(5);
-    expect(names(seen)).toEqual([
+    await expect.poll(() => arrived.length).toBe(5);
+    expect(names(arrived)).toEqual([
       "terminal ready",
       "payment running",
       "prompt Insert card",
       "payment charged",
       "delivery sent",
     ]);
-    expect(seen.map(({ id }) => id)).toEqual([undefined, "1", undefined, "2", "3"]);
-    expect(seen[3]?.data).toMatchObject({ orderId: "A-1", charged: "yes", amountMinor: 999 });
+    expect(arrived.map(({ id }) => id)).toEqual([undefined, "1", undefined, "2", "3"]);
+    expect(arrived[3]?.data).toMatchObject({ orderId: "A-1", charged: "yes", amountMinor: 999 });
   });
 
   test("repeats the stored events after Last-Event-ID, after a restart too", async () => {
@@ -84,30 +84,30 @@ describe("GET /events", () => {
     await first.clock.advance(RIDES_MS);
     first.close();
     const api = await listening({}, house(first.path));
-    const { seen } = await stream(api, { "last-event-id": "2" });
-    await expect.poll(() => seen.length).toBe(5);
-    expect(seen.filter(({ id }) => id).map(({ id }) => id)).toEqual(["3", "4", "5", "6"]);
+    const { arrived } = await stream(api, { "last-event-id": "2" });
+    await expect.poll(() => arrived.length).toBe(5);
+    expect(arrived.filter(({ id }) => id).map(({ id }) => id)).toEqual(["3", "4", "5", "6"]);
     const all = await stream(api, {}, "/events?lastEventId=0");
-    await expect.poll(() => all.seen.filter(({ id }) => id).length).toBe(6);
+    await expect.poll(() => all.arrived.filter(({ id }) => id).length).toBe(6);
   });
 
   test("sends a gap for an id that another database gave", async () => {
     const api = await listening();
-    const { seen } = await stream(api, { "last-event-id": "99" });
-    await expect.poll(() => seen.length).toBe(2);
-    expect(seen[0]).toMatchObject({ event: "gap", data: { afterId: 99, beforeId: 1 } });
+    const { arrived } = await stream(api, { "last-event-id": "99" });
+    await expect.poll(() => arrived.length).toBe(2);
+    expect(arrived[0]).toMatchObject({ event: "gap", data: { afterId: 99, beforeId: 1 } });
   });
 
   test("sends alarms and changes of the terminal", async () => {
     const api = await listening();
-    const { seen } = await stream(api);
-    await expect.poll(() => seen.length).toBe(1);
+    const { arrived } = await stream(api);
+    await expect.poll(() => arrived.length).toBe(1);
     api.at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
     api.at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
     api.at.hub.tap(api.at.log).error({ alarm: "journal", orderId: "A-9" }, "card 4111111111111111");
-    await expect.poll(() => seen.length).toBe(3);
-    expect(names(seen)[1]).toBe("terminal no-link");
-    expect(seen[2]?.data).toMatchObject({
+    await expect.poll(() => arrived.length).toBe(3);
+    expect(names(arrived)[1]).toBe("terminal no-link");
+    expect(arrived[2]?.data).toMatchObject({
       alarm: "journal",
       orderId: "A-9",
       message: "card 411111XXXXXX1111",
@@ -210,12 +210,12 @@ describe("GET /events", () => {
     poll.start();
     onTestFinished(() => poll.close());
     at.supervisor.state = "pending";
-    const { seen } = await stream(api);
+    const { arrived } = await stream(api);
     await at.orders.pay(request("A-1"));
     await at.clock.advance(6_000);
-    expect(names(seen)).not.toContain("delivery sent");
+    expect(names(arrived)).not.toContain("delivery sent");
     at.supervisor.state = "sent";
     await at.clock.advance(6_000);
-    await expect.poll(() => names(seen)).toContain("delivery sent");
+    await expect.poll(() => names(arrived)).toContain("delivery sent");
   });
 });

@@ -164,15 +164,15 @@ describe("a refund", () => {
   test("is refused while the terminal reverses and after it has", async () => {
     const at = await chargedAtGateway();
     await at.call("GET", `/gateway/transaction/${at.publicId()}`);
-    const seen: string[] = [];
+    const codes: string[] = [];
     at.at.terminal.reversal = async (order, observer) => {
       const { one } = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
-      seen.push(one.error.code);
+      codes.push(one.error.code);
       return await reverses(order, observer);
     };
     await at.call("POST", "/reversal", { orderId: "A-1" });
-    seen.push((await at.call("POST", "/gateway/refund", { orderId: "A-1" })).one.error.code);
-    expect(seen).toEqual(["PAYMENT_UNKNOWN", "ORDER_REVERSED"]);
+    codes.push((await at.call("POST", "/gateway/refund", { orderId: "A-1" })).one.error.code);
+    expect(codes).toEqual(["PAYMENT_UNKNOWN", "ORDER_REVERSED"]);
     expect(stateOf(at)).toEqual([["captured", "0.00"]]);
   });
 });

@@ -18,15 +18,16 @@ test("the listing goes on in the archive, page by page, with the same filters", 
   at.terminal.script = approves;
   for (const orderId of ["A-5", "A-6"]) await post({ amount: 1, orderId });
   const walk = async (query: string): Promise<string[]> => {
-    const seen: string[] = [];
+    const listed: string[] = [];
     let cursor: string | undefined = "";
     for (let pages = 0; cursor !== undefined && pages < 20; pages++) {
       const { text, headers } = await call("GET", `/payments?${query}${cursor}`);
-      for (const one of JSON.parse(text)) seen.push(`${one.orderId} ${one.status} ${one.archived}`);
+      for (const one of JSON.parse(text))
+        listed.push(`${one.orderId} ${one.status} ${one.archived}`);
       const next = headers["next-cursor"];
       cursor = next === undefined ? undefined : `&cursor=${next}`;
     }
-    return seen;
+    return listed;
   };
   const all = [
     "A-6 Success false",

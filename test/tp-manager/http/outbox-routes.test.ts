@@ -36,17 +36,17 @@ test("GET /outbox lists what waits, oldest first, with why it waits", async () =
 test("GET /outbox comes in pages", async () => {
   const { rig, call } = await apiWithSupervisor();
   for (const orderId of ["A", "B", "C", "D", "E"]) rig.handOver(orderId);
-  const seen: string[] = [];
+  const listed: string[] = [];
   let cursor: unknown;
   let pages = 0;
   do {
     const query = cursor === undefined ? "" : `&cursor=${cursor}`;
     const { headers, body } = await call("GET", `/outbox?limit=2${query}`);
-    seen.push(...body.map(({ orderId }) => orderId));
+    listed.push(...body.map(({ orderId }) => orderId));
     cursor = headers["next-cursor"];
     pages += 1;
   } while (cursor !== undefined);
-  expect([seen, pages]).toEqual([["A", "B", "C", "D", "E"], 3]);
+  expect([listed, pages]).toEqual([["A", "B", "C", "D", "E"], 3]);
 });
 
 test.each([

@@ -55,8 +55,8 @@ describe("POST /payment", () => {
   test("marks a replay in header and body", async () => {
     const { post } = await api();
     await post({ amount: 1, orderId: "A-1" });
-    const { headers: seen, one } = await post({ amount: 1.0, orderId: "A-1" });
-    expect(seen["idempotent-replay"]).toBe("true");
+    const { headers: replied, one } = await post({ amount: 1.0, orderId: "A-1" });
+    expect(replied["idempotent-replay"]).toBe("true");
     expect(one).toMatchObject({ status: "Success", replayed: true });
     expect(Date.parse(one.answeredAt)).not.toBeNaN();
   });

@@ -162,7 +162,7 @@ const preparing: Prepare = (at) => {
   void pay(at, request("A-1")).catch(() => undefined);
 };
 
-const seen = { kind: "unmatched", items: ["1"], note: "given back" };
+const noted = { kind: "unmatched", items: ["1"], note: "given back" };
 const order = { orderId: "A-1" };
 const card = { orderId: "4111111111111111" };
 const sale = { amount: 9.99, ...order };
@@ -297,9 +297,9 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["STORAGE_FAILED", broken],
   ],
   "POST /seen": [
-    ["Success", nothing, seen],
-    ["CARD_DATA_REFUSED", nothing, { ...seen, note: "4111111111111111" }],
-    ["STORAGE_FAILED", broken, seen],
+    ["Success", nothing, noted],
+    ["CARD_DATA_REFUSED", nothing, { ...noted, note: "4111111111111111" }],
+    ["STORAGE_FAILED", broken, noted],
   ],
   "POST /cancel": [
     ["Success", busy],

@@ -54,15 +54,15 @@ test("a search continues in the archive, page by page", async () => {
   const from = isoTime(at.clock.now() - 24 * HOUR_MS);
   const until = isoTime(at.clock.now());
   for (const limit of [1, 2, 3, 50]) {
-    const seen: string[] = [];
+    const listed: string[] = [];
     let cursor = "";
     for (let pages = 0; pages < 20; pages++) {
       const { ids, next } = await search(`from=${from}&until=${until}&limit=${limit}${cursor}`);
-      seen.push(...ids);
+      listed.push(...ids);
       if (next === null) break;
       cursor = `&cursor=${next}`;
     }
-    expect(seen).toEqual(["A-4", "A-3", "A-2", "A-1"]);
+    expect(listed).toEqual(["A-4", "A-3", "A-2", "A-1"]);
   }
 });
 

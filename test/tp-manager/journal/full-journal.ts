@@ -11,7 +11,7 @@ const attempt = `INSERT INTO attempt (transaction_id, order_id, number, amount_m
   state, baseline, receipt_number, trace_number, open_return)`;
 
 /** The operator has acknowledged the unmatched transactions after this number. */
-const SEEN_AFTER = 20;
+const KNOWN_AFTER = 20;
 
 /** The id of the charged order `i` (of the failed one: with "f") in a {@link fullJournal}. */
 export const idOf = (i: number, kind = "o"): string => kind + String(i).padStart(7, "0");
@@ -92,7 +92,7 @@ export function fullJournal(n: number): Journal {
          (at_ms, report, identity, finding, before_attempt, before_telecollection, seen_ms)`,
       `i, iif(i % 500 = 250 AND i < 1000, '{"reference":"K000000000"}', '{}'), '{}',
        CASE i WHEN 1 THEN 'open' WHEN 2 THEN 'not-good' ELSE 'held' END,
-       ${half + 1}, ${half}, iif(i > ${SEEN_AFTER}, i, NULL)`,
+       ${half + 1}, ${half}, iif(i > ${KNOWN_AFTER}, i, NULL)`,
     );
     fill("INSERT INTO seen (kind, item, at_ms, note)", "'stray', i, i, ''");
   });

@@ -94,7 +94,7 @@ export const takenBack = (change: Partial<TransactionReport> = {}): LastTransact
 export const look = (last: LastTransaction, atMs = 200_000): Probe => ({ identity, last, atMs });
 
 /** The verdict of the last of several probes, each one a pause after the previous one. */
-export function seen(
+export function verdictOf(
   inquiry: Inquiry,
   known: Partial<Known>,
   ...looks: readonly (LastTransaction | Probe)[]

@@ -12,13 +12,13 @@ import {
   type Row,
   reversal,
   sale,
-  seen,
   silent,
   sold,
   stored,
   strange,
   takenBack,
   unmatched,
+  verdictOf,
   withAck,
 } from "./inquiries.ts";
 
@@ -122,17 +122,17 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
   ];
   test.each(table)("%s", (_name, inquiry, known, expected) => {
     const all = { ...nothing, ...known };
-    expect(seen(inquiry, known, later)).toBe(expected);
+    expect(verdictOf(inquiry, known, later)).toBe(expected);
     expect(judgeByNext(inquiry, all)?.verdict ?? "unsettled").toBe(expected);
   });
 
   test("a sale that shows up after the next command read no storage can be its own", () => {
-    expect(seen(sale, next(notReported), stored(), stored())).toBe("unsettled");
+    expect(verdictOf(sale, next(notReported), stored(), stored())).toBe("unsettled");
   });
 
   test("a reversal of another order that names no original does not charge this order", () => {
     const unnamed = stored({ traceNumber: "000013", localTime: "130205" });
-    expect(seen(sale, next(earlier(), { served: false }), unnamed, unnamed)).toBe("unsettled");
+    expect(verdictOf(sale, next(earlier(), { served: false }), unnamed, unnamed)).toBe("unsettled");
     function earlier(): LastTransaction {
       return { kind: "transaction", report: earlierReport };
     }
@@ -176,7 +176,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
     ["an emptied storage", reversal, [none], "unsettled"],
   ];
   test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
-    expect(seen(inquiry, known, ...looks)).toBe(expected);
+    expect(verdictOf(inquiry, known, ...looks)).toBe(expected);
   });
 });
 
@@ -225,6 +225,6 @@ describe("an unmatched result (docs/rules/04-approval.md)", () => {
     ["a terminal that shows no last transaction", unmatched, [notReported], "unclear"],
   ];
   test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
-    expect(seen(inquiry, known, ...looks)).toBe(expected);
+    expect(verdictOf(inquiry, known, ...looks)).toBe(expected);
   });
 });

@@ -27,10 +27,10 @@ import {
   refusedPart,
   reversal,
   sale,
-  seen,
   stored,
   takenBack,
   unmatched,
+  verdictOf,
   withAck,
 } from "./inquiries.ts";
 
@@ -266,7 +266,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ["the first reversed, the second not", { ...sale, heard: two }, [takenBack()], "unsettled"],
   ];
   test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
-    expect(seen(inquiry, known, ...looks)).toBe(expected);
+    expect(verdictOf(inquiry, known, ...looks)).toBe(expected);
   });
 
   test("nothing new proves nothing before the silence is over, unless the end was heard", () => {
@@ -276,28 +276,28 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       waitMs: 120_000,
     });
     expect(judge(badEnd, early, nothing, null, CONFIRM_MS)).toMatchObject({ waitMs: CONFIRM_MS });
-    expect(seen(badEnd, {}, early, early)).toBe("not-charged");
-    expect(seen(cancelled, {}, early)).toBe("not-charged");
+    expect(verdictOf(badEnd, {}, early, early)).toBe("not-charged");
+    expect(verdictOf(cancelled, {}, early)).toBe("not-charged");
   });
 
   test("the whole amount proves nothing after a part was reported and got its ACK", () => {
     const part: Inquiry = { ...sale, asked: { ...asked(), amountsMinor: [999, 50] } };
     const reported = { good: report({ amountMinor: 50 }) };
     const whole = [stored(), stored()];
-    expect(seen(heard(part, { ...withAck, ...reported }), {}, ...whole)).toBe("unsettled");
-    expect(seen(heard(part, { ...approved, ...reported }), {}, ...whole)).toBe("charged");
+    expect(verdictOf(heard(part, { ...withAck, ...reported }), {}, ...whole)).toBe("unsettled");
+    expect(verdictOf(heard(part, { ...approved, ...reported }), {}, ...whole)).toBe("charged");
     const record = stored({ amountMinor: 50 });
-    expect(seen(heard(part, { ...withAck, ...reported }), {}, record)).toBe("charged");
-    expect(seen(heard(part, withAck), {}, record, record)).toBe("charged");
+    expect(verdictOf(heard(part, { ...withAck, ...reported }), {}, record)).toBe("charged");
+    expect(verdictOf(heard(part, withAck), {}, record, record)).toBe("charged");
   });
 
   test("the part or the whole charges the order when a part of the goods was in doubt", () => {
     const part: Inquiry = { ...sale, asked: { ...asked(), amountsMinor: [999, 500] } };
     for (const amountMinor of [500, 999]) {
-      expect(seen(part, {}, stored({ amountMinor }), stored({ amountMinor }))).toBe("charged");
+      expect(verdictOf(part, {}, stored({ amountMinor }), stored({ amountMinor }))).toBe("charged");
     }
-    expect(seen(part, {}, stored({ amountMinor: 501 }))).toBe("unsettled");
-    expect(seen(sale, {}, stored({ amountMinor: 500 }))).toBe("unsettled");
+    expect(verdictOf(part, {}, stored({ amountMinor: 501 }))).toBe("unsettled");
+    expect(verdictOf(sale, {}, stored({ amountMinor: 500 }))).toBe("unsettled");
   });
 
   test("a probe that another terminal answers counts as no answer", () => {
@@ -306,7 +306,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       identity: { ...identity, serialNumber: "SN-2" },
     };
     for (const inquiry of [sale, reversal, unmatched, cancelled]) {
-      expect(seen(inquiry, {}, there)).toBe("no-answer");
+      expect(verdictOf(inquiry, {}, there)).toBe("no-answer");
     }
   });
 

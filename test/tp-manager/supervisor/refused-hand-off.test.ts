@@ -11,13 +11,13 @@ const HOUR_MS = 3_600_000;
 
 /** A supervisor that takes B, and A only when `isOver`. */
 async function refusedHouse() {
-  const seen: string[] = [];
+  const arrived: string[] = [];
   const over = { is: false };
   const known = new Set<string>();
   const take = (what: string, orderId: string): void => {
     if (orderId === "A" && !over.is)
       throw new IpcError("refused", "no such field", { status: 422 });
-    seen.push(`${what} ${orderId}`);
+    arrived.push(`${what} ${orderId}`);
   };
   const link = answeringLink({
     "store-transaction": ({ transaction }) => {
@@ -43,7 +43,7 @@ async function refusedHouse() {
   }
   await at.clock.advance(1_000);
   const id = at.journal.attempts.decisive("A")?.transactionId ?? "";
-  return { at, seen, over, id };
+  return { at, arrived, over, id };
 }
 
 const troubles = ({ handOff, clock, arbiter, journal }: House): string[] =>
@@ -55,7 +55,7 @@ const alarms = ({ lines }: House): unknown[] =>
   lines.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
 
 test("a hand-off refused for ever is listed, and ends by an operator's decision", async () => {
-  const { at, seen, id } = await refusedHouse();
+  const { at, arrived, id } = await refusedHouse();
   expect(troubles(at)).toEqual(["hand-over-refused"]);
   expect(at.refused.list(0, 10)).toMatchObject([
     { transaction: { transactionId: id, orderId: "A" }, why: "no such field" },
@@ -64,7 +64,7 @@ test("a hand-off refused for ever is listed, and ends by an operator's decision"
   expect(troubles(at)).toEqual([]);
   expect(at.refused.list(0, 10)).toEqual([]);
   await at.clock.advance(3 * HOUR_MS);
-  expect(seen).toEqual(["stored B"]);
+  expect(arrived).toEqual(["stored B"]);
   const found = await at.orders.lookUp("A");
   expect([found.attempt.state.phase, found.delivery]).toEqual(["charged", "closed"]);
   expect(JSON.stringify(found)).toContain("booked by hand");
@@ -74,7 +74,7 @@ test("a hand-off refused for ever is listed, and ends by an operator's decision"
 });
 
 test("a requeue hands off at once, also what was dropped", async () => {
-  const { at, seen, over, id } = await refusedHouse();
+  const { at, arrived, over, id } = await refusedHouse();
   expect(at.refused.requeue(id)).toBe(true);
   await at.clock.advance(1_000);
   expect([troubles(at), alarms(at)]).toEqual([
@@ -85,7 +85,7 @@ test("a requeue hands off at once, also what was dropped", async () => {
   over.is = true;
   expect(at.refused.requeue(id)).toBe(true);
   await at.clock.advance(1_000);
-  expect(seen).toEqual(["stored B", "stored A"]);
+  expect(arrived).toEqual(["stored B", "stored A"]);
   expect([troubles(at), at.journal.handOffs.countPendingHandOffs()]).toEqual([[], 0]);
   expect(at.refused.requeue(id)).toBe(false);
   expect((await at.orders.lookUp("A")).delivery).toBe("sent");
@@ -99,16 +99,16 @@ test("a requeue hands off at once, also what was dropped", async () => {
 });
 
 test("a sale that was dropped and then reversed is no news, unless it is requeued", async () => {
-  const { at, seen, over, id } = await refusedHouse();
+  const { at, arrived, over, id } = await refusedHouse();
   at.refused.drop(id, "booked by hand");
   await at.afterSale.reverse("A");
   await at.clock.advance(1_000);
   expect(at.refused.list(0, 10)).toEqual([]);
-  expect([troubles(at), alarms(at), seen]).toEqual([[], ["hand-off-refused"], ["stored B"]]);
+  expect([troubles(at), alarms(at), arrived]).toEqual([[], ["hand-off-refused"], ["stored B"]]);
   over.is = true;
   expect(at.refused.requeue(id)).toBe(true);
   await at.clock.advance(1_000);
-  expect(seen).toEqual(["stored B", "withdrawn A"]);
+  expect(arrived).toEqual(["stored B", "withdrawn A"]);
 });
 
 test("a reversal whose news is dropped is a condition: the gateway has the order", async () => {

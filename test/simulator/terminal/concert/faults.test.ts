@@ -44,7 +44,7 @@ const bareSerial = among(({ sessions, transport }) => !sessions && transport ===
 const tcp = among(({ transport }) => transport === "tcp");
 
 /** On a pseudo-terminal that goes away, what was not yet read goes with it. */
-const seen = inSessions.filter(({ transport }) => transport === "tcp");
+const recorded = inSessions.filter(({ transport }) => transport === "tcp");
 const unseen = inSessions.filter(({ transport }) => transport === "pty");
 const taken = ["ack", "ack"];
 const reported = (what: string): readonly string[] => [...taken, "enq", what, "eot"];
@@ -77,13 +77,13 @@ const ofSessions: readonly Case[] = [
   { fault: "late-reply:ms=100", on: fixed, heard: reported("0 1200"), charged },
   { fault: "mute", on: inSessions, heard: taken, charged },
   { fault: "mute:at=reply", on: inSessions, heard: taken, charged },
-  { fault: "unplug:at=charged", on: seen, heard: [...taken, "closed"], charged },
+  { fault: "unplug:at=charged", on: recorded, heard: [...taken, "closed"], charged },
   { fault: "unplug:at=charged", on: unseen, heard: ["closed"], charged },
-  { fault: "unplug:at=accepted", on: seen, heard: [...taken, "closed"], charged },
+  { fault: "unplug:at=accepted", on: recorded, heard: [...taken, "closed"], charged },
   { fault: "unplug:at=accepted", on: unseen, heard: ["closed"], charged },
-  { fault: "reboot:at=card", on: seen, heard: [...taken, "closed"], charged: 0 },
+  { fault: "reboot:at=card", on: recorded, heard: [...taken, "closed"], charged: 0 },
   { fault: "reboot:at=card", on: unseen, heard: ["closed"], charged: 0 },
-  { fault: "reboot", on: seen, heard: [...taken, "closed"], charged },
+  { fault: "reboot", on: recorded, heard: [...taken, "closed"], charged },
   { fault: "reboot", on: unseen, heard: ["closed"], charged },
   { fault: "hold:ms=50", on: fixed, heard: reported("0 1200"), charged },
   { fault: "refuse-connection", on: tcp, heard: ["closed"], charged: 0 },
@@ -247,9 +247,12 @@ test("no card number in clear is traced or kept", async () => {
   for (const setting of settings) {
     const { register, simulator } = await started(setting, { behaviour: { report: "clear" } });
     await asked(register, setting);
-    const seen = JSON.stringify([simulator.terminal.trace.last(1_000), simulator.ledger.entries]);
-    expect(seen).not.toMatch(/\d{11,}\d{4}/);
-    expect(seen).toContain("541333");
+    const recorded = JSON.stringify([
+      simulator.terminal.trace.last(1_000),
+      simulator.ledger.entries,
+    ]);
+    expect(recorded).not.toMatch(/\d{11,}\d{4}/);
+    expect(recorded).toContain("541333");
   }
 });
 

@@ -226,11 +226,11 @@ describe("the silence before the question of a recovery run (docs/concert.md 4.9
     expect((await paying).end).toBe("lost");
     const looked = driver.lastTransaction(new AbortController().signal);
     await clock.advance(before);
-    const seen = [pings];
+    const pingsBefore = [pings];
     if (what.startsWith("ends")) expect(reported({ private: "" })).toBe(true);
     await clock.advance(behind);
     await looked;
-    expect([...seen, pings]).toEqual(expected);
+    expect([...pingsBefore, pings]).toEqual(expected);
     expect(late).toEqual(what.startsWith("ends") ? [true] : []);
   });
 });

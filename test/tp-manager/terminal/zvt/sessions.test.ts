@@ -204,8 +204,8 @@ async function play(vector: Vector, makePeer: () => Promise<Peer>): Promise<stri
   let previous: Step | undefined;
   for (const step of steps) {
     // The recorded register's NAK; ours was checked with the broken frame already.
-    const isSeenNak = step.what === "nak" && previous?.crcOk === false;
-    if (!isSeenNak) await player.step(step);
+    const isNakOfBadFrame = step.what === "nak" && previous?.crcOk === false;
+    if (!isNakOfBadFrame) await player.step(step);
     previous = step;
   }
   const expected = expectedEnds(steps);

@@ -195,8 +195,8 @@ test.skipIf(!hasVectors).each(
   const atOnce = port.taken();
   await clock.advance(200);
   const later = port.taken();
-  const seen = { atOnce, later, passedOn: apdus.length };
-  expect(seen).toEqual(
+  const found = { atOnce, later, passedOn: apdus.length };
+  expect(found).toEqual(
     {
       nak: { atOnce: [NAK], later: [], passedOn: 0 },
       "nak-after-t1": { atOnce: [], later: [NAK], passedOn: 0 },

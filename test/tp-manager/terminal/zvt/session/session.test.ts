@@ -57,11 +57,11 @@ const listener: ExchangeListener = {
 
 /** Starts the payment and stores its end. */
 function pay(): { end: string | undefined } {
-  const seen: { end: string | undefined } = { end: undefined };
+  const paid: { end: string | undefined } = { end: undefined };
   void session.run(payment, listener).then(({ end }) => {
-    seen.end = end;
+    paid.end = end;
   });
-  return seen;
+  return paid;
 }
 
 beforeEach(() => open("tcp"));
@@ -73,68 +73,68 @@ afterEach(async () => {
 
 describe("timers", () => {
   test("T3 runs from the command to its answer", async () => {
-    const seen = pay();
+    const paid = pay();
     await clock.advance(4_999);
-    expect(seen.end).toBeUndefined();
+    expect(paid.end).toBeUndefined();
     await clock.advance(1);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
   });
 
   test("T4 runs from the answer, and every message of the terminal restarts it", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive("800000");
     for (const apdu of ["04ff010a", report, "06d10140", "04ff01ff"]) {
       await clock.advance(179_999);
       line.arrive(apdu);
     }
     await clock.advance(179_999);
-    expect(seen.end).toBeUndefined();
+    expect(paid.end).toBeUndefined();
     await clock.advance(1);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
   });
 
   test("the time-out byte of 04 FF sets T4 in minutes until the end", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive("800000 04ff020a15");
     await clock.advance(15 * 60_000 - 1);
     line.arrive("04ff010e");
     expect(session.t4Ms).toBe(900_000);
     await clock.advance(15 * 60_000 - 1);
-    expect(seen.end).toBeUndefined();
+    expect(paid.end).toBeUndefined();
     await clock.advance(1);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
   });
 
   test("a time-out byte of zero changes nothing", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive("800000 04ff020a00");
     await clock.advance(179_999);
-    expect(seen.end).toBeUndefined();
+    expect(paid.end).toBeUndefined();
     await clock.advance(1);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
   });
 
   test("after the end T4 is back to its default", async () => {
     pay();
     line.arrive("800000 04ff020a15 060f00");
     await clock.advance(0);
-    const seen = pay();
+    const paid = pay();
     line.arrive("800000");
     await clock.advance(180_000);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
   });
 });
 
 describe("reports", () => {
   test("the same 04 0F again does not prove that our ACK arrived", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive(`800000 ${report} ${report}`);
     expect(notes).toEqual(["judge", "judge"]);
     line.arrive("06d10141");
     expect(notes).toEqual(["judge", "judge", "ACK arrived", "print-line"]);
     line.arrive("060f00");
     await clock.advance(0);
-    expect(seen.end).toBe("completed");
+    expect(paid.end).toBe("completed");
     expect(notes.filter((entry) => entry === "ACK arrived")).toHaveLength(1);
   });
 
@@ -184,38 +184,38 @@ describe("reports", () => {
 
 describe("an end", () => {
   test("with unreadable last bytes counts as an end", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive("800000 060f0204ff");
     await clock.advance(0);
-    expect(seen.end).toBe("completed");
+    expect(paid.end).toBe("completed");
   });
 
   test("is not an answer to an abort, but the 06 1E that follows it", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive("800000");
     const aborting = session.abort();
     line.arrive("800000");
     expect(await aborting).toEqual({ answer: "taken" });
-    expect(seen.end).toBeUndefined();
+    expect(paid.end).toBeUndefined();
     line.arrive("061e016c");
     await clock.advance(0);
-    expect(seen.end).toBe("aborted");
+    expect(paid.end).toBe("aborted");
   });
 
   test("of the link makes the payment lost", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive("800000");
     line.end();
     await clock.advance(0);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
     expect(notes).toEqual(["down memory broke"]);
   });
 
   test("of the link before anything was sent makes the payment not sent", async () => {
     line.end();
-    const seen = pay();
+    const paid = pay();
     await clock.advance(0);
-    expect(seen.end).toBe("not-sent");
+    expect(paid.end).toBe("not-sent");
   });
 });
 
@@ -237,12 +237,12 @@ describe("an abort", () => {
   });
 
   test("that is not answered is given up after T3, and the payment goes on", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive("800000");
     const aborting = session.abort();
     await clock.advance(5_000);
     expect(await aborting).toMatchObject({ answer: "no-answer" });
-    expect(seen.end).toBeUndefined();
+    expect(paid.end).toBeUndefined();
   });
 
   test("that is still unanswered after the end stops the next command", async () => {
@@ -297,28 +297,28 @@ describe("on a serial line", () => {
   beforeEach(() => open("serial"));
 
   test("a payment that never gets its ACK is sent three times and is lost", async () => {
-    const seen = pay();
+    const paid = pay();
     await clock.advance(15_000);
     expect(line.take()).toHaveLength(3);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
     await clock.advance(60_000);
     expect(line.take()).toEqual([]);
   });
 
   test("a refusal after a repeat is lost, as the first copy may be carried out", async () => {
-    const seen = pay();
+    const paid = pay();
     await clock.advance(5_000);
     expect(line.take()).toHaveLength(2);
     line.arrive(`06 ${frame("849c00")}`);
     await clock.advance(0);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
   });
 
   test("a refusal of the only copy that was sent is a refusal", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive(`06 ${frame("849c00")}`);
     await clock.advance(0);
-    expect(seen.end).toBe("refused");
+    expect(paid.end).toBe("refused");
   });
 
   test("an abort waits for our own answer's ACK, and is sent again after a collision", () => {
@@ -336,7 +336,7 @@ describe("on a serial line", () => {
   });
 
   test("a report that crosses our abort is judged and gets its ACK first", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive(`06 ${frame("800000")}`);
     const aborting = session.abort();
     line.take();
@@ -347,14 +347,14 @@ describe("on a serial line", () => {
     expect(await aborting).toEqual({ answer: "refused", code: 0x83 });
     line.arrive(frame("060f00"));
     await clock.advance(0);
-    expect(seen.end).toBe("completed");
+    expect(paid.end).toBe("completed");
     line.arrive("06");
   });
 
   test("an answer that never gets its ACK loses the payment", async () => {
-    const seen = pay();
+    const paid = pay();
     line.arrive(`06 ${frame("800000")} ${frame(report)}`);
     await clock.advance(15_000);
-    expect(seen.end).toBe("lost");
+    expect(paid.end).toBe("lost");
   });
 });
