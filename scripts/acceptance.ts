@@ -100,8 +100,8 @@ if (values.part !== undefined && !parts[values.part]) {
   misused(`--part: one of ${Object.keys(parts).join(", ")}\n`);
 }
 
-const git = (...words: string[]): string =>
-  execFileSync("git", words, { cwd: projectRoot, encoding: "utf8" }).trim();
+const git = (...given: string[]): string =>
+  execFileSync("git", given, { cwd: projectRoot, encoding: "utf8" }).trim();
 const isRun = !values.list && !values.publish;
 if (!values.quick && isRun && git("status", "--porcelain") !== "") {
   misused("there are changes that are not committed: a result belongs to a commit\n");
@@ -122,10 +122,10 @@ for (const [name] of chosen) process.stdout.write(`${name.padEnd(20)} ${becameOf
 const isAllPassed = chosen.every(([name]) => becameOf(name).startsWith("passed"));
 process.exit(!isRun || isAllPassed ? exitCodes.ok : 1);
 
-async function run(name: string, { program, words, quick }: Part): Promise<void> {
+async function run(name: string, { program, words: given, quick }: Part): Promise<void> {
   const startedMs = systemClock.monotonicMs();
   process.stdout.write(`${name} ...\n`);
-  const child = spawn(process.execPath, [program, ...(values.quick ? quick : words)], {
+  const child = spawn(process.execPath, [program, ...(values.quick ? quick : given)], {
     cwd: projectRoot,
     // With TEST_SCOPE the tests run their tables in full, also the tests of mutations.
     env: { ...process.env, ...(values.quick ? {} : { TEST_SCOPE: "whole" }) },
@@ -158,7 +158,7 @@ function publish(name: string): void {
   // which a part prints while it runs.
   const printed =
     name === "tests" ? lines.slice(-1) : lines.filter((line) => !/^\d+ s, /.test(line));
-  const words = [
+  const page = [
     `# Acceptance: ${name}`,
     "",
     `\`npm run acceptance -- --part ${name}\` on ${newest.run}: ${newest.became}, on ` +
@@ -168,5 +168,5 @@ function publish(name: string): void {
     "",
   ];
   mkdirSync(values.reports, { recursive: true });
-  writeFileSync(join(values.reports, `${name}.md`), words.join("\n"));
+  writeFileSync(join(values.reports, `${name}.md`), page.join("\n"));
 }

@@ -135,8 +135,8 @@ async function compareVersion(): Promise<void> {
     (child, i) =>
       (processorMs(child) - (before[i] ?? 0)) / (sum(i === 0 ? ours : bare) * (SLICE_MS / 1_000)),
   );
-  const words = `${ofOurs.toFixed(3)} ms, bare ${ofBare.toFixed(3)} ms`;
-  print("processor time of one", `${words}: ${(ofBare / ofOurs).toFixed(2)} x`);
+  const compared = `${ofOurs.toFixed(3)} ms, bare ${ofBare.toFixed(3)} ms`;
+  print("processor time of one", `${compared}: ${(ofBare / ofOurs).toFixed(2)} x`);
 }
 
 /** Returns the processor time of a process so far, in user and system mode (proc(5)). */
@@ -195,8 +195,8 @@ async function comparePayments(folder: string): Promise<void> {
     `${a.toFixed(2)} ms, rows ${b.toFixed(2)} ms: ${(a / b).toFixed(2)} x`,
   );
   const [mine, theirs] = [askedMs / ROUNDS, rowsMs / ROUNDS];
-  const words = `${mine.toFixed(2)} ms, rows ${theirs.toFixed(2)} ms`;
-  print("processor time of one", `${words}: ${(mine / theirs).toFixed(2)} x`);
+  const compared = `${mine.toFixed(2)} ms, rows ${theirs.toFixed(2)} ms`;
+  print("processor time of one", `${compared}: ${(mine / theirs).toFixed(2)} x`);
 }
 
 async function timed(work: () => Promise<void> | void): Promise<number> {

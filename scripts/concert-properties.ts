@@ -135,7 +135,7 @@ const order = {
 };
 
 /** Returns what a reply says of a payment. */
-function wordOf(reading: Reading): "charged" | "not charged" | "nothing" {
+function verdictOf(reading: Reading): "charged" | "not charged" | "nothing" {
   if (reading.reading !== "result" || reading.end !== "known") return "nothing";
   return reading.report.good ? "charged" : "not charged";
 }
@@ -167,10 +167,10 @@ export const concertProperties = {
       fc.uint8Array({ minLength: 20, maxLength: 90 }),
     ),
     (body) => {
-      const word = wordOf(fixed.read(body, order));
+      const verdict = verdictOf(fixed.read(body, order));
       const status = String.fromCharCode(body[2] ?? 0);
-      deepStrictEqual(word === "charged", word !== "nothing" && status === "0");
-      if (word === "not charged") deepStrictEqual(status, "7");
+      deepStrictEqual(verdict === "charged", verdict !== "nothing" && status === "0");
+      if (verdict === "not charged") deepStrictEqual(status, "7");
     },
   ),
   "only AE 10 ends a payment of tags as charged, and only AE 01 as not": fc.property(
@@ -186,13 +186,14 @@ export const concertProperties = {
       ];
       if (rest.length + own.length === 0) return;
       const bytes = encodeTagged([...rest, ...own]);
-      const word = wordOf(withTags.read(bytes, order));
-      if (word === "charged") deepStrictEqual(ae, "10");
-      if (word === "not charged") deepStrictEqual(ae, "01");
-      if (["00", "07"].includes(af)) notStrictEqual(word, "not charged");
+      const verdict = verdictOf(withTags.read(bytes, order));
+      if (verdict === "charged") deepStrictEqual(ae, "10");
+      if (verdict === "not charged") deepStrictEqual(ae, "01");
+      if (["00", "07"].includes(af)) notStrictEqual(verdict, "not charged");
       // A reply that was cut off never says "not charged".
       const part = bytes.subarray(0, Math.max(bytes.length - 1 - (cut % bytes.length), 0));
-      if (readTagged(part).fault) notStrictEqual(wordOf(withTags.read(part, order)), "not charged");
+      if (readTagged(part).fault)
+        notStrictEqual(verdictOf(withTags.read(part, order)), "not charged");
     },
   ),
   "every request is read as it was written": fc.property(request, (given) => {

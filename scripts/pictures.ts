@@ -31,11 +31,11 @@ if (!setup || terminal === undefined) {
 const folder = join(projectRoot, "docs/pictures");
 mkdirSync(folder, { recursive: true });
 
-const say = (word: string): Promise<Response> =>
+const say = (command: string): Promise<Response> =>
   fetch(new URL("/words", terminal), {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ word, within: 20 }),
+    body: JSON.stringify({ word: command, within: 20 }),
   });
 
 /** Takes a picture of a page and reduces its colours, so that the file is small. */

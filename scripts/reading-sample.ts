@@ -23,7 +23,7 @@ interface Piece {
 }
 
 /** A text that a person reads has at least so many words; a name or a code has fewer. */
-const WORDS_MIN = 4;
+const LENGTH_MIN = 4;
 
 const { values } = readArguments({
   options: {
@@ -35,7 +35,7 @@ const [seed, each] = [Number(values.seed), Number(values.each)];
 if (!(seed > 0 && each > 0)) misused("--seed and --each are whole numbers from 1\n");
 
 const sources = typescriptSources().filter(({ path }) => path.startsWith("src/"));
-const isRead = ({ text }: Piece): boolean => text.split(" ").length >= WORDS_MIN;
+const isRead = ({ text }: Piece): boolean => text.split(" ").length >= LENGTH_MIN;
 const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;
 
 const comments = sources.flatMap(({ path, text }) =>

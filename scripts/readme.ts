@@ -79,7 +79,7 @@ function replacePart(text: string, name: string, content: string): string {
 function evidence(): string {
   const rows = evidenceTable.map(({ because, sale, reversal, unmatched, assumes = [] }) => [
     because.replaceAll(/\{(\w+)\}/g, "…"),
-    ...[sale, reversal, unmatched].map((word) => word ?? "–"),
+    ...[sale, reversal, unmatched].map((cell) => cell ?? "–"),
     assumes.map((name) => `\`${name}\``).join(", ") || "–",
   ]);
   const heads = ["Because", "Sale in doubt", "Reversal in doubt", "Unmatched"];

@@ -120,8 +120,8 @@ async function add(repository: Repository): Promise<void> {
   print(`staged: ${added}`);
 }
 
-async function run(command: string | undefined, words: readonly string[]): Promise<void> {
-  const last = words.at(-1);
+async function run(command: string | undefined, args: readonly string[]): Promise<void> {
+  const last = args.at(-1);
   if (command === undefined || last === undefined) misused();
   if (command === "key") return print(makeKey(last, await passphraseOf(last)));
   const repository = new Repository(last);
@@ -150,7 +150,7 @@ async function run(command: string | undefined, words: readonly string[]): Promi
       renew(repository);
       return refresh(repository, await givenKeys(), print);
     case "rotate-key":
-      return rotation(repository, words.length > 1 ? (words[0] ?? "") : "");
+      return rotation(repository, args.length > 1 ? (args[0] ?? "") : "");
     case "rotate-root":
       return rotation(repository, "root");
     case "verify": {
@@ -163,8 +163,8 @@ async function run(command: string | undefined, words: readonly string[]): Promi
 }
 
 try {
-  const [command, ...words] = positionals;
-  await run(command, words);
+  const [command, ...args] = positionals;
+  await run(command, args);
 } catch (error) {
   process.stderr.write(`updates: ${(error as Error).message}\n`);
   process.exitCode = 1;

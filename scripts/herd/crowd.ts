@@ -39,8 +39,8 @@ interface CrowdCount {
 export async function crowdAtBroker(crowd: Crowd): Promise<CrowdCount> {
   const folder = mkdtempSync(join(tmpdir(), "utc-crowd-"));
   const running: ChildProcess[] = [];
-  const start = (program: string, words: readonly string[]): ChildProcess => {
-    const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"] });
+  const start = (program: string, args: readonly string[]): ChildProcess => {
+    const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
     running.push(child);
     return child;
   };
@@ -51,7 +51,7 @@ export async function crowdAtBroker(crowd: Crowd): Promise<CrowdCount> {
     // Without this setting the broker keeps only few messages for a slow reader.
     writeFileSync(config, [...lines, "max_queued_messages 0", ""].join("\n"));
     const startBroker = () => start(crowd.mosquitto, ["-c", config]);
-    const subscribe = () => new Subscriber((words) => start("mosquitto_sub", words), port);
+    const subscribe = () => new Subscriber((args) => start("mosquitto_sub", args), port);
     return await counted(crowd, { port, start, startBroker, subscribe });
   } finally {
     for (const child of running) child.kill("SIGKILL");
@@ -61,7 +61,7 @@ export async function crowdAtBroker(crowd: Crowd): Promise<CrowdCount> {
 
 interface Means {
   readonly port: number;
-  readonly start: (program: string, words: readonly string[]) => ChildProcess;
+  readonly start: (program: string, args: readonly string[]) => ChildProcess;
   readonly startBroker: () => ChildProcess;
   readonly subscribe: () => Subscriber;
 }
@@ -116,11 +116,11 @@ class Subscriber {
   #rest = "";
   #hears = false;
 
-  constructor(start: (words: readonly string[]) => ChildProcess, port: number) {
-    const words = ["-h", "127.0.0.1", "-p", String(port), "-V", "5", "-q", "1", "-F", "%t %p"];
+  constructor(start: (args: readonly string[]) => ChildProcess, port: number) {
+    const args = ["-h", "127.0.0.1", "-p", String(port), "-V", "5", "-q", "1", "-F", "%t %p"];
     const topics = ["-t", "connector/1/+/state", "-t", "$SYS/broker/version"];
     this.#start = () => {
-      const child = start([...words, ...topics]);
+      const child = start([...args, ...topics]);
       child.stdout?.on("data", (chunk: Buffer) => this.#take(chunk.toString("utf8")));
       return child;
     };
@@ -162,9 +162,9 @@ class Subscriber {
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
       this.#hears = true;
-      const [topic = "", ...words] = line.split(" ");
+      const [topic = "", ...parts] = line.split(" ");
       if (!topic.endsWith("/state")) continue;
-      const { kiosk, connection, since } = JSON.parse(words.join(" "));
+      const { kiosk, connection, since } = JSON.parse(parts.join(" "));
       this.#states.set(kiosk, connection);
       if (connection === "online") this.#times.push(Date.parse(since));
     }

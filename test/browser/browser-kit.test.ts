@@ -89,8 +89,8 @@ describe("the watcher of the Windows script", () => {
     const record = join(folder, "seen");
     const browser = program(join(folder, "browser"), [`echo "$$ $#:$1" >> '${record}'`, ...lines]);
     writeFileSync(started, "one");
-    const words = [join(kit, "kiosk-watch.mjs"), started, browser, "--kiosk one", "start.html"];
-    const watcher = startProcess(process.execPath, words, { stdio: "ignore" });
+    const given = [join(kit, "kiosk-watch.mjs"), started, browser, "--kiosk one", "start.html"];
+    const watcher = startProcess(process.execPath, given, { stdio: "ignore" });
     const ended = new Promise<number | null>((resolve) => watcher.once("exit", resolve));
     onTestFinished(() => void watcher.kill("SIGTERM"));
     const pids = () =>
@@ -130,8 +130,8 @@ describe("the watcher of the Windows script", () => {
   });
 
   test("says which argument is missing", () => {
-    const run = (...words: string[]) => {
-      const line = [join(kit, "kiosk-watch.mjs"), ...words];
+    const run = (...given: string[]) => {
+      const line = [join(kit, "kiosk-watch.mjs"), ...given];
       const { status, stderr } = spawnSync(process.execPath, line, { encoding: "utf8" });
       return [status, stderr.split("\n")[0]];
     };

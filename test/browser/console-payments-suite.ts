@@ -225,9 +225,9 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     const { page, faults } = await consolePage(browser(), `${url}/#payments`, { bypassCSP: true });
     await say(page).toMatch(/7 payments/);
     await easyForAll(page, "payments");
-    const order = async (orderId: string, words: RegExp) => {
+    const order = async (orderId: string, expected: RegExp) => {
       await page.goto(`${url}/#payments/${encodeURIComponent(orderId)}`);
-      await say(page).toMatch(words);
+      await say(page).toMatch(expected);
       const what = orderId === "A-1001" ? "a view" : "more of a view";
       await easyForAll(page, `timeline-${orderId.replaceAll(/\W/g, "")}`, what);
     };
@@ -246,12 +246,12 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await page.getByRole("dialog").waitFor();
     await easyForAll(page, "timeline-ask", "a further state");
     await page.getByRole("button", { name: "Do nothing" }).click();
-    for (const [language, words] of [
+    for (const [language, expected] of [
       ["de", /hat bezahlt/],
       ["fr", /a payé/],
     ] as const) {
       await page.locator("header select").selectOption(language);
-      await say(page).toMatch(words);
+      await say(page).toMatch(expected);
       if (everyState) await easyForAll(page, `timeline-${language}`);
       else expect([await page.evaluate(isTooWide), await untranslated(page)]).toEqual([false, []]);
     }

@@ -17,9 +17,9 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
       ["fr", "Déconnexion"],
       ["de", "Abmelden"],
     ] as const;
-    for (const [language, words] of rowsOf(languages, 2, 1)) {
+    for (const [language, text] of rowsOf(languages, 2, 1)) {
       await page.locator("select").selectOption(language);
-      await page.getByRole("button", { name: words }).waitFor();
+      await page.getByRole("button", { name: text }).waitFor();
       await expect.poll(() => page.evaluate("document.documentElement.lang")).toBe(language);
       await page.setViewportSize({ width: 360, height: 900 });
       for (const view of ["in-doubt", "payments", "day", "maintenance", "now"]) {

@@ -82,8 +82,8 @@ async function boardOn(page: Page, change: (rules: string) => string = (rules) =
   const kiosks = new Kiosks(await connectAsync(broker.url, { protocolVersion: 5, ...login }));
   onTestFinished(() => kiosks.client.endAsync(true));
   const [command = ""] = /^node .*$/m.exec(readme) ?? [];
-  const words = command.replace("9001", port).replace("8090", "0").split(" ").slice(1);
-  const server = startProcess(process.execPath, words, { cwd: projectRoot });
+  const args = command.replace("9001", port).replace("8090", "0").split(" ").slice(1);
+  const server = startProcess(process.execPath, args, { cwd: projectRoot });
   onTestFinished(() => void server.kill("SIGKILL"));
   let output = "";
   server.stdout?.on("data", (chunk: Buffer) => {

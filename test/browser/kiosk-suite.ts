@@ -63,10 +63,10 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   afterAll(() => at?.stop());
 
   const open = () => page.goto(`${url}#ticket=${writeTicket(openRunDirectory(at.data))}`);
-  const shows = (words: RegExp) =>
-    expect.poll(() => page.locator("main").innerText()).toMatch(words);
+  const shows = (expected: RegExp) =>
+    expect.poll(() => page.locator("main").innerText()).toMatch(expected);
   const press = (name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
-  const say = (word: string) => at.control("POST", "/words", { word, within: 20 });
+  const say = (command: string) => at.control("POST", "/words", { word: command, within: 20 });
   const orderId = async () => {
     const kept = (await page.evaluate("localStorage.getItem('order')")) as string | null;
     return kept === null ? undefined : (JSON.parse(kept) as { orderId: string }).orderId;
@@ -111,10 +111,10 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   ] as const;
   test.each(rowsOf(refusals, 2))(
     "a 401 %s to the delivery call says nothing about the money",
-    async (_, word) => {
+    async (_, command) => {
       await press(/^Airport/);
       await at.waitsForCard();
-      const error = { code: "UNAUTHORIZED", ...word };
+      const error = { code: "UNAUTHORIZED", ...command };
       const refuse = { status: 401, json: [{ status: "Failed", error }] };
       await page.route("**/api/delivery", (route) => route.fulfill(refuse), { times: 1 });
       await say("approve");
@@ -259,13 +259,13 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     onTestFinished(() => fresh.close());
     await fresh.goto(`${url}#ticket=${writeTicket(openRunDirectory(at.data))}`);
     await expect.poll(() => fresh.locator("main").innerText()).toMatch(/Where would you/);
-    for (const [name, words] of [
+    for (const [name, expected] of [
       ["FR", /^Où souhaitez-vous aller \?[\s\S]*Aéroport\s+12,00 EUR/],
       ["DE", /^Wohin möchten Sie fahren\?[\s\S]*Flughafen\s+12,00 EUR/],
       ["EN", /^Where would you like to go\?[\s\S]*Airport\s+12\.00 EUR/],
     ] as const) {
       await fresh.getByRole("button", { name, exact: true }).click();
-      expect(await fresh.locator("main").innerText()).toMatch(words);
+      expect(await fresh.locator("main").innerText()).toMatch(expected);
       for (const size of sizes) {
         await fresh.setViewportSize(size);
         expect([name, size, await hardToUse(fresh)]).toEqual([name, size, []]);
@@ -294,8 +294,8 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await shows(new RegExp(`not known yet whether your card was charged.*${before}`));
     expect(await page.locator("main").innerText()).not.toMatch(/not been charged/);
     expect(await page.getByRole("button", { name: /Airport/ }).isVisible()).toBe(false);
-    const word = { outcome: "not_charged", note: "the terminal's journal" };
-    const settled = await at.call("POST", `/payment/${before}/settle`, word, asOperator);
+    const command = { outcome: "not_charged", note: "the terminal's journal" };
+    const settled = await at.call("POST", `/payment/${before}/settle`, command, asOperator);
     expect(settled.http).toBe(200);
     await shows(/not been charged/);
     expect(await ledger()).toBe(0);

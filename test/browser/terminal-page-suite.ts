@@ -57,8 +57,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
       )
       .toBe(true);
 
-  const display = (words: RegExp) =>
-    expect.poll(() => page.locator(".display").innerText()).toMatch(words);
+  const display = (expected: RegExp) =>
+    expect.poll(() => page.locator(".display").innerText()).toMatch(expected);
   const press = (name: string | RegExp) => page.getByRole("button", { name }).first().click();
   const pay = async (amountMinor: number) =>
     (await register.run(authorisation(amountMinor))).at(-1);
@@ -142,7 +142,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await expect
       .poll(() => page.locator(".wire").innerText())
       .toMatch(/0601 authorisation\s+amount 1205 minor units[\s\S]*040f status-information/);
-    expect(await page.evaluate(longWord)).toBe(0);
+    expect(await page.evaluate(overflow)).toBe(0);
     expect(complaints).toEqual([]);
   });
 
@@ -157,11 +157,11 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
   });
 
   test("cable, power, paper and locks act as labelled; a fault is armed and disarmed", async () => {
-    const condition = (word: string) =>
-      expect.poll(() => page.locator(".condition").innerText()).toBe(word);
-    const pressed = async (name: string, word: string) => {
+    const condition = (expected: string) =>
+      expect.poll(() => page.locator(".condition").innerText()).toBe(expected);
+    const pressed = async (name: string, expected: string) => {
       await press(name);
-      await condition(word);
+      await condition(expected);
     };
     await condition("ready");
     await pressed("Forget registration", "unregistered");
@@ -240,7 +240,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
 });
 
 /** How far a word without a break makes the display wider. */
-const longWord = `(() => {
+const overflow = `(() => {
   const display = document.querySelector(".display");
   const [words, before] = [display.querySelector(".words"), display.scrollWidth];
   words.textContent = "W".repeat(60);

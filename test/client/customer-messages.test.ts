@@ -10,12 +10,12 @@ import { type ErrorCode, errorTable } from "../../src/shared/catalog/errors.ts";
 import { openApiDocument } from "../../src/tp-manager/http/openapi/document.ts";
 
 const codes = Object.keys(errorTable) as ErrorCode[];
-const words = ["no", "yes", "unknown"] as const;
+const answers = ["no", "yes", "unknown"] as const;
 
 describe("what the customer is shown", () => {
   test("says of the money what the answer says, whatever the error code is", () => {
     for (const code of [...codes, "A_CODE_OF_TOMORROW"]) {
-      for (const charged of words) {
+      for (const charged of answers) {
         const name = customerMessageName({ status: "Failed", error: { code, charged } });
         expect([code, charged, customerMessages[name].charged]).toEqual([code, charged, charged]);
       }

@@ -28,8 +28,8 @@ beforeAll(async () => {
     cpSync(join(projectRoot, path), join(copy, path), { recursive: true });
   }
   symlinkSync(join(projectRoot, "node_modules"), join(copy, "node_modules"));
-  const words = ["pack", "--offline", "--pack-destination", folder];
-  await runToEnd("npm", words, { cwd: join(copy, "src/client"), env });
+  const args = ["pack", "--offline", "--pack-destination", folder];
+  await runToEnd("npm", args, { cwd: join(copy, "src/client"), env });
   mkdirSync(app);
   writeFileSync(join(app, "package.json"), '{ "private": true }');
   const { version } = JSON.parse(readFileSync(join(copy, "package.json"), "utf8"));
@@ -143,7 +143,7 @@ function sampleOf(schema: z.core.$ZodType): unknown {
 /** What TypeScript says about files that use the package, by their names. */
 async function faultsIn(files: Readonly<Record<string, string>>): Promise<string> {
   for (const [file, text] of Object.entries(files)) writeFileSync(join(app, file), text);
-  const words = [...switches, ...lib, ...Object.keys(files)];
-  const { stdout } = await runToEnd(tsc, words, { cwd: app, env }).catch((error) => error);
+  const args = [...switches, ...lib, ...Object.keys(files)];
+  const { stdout } = await runToEnd(tsc, args, { cwd: app, env }).catch((error) => error);
   return stdout;
 }

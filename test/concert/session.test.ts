@@ -294,8 +294,8 @@ describe("whatever comes", () => {
       }
       const sent = side.written.filter((hex) => hex === frameHex).length;
       expect(sent).toBeLessThanOrEqual(asked + naks);
-      const [taken, refused] = ["taken", "refused"].map((word) =>
-        side.news.filter(({ news }) => news === word),
+      const [taken, refused] = ["taken", "refused"].map((wanted) =>
+        side.news.filter(({ news }) => news === wanted),
       );
       expect((taken?.length ?? 0) + (refused?.length ?? 0)).toBeLessThanOrEqual(asked);
     };

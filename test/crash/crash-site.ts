@@ -77,11 +77,11 @@ export class CrashSite {
    * The launcher with these words. With `changes` it ends by kill -9 after so many changes to
    * files, or, where nothing can be recorded, after so many times 10 ms.
    */
-  launcher(words: readonly string[], changes?: number): ChildProgram {
+  launcher(args: readonly string[], changes?: number): ChildProgram {
     const recorder = this.#recorder();
     const environment =
       changes === undefined ? recorder?.environment : recorder?.endingAfter(changes);
-    const given = [...words, "--data", this.at.data];
+    const given = [...args, "--data", this.at.data];
     const launcher = new ChildProgram("launcher/main.ts", given, [], environment);
     if (changes !== undefined && !recorder) {
       systemClock.startTimer("kill", changes * 10, () => void launcher.end("SIGKILL"));

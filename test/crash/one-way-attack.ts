@@ -47,8 +47,8 @@ export class OneWaySaleAttack extends SaleAttack {
     if (result.end !== "Unknown") return result;
     const charged = await this.site.balanceOf(this.amountMinor);
     const outcome = charged > 0 ? "charged" : "not_charged";
-    const word = { outcome, note: "the bank's statement" };
-    const { one } = await this.site.asOperator("POST", `/payment/${this.orderId}/settle`, word);
+    const decision = { outcome, note: "the bank's statement" };
+    const { one } = await this.site.asOperator("POST", `/payment/${this.orderId}/settle`, decision);
     const isSettled = one.status === (charged > 0 ? "Success" : "Failed");
     const broken = isSettled ? [] : [`an operator settles what stayed unknown: ${one.status}`];
     return {

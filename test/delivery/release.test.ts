@@ -62,7 +62,7 @@ ln -s "$PROJECT/node_modules" node_modules
 async function release(out: string): Promise<string> {
   const trusted = join(folder, "root.json");
   writeFileSync(trusted, '{"signed":{}}');
-  const words = ["--version", "7.8.9", "--trusted-root", trusted, "--out", out];
+  const args = ["--version", "7.8.9", "--trusted-root", trusted, "--out", out];
   const url = ["--update-url", "https://updates.example/", "--platform", platform];
   const env = {
     ...process.env,
@@ -72,13 +72,13 @@ async function release(out: string): Promise<string> {
     PROJECT: projectRoot,
   };
   const script = join(projectRoot, "scripts/release.ts");
-  await runToEnd(process.execPath, [script, ...words, ...url], { env });
+  await runToEnd(process.execPath, [script, ...args, ...url], { env });
   return join(out, archiveName);
 }
 
-function launch(script: string, ...words: string[]): Promise<{ readonly stdout: string }> {
+function launch(script: string, ...args: string[]): Promise<{ readonly stdout: string }> {
   const env = { PATH: tools, HOME: folder, TMPDIR: tmpdir() };
-  return runToEnd(join(root, script), words, { cwd: "/", env });
+  return runToEnd(join(root, script), args, { cwd: "/", env });
 }
 
 let archive: string;

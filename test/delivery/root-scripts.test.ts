@@ -23,8 +23,8 @@ function addVersion(version: string): void {
 const breakVersion = (version: string): void => rmSync(join(root, "versions", version, "complete"));
 const put = (file: string, text: string): void => writeFileSync(join(root, file), text);
 
-async function launched(script = "launch.sh", ...words: string[]): Promise<string> {
-  const { stdout } = await runToEnd("sh", [join(root, script), ...words]);
+async function launched(script = "launch.sh", ...args: string[]): Promise<string> {
+  const { stdout } = await runToEnd("sh", [join(root, script), ...args]);
   return stdout.trim();
 }
 

@@ -50,8 +50,8 @@ export function answersQuestions({ process }: Device, { answersWhilePaying }: Ch
 function delivery({ line }: World, connector: Connector, add: Add): void {
   const { message } = line;
   if (message?.to === "terminal") {
-    const words = message.what === "payment" ? `the payment of ${message.order}` : message.what;
-    add("terminal", `it gets: ${words}`, (next) => {
+    const about = message.what === "payment" ? `the payment of ${message.order}` : message.what;
+    add("terminal", `it gets: ${about}`, (next) => {
       next.line.message = null;
       receive(next.device, message.what, message.what === "payment" ? message.order : "");
       return undefined;

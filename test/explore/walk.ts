@@ -46,7 +46,7 @@ class Walk {
   readonly #known = new Map<string, number>();
   readonly #from: number[] = [];
   readonly #says: number[] = [];
-  readonly #words = new Map<string, number>();
+  readonly #sentences = new Map<string, number>();
   readonly #found = new Map<string, ShortestBreach>();
   /** Pairs of states: from the first one nothing but time leads to the second. */
   readonly #goesOn: number[] = [];
@@ -149,17 +149,17 @@ class Walk {
     const index = this.#known.size;
     this.#known.set(key, index);
     this.#from.push(from);
-    const word = this.#words.get(says) ?? this.#words.size;
-    this.#words.set(says, word);
-    this.#says.push(word);
+    const code = this.#sentences.get(says) ?? this.#sentences.size;
+    this.#sentences.set(says, code);
+    this.#says.push(code);
     return index;
   }
 
   #stepsTo(index: number): string[] {
-    const words = [...this.#words.keys()];
+    const sentences = [...this.#sentences.keys()];
     const steps: string[] = [];
     for (let at = index; at > 0; at = this.#from[at] as number) {
-      steps.push(words[this.#says[at] as number] as string);
+      steps.push(sentences[this.#says[at] as number] as string);
     }
     return steps.reverse();
   }

@@ -73,10 +73,10 @@ interface Payment {
 }
 
 /** Runs concert_register.py to its end: where the terminal is, then the amounts. */
-export async function runConcertRegister(words: readonly string[]): Promise<readonly Payment[]> {
+export async function runConcertRegister(given: readonly string[]): Promise<readonly Payment[]> {
   const output = await runProgram(python as string, [
     join(folder, "concert_register.py"),
-    ...words,
+    ...given,
   ]);
   const lines = output.split("\n").filter((line) => line !== "");
   if (lines.some((line) => !line.startsWith("{"))) throw new Error(output);

@@ -20,7 +20,7 @@ import { notGood } from "../explore/entry-reports.ts";
 import type { Life } from "../simulation/life.ts";
 import { lost } from "../support/terminals/scripted-terminal.ts";
 import { paymentWays } from "./payment-ways.ts";
-import { look, recordOf, reversalOf, wordsOf } from "./records.ts";
+import { look, recordOf, reversalOf, textOf } from "./records.ts";
 import { WRONG_MINOR } from "./scope.ts";
 import type { World } from "./world.ts";
 
@@ -89,7 +89,7 @@ export class AskedTerminal implements Terminal {
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     await this.#answers(signal);
     const last = look(this.#world);
-    this.#world.recorder.known(`a probe: ${wordsOf(last)}`);
+    this.#world.recorder.known(`a probe: ${textOf(last)}`);
     return last;
   }
 
@@ -259,7 +259,7 @@ export class AskedTerminal implements Terminal {
     const reported = recordOf(this.#world, index);
     if (this.#life.alive) {
       recorder.known(
-        `a report, and nothing runs: ${wordsOf({ kind: "transaction", report: reported })}`,
+        `a report, and nothing runs: ${textOf({ kind: "transaction", report: reported })}`,
       );
       recorder.shows(index, JSON.stringify(reported));
       for (const listener of this.#listeners)
@@ -278,7 +278,7 @@ export class AskedTerminal implements Terminal {
 
   #hear(index: number | null, reported: TransactionReport, observer: PaymentObserver): string {
     const { recorder } = this.#world;
-    recorder.known(`a report: ${wordsOf({ kind: "transaction", report: reported })}`);
+    recorder.known(`a report: ${textOf({ kind: "transaction", report: reported })}`);
     recorder.shows(index, JSON.stringify(reported));
     let answer: string;
     try {

@@ -34,7 +34,7 @@ const messages: Messages = {
     const { says, amountMinor, reference } = resultOf(reply);
     const good = says === "approved";
     const resultCode = good ? "0" : "7";
-    const words = { good, resultCode, resultText: says, reason: reasons[says] };
+    const coded = { good, resultCode, resultText: says, reason: reasons[says] };
     const message = {
       amountMinor,
       currencyNumeric: "978",
@@ -45,7 +45,7 @@ const messages: Messages = {
     };
     return {
       reading: "result",
-      report: resultReport({ ...words, ...message }, order),
+      report: resultReport({ ...coded, ...message }, order),
       ticket: "",
       end: "known",
     };

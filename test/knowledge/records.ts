@@ -66,11 +66,11 @@ function plainOf(report: TransactionReport): TransactionReport {
 }
 
 /** For the trace: whatever of it can differ. */
-export function wordsOf(last: LastTransaction): string {
+export function textOf(last: LastTransaction): string {
   if (last.kind !== "transaction")
     return last.kind === "none" ? "empty" : `not reported, ${last.why}`;
   const { good, amountMinor, receiptNumber, traceNumber, originalTrace, localTime } = last.report;
-  const words = [good ? "good" : "not good", amountMinor, receiptNumber, traceNumber, localTime];
-  if (originalTrace !== null) words.push(`reverses ${originalTrace}`);
-  return words.join(" ");
+  const parts = [good ? "good" : "not good", amountMinor, receiptNumber, traceNumber, localTime];
+  if (originalTrace !== null) parts.push(`reverses ${originalTrace}`);
+  return parts.join(" ");
 }

@@ -53,8 +53,8 @@ export function scopesOf(family: Family, faults: number): Scope[] {
 const isRevocable = (each: Assumption): boolean => revocable.includes(each);
 
 export function nameOf({ off, believed }: Scope): string {
-  const words = off.map((each) => (believed.includes(each) ? `${each} (broken)` : each));
-  return words.length === 0 ? "defaults" : `without ${words.join(", ")}`;
+  const names = off.map((each) => (believed.includes(each) ? `${each} (broken)` : each));
+  return names.length === 0 ? "defaults" : `without ${names.join(", ")}`;
 }
 
 export const isShared = ({ off }: Scope): boolean => off.includes("sole-user");

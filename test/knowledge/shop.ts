@@ -120,8 +120,8 @@ class RatesChooser implements Chooser {
   }
 }
 
-function counted(words: readonly string[]): Map<string, number> {
+function counted(laws: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const each of laws) counts.set(each, (counts.get(each) ?? 0) + 1);
   return counts;
 }

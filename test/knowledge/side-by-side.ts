@@ -35,10 +35,10 @@ function worldOf(title: string, { faults, choices, charges }: Timeline): string[
   const bank = charges
     .filter(({ order, isReversal }) => order !== "earlier" && !isReversal)
     .map(({ order, attempt, until, isAsked }) => {
-      const words = [attempt > 0 ? `${order} #${attempt}` : order];
-      if (!isAsked) words.push("another amount");
-      if (until !== null) words.push("given back");
-      return words.join(", ");
+      const parts = [attempt > 0 ? `${order} #${attempt}` : order];
+      if (!isAsked) parts.push("another amount");
+      if (until !== null) parts.push("given back");
+      return parts.join(", ");
     });
   return [
     `${title}: ${day}`,

@@ -102,9 +102,9 @@ export class Recorder {
   }
 
   /** The terminal reports a record of this charge to the connector. */
-  shows(index: number | null, words: string): void {
-    const isNew = !this.#known.has(words);
-    this.#known.add(words);
+  shows(index: number | null, content: string): void {
+    const isNew = !this.#known.has(content);
+    this.#known.add(content);
     const charge = index === null ? undefined : this.charges[index];
     if (charge && isNew) charge.shown ??= this.next();
   }

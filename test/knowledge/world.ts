@@ -217,9 +217,9 @@ export class World {
       if (event.name !== "alarm") return;
       const { alarm, message, orderId, transactionId } = event.data;
       const ofIts = transactionId && house.journal.attempts.orderOf(transactionId);
-      const words = `${message} ${orderId ?? ""} ${ofIts ?? ""}`;
-      const names = [...this.#asked].filter((order) => words.match(`\\b${order}\\b`));
-      recorder.known(`-> alarm ${alarm}: ${words.slice(0, 150)}`);
+      const text = `${message} ${orderId ?? ""} ${ofIts ?? ""}`;
+      const names = [...this.#asked].filter((order) => text.match(`\\b${order}\\b`));
+      recorder.known(`-> alarm ${alarm}: ${text.slice(0, 150)}`);
       recorder.alarms.push({ seq: recorder.next(), alarm, names });
     });
     house.start();

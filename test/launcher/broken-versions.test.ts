@@ -8,7 +8,7 @@ import { until } from "../support/programs/child-program.ts";
 import { demoFolder } from "../support/programs/demo-folder.ts";
 import { runToEnd } from "../support/programs/own-processes.ts";
 import { Publisher } from "../support/programs/publisher.ts";
-import { makeDelivery, migratesAndCrashes, withFirstWords } from "./fixtures/test-delivery.ts";
+import { makeDelivery, migratesAndCrashes, startingWith } from "./fixtures/test-delivery.ts";
 
 /*
  * docs/updates.md 4.3 and 4.5: versions that are broken in a way of their own are taken by a
@@ -21,8 +21,8 @@ const root = join(folder, "kiosk");
 const data = join(root, "data", "demo");
 
 const alwaysUp = join(root, "always-up.sh");
-const launch = (...words: string[]) =>
-  runToEnd("sh", [join(root, "launch.sh"), ...words, "--data", data]);
+const launch = (...args: string[]) =>
+  runToEnd("sh", [join(root, "launch.sh"), ...args, "--data", data]);
 
 /** The running version waits for seconds where it would wait for a minute. */
 function withShortLimits(at: string): void {
@@ -37,18 +37,18 @@ function withShortLimits(at: string): void {
 }
 
 const cases: Array<[string, (at: string) => void, "barred" | "put off", RegExp]> = [
-  ["crashes at its start", withFirstWords(`throw new Error("no start");`), "barred", /no start/],
+  ["crashes at its start", startingWith(`throw new Error("no start");`), "barred", /no start/],
   [
     "cannot migrate the stores",
-    withFirstWords(`if (process.argv.includes("--check")) throw new Error("no column x");`),
+    startingWith(`if (process.argv.includes("--check")) throw new Error("no column x");`),
     "barred",
     /no column x/,
   ],
   ["migrates the stores and crashes then", migratesAndCrashes, "barred", /not here/],
-  ["hangs", withFirstWords("while (isOnProbation) ;"), "barred", /tp-manager does not answer/],
+  ["hangs", startingWith("while (isOnProbation) ;"), "barred", /tp-manager does not answer/],
   [
     "does not reach the terminal",
-    withFirstWords(`const { Socket } = process.getBuiltinModule("node:net");
+    startingWith(`const { Socket } = process.getBuiltinModule("node:net");
       if (isOnProbation) Socket.prototype.connect = function () {
         setImmediate(() => this.destroy(new Error("no way")));
         return this;
@@ -106,7 +106,8 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
     );
   const good = (version: string): string => make(version, join(folder, version), withShortLimits);
   const named = (file = "current"): string => readFileSync(join(root, file), "utf8").trim();
-  const switches = (words: string): number => words.match(/to \d\.\d\.\d: switching/g)?.length ?? 0;
+  const switches = (output: string): number =>
+    output.match(/to \d\.\d\.\d: switching/g)?.length ?? 0;
   const record = (): string => {
     const file = join(data, "update", "under-way.json");
     return existsSync(file) ? readFileSync(file, "utf8") : "";
@@ -126,8 +127,8 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
     while (!isOver) alive.push(await ended(runToEnd("sh", [alwaysUp, "--data", data])));
     const ends = await takes;
     expect(ends.map(({ code }) => code).sort()).toEqual([0, 75, 75]);
-    expect(ends.map(({ words }) => switches(words)).sort()).toEqual([0, 0, 1]);
-    expect(new Set(alive.map(({ words }) => words))).toEqual(new Set([""]));
+    expect(ends.map(({ words: output }) => switches(output)).sort()).toEqual([0, 0, 1]);
+    expect(new Set(alive.map(({ words: output }) => output))).toEqual(new Set([""]));
     expect(named()).toBe("1.2.0");
     expect((await launch("status")).stdout).toMatch(/tp-manager +running .*version 1\.2\.0/);
     await whole();

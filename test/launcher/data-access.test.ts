@@ -51,7 +51,7 @@ test("the first start closes the folder to all but user, system and administrato
   const { data } = windows("exit 0");
   expect(await closeDataFolder(data)).toBeUndefined();
   expect(calls("whoami")).toEqual(["/user", "/fo", "csv", "/nh"]);
-  const words = [
+  const args = [
     data,
     "/inheritance:r",
     "/grant:r",
@@ -60,16 +60,16 @@ test("the first start closes the folder to all but user, system and administrato
     "*S-1-5-32-544:(OI)(CI)F",
     "/q",
   ];
-  expect(calls("icacls")).toEqual(words);
+  expect(calls("icacls")).toEqual(args);
   // What an administrator allows later stays.
   expect(await closeDataFolder(data)).toBeUndefined();
-  expect(calls("icacls")).toEqual(words);
+  expect(calls("icacls")).toEqual(args);
 });
 
 test("where the user is the system account its right is set once", async () => {
   const { data } = windows("exit 0", `echo '"nt","S-1-5-18"'`);
   await closeDataFolder(data);
-  expect(calls("icacls").filter((word) => word.includes("S-1-5-18"))).toHaveLength(1);
+  expect(calls("icacls").filter((argument) => argument.includes("S-1-5-18"))).toHaveLength(1);
 });
 
 test.each([

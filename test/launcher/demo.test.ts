@@ -92,16 +92,15 @@ test("status shows every part of the demo, as text and as JSON", async () => {
 });
 
 test("simulate commands play the terminal, and the demo pays from any of its states", async () => {
-  const simulate = (...words: string[]) =>
-    run("./launch.sh", ["simulate", ...words], checkout.root);
+  const simulate = (...args: string[]) => run("./launch.sh", ["simulate", ...args], checkout.root);
   expect((await simulate()).out).toMatch(/^approve \[--card NAME\] +the customer/m);
   expect(await simulate("approve")).toMatchObject({
     code: 69,
     err: expect.stringContaining("the terminal is not waiting for that"),
   });
   expect(await simulate("dance")).toMatchObject({ code: 64 });
-  for (const word of ["by-hand", "paper-out"])
-    expect(await simulate(word)).toMatchObject({ code: 0 });
+  for (const switchName of ["by-hand", "paper-out"])
+    expect(await simulate(switchName)).toMatchObject({ code: 0 });
   const again = await demo();
   expect(again.code, again.out).toBe(0);
   expect(again.out).toMatch(/A terminal to touch, in a browser: http:\/\/127\.0\.0\.1:\d+\//);
@@ -121,7 +120,7 @@ test("no password and no card number is in any file but those made for passwords
     .map((entry) => join(entry.parentPath, entry.name));
   expect(files.length).toBeGreaterThan(10);
   const texts = files.map((file) => ({ file, text: readFileSync(file, "latin1") }));
-  const withPassword = texts.filter(({ text }) => passwords.some((word) => text.includes(word)));
+  const withPassword = texts.filter(({ text }) => passwords.some((one) => text.includes(one)));
   expect(withPassword.map(({ file }) => file.slice(data.length + 1)).sort()).toEqual([
     "config.txt",
     "gateway-account.json",

@@ -75,8 +75,8 @@ test("on a terminal of 80 columns no line is wider, whatever the command", async
   const data = checkout.dataFolder("data", `${completeConfig}LOCALPORT=1\n`);
   const shown = [];
   for (const args of [["--help"], ["start"], ["status"], ["doctor"], ["stop"], ["status"]]) {
-    const words = [...args, "--data", data];
-    shown.push(...(await onTerminal(words, { NO_COLOR: "1" })).split("\r\n"));
+    const given = [...args, "--data", data];
+    shown.push(...(await onTerminal(given, { NO_COLOR: "1" })).split("\r\n"));
   }
   expect(shown.length).toBeGreaterThan(30);
   // Paths are never broken; these are as long as the temporary folder's.

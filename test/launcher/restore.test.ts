@@ -156,8 +156,8 @@ test("a saved copy is the newest of its day, and any copy can be named", async (
     expect(lines.join("\n")).toContain(`restored from the copy of ${taken}\n`);
     lines.length = 0;
   }
-  const words = ["restore", "journal", "--from", "2026-01-15-saved-130507"];
-  expect(readArguments(words)).toMatchObject({ from: "2026-01-15-saved-130507" });
+  const args = ["restore", "journal", "--from", "2026-01-15-saved-130507"];
+  expect(readArguments(args)).toMatchObject({ from: "2026-01-15-saved-130507" });
 });
 
 test("a nightly copy made after a saved one of the same day is the newest", async () => {

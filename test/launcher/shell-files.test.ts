@@ -73,7 +73,7 @@ test("launch.sh works from any folder, through links, and with a space in its pa
   symlinkSync(direct, join(elsewhere, "absolute"));
   symlinkSync("absolute", join(elsewhere, "link-to-link"));
   const good = { code: 0, out: version, err: "" };
-  const calls: ReadonlyArray<readonly [file: string, words: string[], cwd?: string]> = [
+  const calls: ReadonlyArray<readonly [file: string, given: string[], cwd?: string]> = [
     [direct, [], elsewhere],
     ["./launch.sh", [], shared.root],
     ["sh", ["launch.sh"], shared.root],
@@ -82,8 +82,8 @@ test("launch.sh works from any folder, through links, and with a space in its pa
     ["./link-to-link", [], elsewhere],
     ["sh", ["link-to-link"], elsewhere],
   ];
-  for (const [file, words, cwd] of rowsOf(calls, 3)) {
-    expect([file, await run(file, [...words, "--version"], cwd)]).toEqual([file, good]);
+  for (const [file, given, cwd] of rowsOf(calls, 3)) {
+    expect([file, await run(file, [...given, "--version"], cwd)]).toEqual([file, good]);
   }
 });
 

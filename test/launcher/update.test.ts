@@ -23,7 +23,7 @@ import { demoFolder } from "../support/programs/demo-folder.ts";
 import { runToEnd, startProcess } from "../support/programs/own-processes.ts";
 import { Publisher } from "../support/programs/publisher.ts";
 import { isWhole } from "../support/run/scope.ts";
-import { makeDelivery, migratesAndCrashes, withFirstWords } from "./fixtures/test-delivery.ts";
+import { makeDelivery, migratesAndCrashes, startingWith } from "./fixtures/test-delivery.ts";
 
 /*
  * docs/updates.md 4.2: a delivery that takes other ones, with real processes. The installation is a
@@ -44,8 +44,8 @@ function delivery(
   return makeDelivery({ version, to, trustedRoot: publisher.trustedRoot, change });
 }
 
-function launch(...words: string[]) {
-  return runToEnd("sh", [join(root, "launch.sh"), ...words, "--data", data]);
+function launch(...args: string[]) {
+  return runToEnd("sh", [join(root, "launch.sh"), ...args, "--data", data]);
 }
 
 const named = (file = "current"): string => readFileSync(join(root, file), "utf8").trim();
@@ -171,8 +171,8 @@ test("a version found on a web server is taken by the keep-alive while a kiosk p
   const before = audited().attempts;
   const kiosk = new Kiosk();
   await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
-  const words = join(data, "logs", "update.out");
-  const isTaken = (): boolean => readFileSync(words, "utf8").includes("1.3.0 runs");
+  const output = join(data, "logs", "update.out");
+  const isTaken = (): boolean => readFileSync(output, "utf8").includes("1.3.0 runs");
   await until("the update", () => isTaken() || undefined, SWITCH_WITHIN_MS);
   const sold = kiosk.charged.length;
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
@@ -225,8 +225,8 @@ class Service {
 
   async #restart(): Promise<void> {
     while (this.#isOn) {
-      const words = [join(root, "launch.sh"), "--foreground", "--data", data];
-      const launcher = startProcess("sh", words);
+      const args = [join(root, "launch.sh"), "--foreground", "--data", data];
+      const launcher = startProcess("sh", args);
       this.#launcher = launcher;
       for (const stream of [launcher.stdout, launcher.stderr]) {
         stream?.on("data", (bytes: Buffer) => (this.output += bytes));
@@ -282,8 +282,8 @@ test.skipIf(!isWhole)("a launcher that a service manager runs takes a version it
 });
 
 test("a launcher that is killed on the probation leaves the rest to the keep-alive", async () => {
-  const words = ["update", "--delivery", delivery("1.4.0", (at) => crashing(at)), "--data", data];
-  const launcher = startProcess("sh", [join(root, "launch.sh"), ...words], { stdio: "ignore" });
+  const args = ["update", "--delivery", delivery("1.4.0", (at) => crashing(at)), "--data", data];
+  const launcher = startProcess("sh", [join(root, "launch.sh"), ...args], { stdio: "ignore" });
   const ended = new Promise((resolve) => launcher.once("exit", resolve));
   const record = join(data, "update", "under-way.json");
   const isOnProbation = (): boolean =>
@@ -301,7 +301,7 @@ test("a launcher that is killed on the probation leaves the rest to the keep-ali
 });
 
 /** From a moment that the test chooses on, tp-manager crashes whenever it is started. */
-const crashing = withFirstWords(`
+const crashing = startingWith(`
   const look = () => isFile(data + "/crash") && process.exit(70);
   look();
   setInterval(look, 50).unref();`);

@@ -60,8 +60,8 @@ export async function captured(at: TestInstallation, orderId: string) {
   const refund = (more: object = {}): Promise<Answer> =>
     at.call("POST", "/gateway/refund", { orderId, ...more }, asOperator);
   const settle = (happened: boolean): Promise<Answer> => {
-    const word = { orderId, happened, note: "seen in the merchant account" };
-    return at.call("POST", "/gateway/settle", word, asOperator);
+    const decision = { orderId, happened, note: "seen in the merchant account" };
+    return at.call("POST", "/gateway/settle", decision, asOperator);
   };
   const fault = async (kind: string, delayMs = 1_000): Promise<void> => {
     const body = JSON.stringify({ kind, delayMs, times: 1, operation: "card" });

@@ -49,7 +49,7 @@ afterAll(() => house?.stop());
 /** What a terminal is that has no name. */
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", terminalVersion: "" };
 const refused = (charged: string) => ({ http: 501, code: "NOT_SUPPORTED", charged });
-const word = ({ http, one }: Answer) => ({
+const summaryOf = ({ http, one }: Answer) => ({
   http,
   code: one.error?.code,
   charged: one.error?.charged,
@@ -62,9 +62,9 @@ async function lacking(at: TestInstallation, orderId: string) {
   );
   const delivery = { withinSeconds: 30 };
   const all = [...calls, ["POST", "/payment", { orderId, amount: 3, delivery }] as const];
-  const answers: Array<{ readonly call: string } & ReturnType<typeof word>> = [];
+  const answers: Array<{ readonly call: string } & ReturnType<typeof summaryOf>> = [];
   for (const [method, path, body] of all) {
-    answers.push({ call: `${method} ${path}`, ...word(await at.call(method, path, body)) });
+    answers.push({ call: `${method} ${path}`, ...summaryOf(await at.call(method, path, body)) });
   }
   return answers;
 }
@@ -132,12 +132,14 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
     const idle = await lacking(at, order(5));
     expect(idle).toEqual(idle.map(({ call }) => ({ call, ...refused("no") })));
     const sold = { http: 501, code: "NOT_SUPPORTED", charged: "yes" };
-    expect(word(await at.call("POST", "/reversal", { orderId: order(1) }))).toEqual(sold);
+    expect(summaryOf(await at.call("POST", "/reversal", { orderId: order(1) }))).toEqual(sold);
     const ready = { orderId: order(1), delivered: true };
-    expect(word(await at.call("POST", "/delivery", ready))).toEqual(sold);
+    expect(summaryOf(await at.call("POST", "/delivery", ready))).toEqual(sold);
     const turnedAway = { orderId: order(2), delivered: false };
-    expect(word(await at.call("POST", "/delivery", turnedAway))).toEqual(refused("no"));
-    expect(word(await at.call("POST", "/reversal", { orderId: order(2) }))).toEqual(refused("no"));
+    expect(summaryOf(await at.call("POST", "/delivery", turnedAway))).toEqual(refused("no"));
+    expect(summaryOf(await at.call("POST", "/reversal", { orderId: order(2) }))).toEqual(
+      refused("no"),
+    );
     const { one: config } = await at.call("GET", "/config");
     expect(config).toMatchObject(nobody);
     expect(await heardBy(at)).toBe(before);
@@ -155,16 +157,16 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
     const during = await heardBy(at);
     expect(during).toBeGreaterThan(before);
     for (const method of ["GET", "POST"] as const) {
-      expect(word(await at.call(method, "/cancel"))).toEqual(refused("unknown"));
+      expect(summaryOf(await at.call(method, "/cancel"))).toEqual(refused("unknown"));
       for (const path of ["/reset", "/tlc"]) {
-        expect(word(await at.call(method, path))).toEqual(refused("no"));
+        expect(summaryOf(await at.call(method, path))).toEqual(refused("no"));
       }
     }
     for (const path of ["/reversal", "/delivery"]) {
       const own = { orderId: order(6), ...(path === "/delivery" ? { delivered: true } : {}) };
-      expect(word(await at.call("POST", path, own))).toEqual(refused("unknown"));
+      expect(summaryOf(await at.call("POST", path, own))).toEqual(refused("unknown"));
     }
-    expect(word(await at.call("POST", "/reversal", { orderId: order(1) }))).toEqual(sold);
+    expect(summaryOf(await at.call("POST", "/reversal", { orderId: order(1) }))).toEqual(sold);
     const { one: busy } = await at.call("GET", "/check?fresh=yes");
     expect(busy.cr).toBe("1");
     expect(await heardBy(at)).toBe(during);

@@ -110,8 +110,8 @@ describe("docs/examples.md", () => {
 function hasCSharp(): boolean {
   const folder = mkdtempSync(join(tmpdir(), "utc-mcs-"));
   writeFileSync(join(folder, "a.cs"), "class A {}");
-  const words = ["a.cs", "-target:library", ...assemblies];
-  const { status } = spawnSync("mcs", words, { cwd: folder, stdio: "ignore" });
+  const args = ["a.cs", "-target:library", ...assemblies];
+  const { status } = spawnSync("mcs", args, { cwd: folder, stdio: "ignore" });
   rmSync(folder, { recursive: true });
   return hasTool("mono") && status === 0;
 }
@@ -119,16 +119,16 @@ function hasCSharp(): boolean {
 async function paysOnce(
   code: string | undefined,
   file: string,
-  [program = "", ...words]: readonly string[],
-  [compiler, ...compilerWords]: readonly string[] = [],
+  [program = "", ...args]: readonly string[],
+  [compiler, ...compilerArgs]: readonly string[] = [],
 ): Promise<void> {
   const folder = temporaryFolder();
   writeFileSync(join(folder, file), here(code ?? "", file.toUpperCase()));
   copyFileSync(join(projectRoot, "src/client/client.ts"), join(folder, "client.ts"));
-  if (compiler) await runToEnd(compiler, compilerWords, { cwd: folder });
+  if (compiler) await runToEnd(compiler, compilerArgs, { cwd: folder });
   const before = await charged();
   for (let i = 0; i < 2; i++) {
-    const { stdout } = await runToEnd(program, words, { cwd: folder });
+    const { stdout } = await runToEnd(program, args, { cwd: folder });
     expect(stdout.trim().split("\n").at(-1)?.trim()).toBe("Success");
     expect(stdout.includes("paid before")).toBe(i === 1);
   }

@@ -147,7 +147,7 @@ export class OneWayFaultHouse {
     await this.#at.disarm();
     await this.#idle();
     const bank = (await this.#at.ledger()).charged - before;
-    this.#played.push({ fault, orderId, answer: wordOf(answer), bank, ms, struck });
+    this.#played.push({ fault, orderId, answer: statusOf(answer), bank, ms, struck });
     return struck;
   }
 
@@ -160,7 +160,7 @@ export class OneWayFaultHouse {
       const gateway = orders
         .filter(({ merchantReference }) => merchantReference === orderId)
         .map(({ amount }) => Math.round(Number(amount) * 100));
-      return { ...played, end: wordOf(answer), gateway };
+      return { ...played, end: statusOf(answer), gateway };
     });
     return await Promise.all(outcomes);
   }
@@ -195,7 +195,7 @@ export class OneWayFaultHouse {
 }
 
 /** A status, or the code of a refusal that began nothing. */
-function wordOf({ one }: Answer): string {
+function statusOf({ one }: Answer): string {
   return one.status === "Failed" ? `Failed ${one.error?.code}` : one.status;
 }
 

@@ -36,7 +36,7 @@ test.concurrent.for([
   ["an approval", {}, "Success"],
 ] as const)(
   "%s that comes again byte for byte after the next request decides nothing (C1)",
-  async ([_, kind, word], { expect, onTestFinished }) => {
+  async ([_, kind, end], { expect, onTestFinished }) => {
     const { pays, liar, alarms } = await lied(new ConcertLiar(), "concert", onTestFinished);
     let last: Uint8Array = new Uint8Array();
     const nameless = (request: string) => {
@@ -44,12 +44,12 @@ test.concurrent.for([
       return [last];
     };
     // It has never given a reference back: `one-result-each` is taken for granted.
-    expect(await pays("A-1", nameless)).toBe(word);
-    expect(await pays("A-2", again(last))).toBe(word);
-    expect(await pays("Z-1", (request) => [fixed(request, kind)])).toBe(word);
-    expect(await pays("A-3", nameless)).toBe(word);
+    expect(await pays("A-1", nameless)).toBe(end);
+    expect(await pays("A-2", again(last))).toBe(end);
+    expect(await pays("Z-1", (request) => [fixed(request, kind)])).toBe(end);
+    expect(await pays("A-3", nameless)).toBe(end);
     expect(await pays("B-1", again(last))).toMatch(/^Unknown /);
-    if (word === "Success") expect(await alarms()).toContain("unmatched-transaction");
+    if (end === "Success") expect(await alarms()).toContain("unmatched-transaction");
     expect(liar.requests).toHaveLength(5);
   },
 );

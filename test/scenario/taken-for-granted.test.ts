@@ -26,8 +26,8 @@ beforeAll(async () => {
 afterAll(() => at.stop());
 
 const launcher = scriptOf("launcher/main.ts");
-const doctor = (...words: string[]): Promise<string> =>
-  outputOf(process.execPath, [launcher, "doctor", "--data", at.data, ...words]);
+const doctor = (...args: string[]): Promise<string> =>
+  outputOf(process.execPath, [launcher, "doctor", "--data", at.data, ...args]);
 
 /** What the doctor finds at the programs: the part of its work that these tests change. */
 const found = async () => checkPrograms(await programStates(at.data, systemClock, 3_000), at.data);

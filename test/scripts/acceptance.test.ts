@@ -6,9 +6,9 @@ import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { runToEnd } from "../support/programs/own-processes.ts";
 
 /** What the program printed, and the code with which it ended. */
-async function accept(...words: string[]) {
+async function accept(...args: string[]) {
   const script = join(projectRoot, "scripts/acceptance.ts");
-  return await runToEnd(process.execPath, [script, ...words]).then(
+  return await runToEnd(process.execPath, [script, ...args]).then(
     ({ stdout }) => ({ code: 0, stdout, stderr: "" }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );

@@ -16,8 +16,8 @@ const callable = rowsOf(programs, 3);
 const asked = rowsOf(callable, 5);
 
 /** The output of a program that is called with one argument. */
-async function called(path: string, word: string) {
-  return await runToEnd(process.execPath, [path, word], { cwd: projectRoot }).then(
+async function called(path: string, argument: string) {
+  return await runToEnd(process.execPath, [path, argument], { cwd: projectRoot }).then(
     (said) => ({ ...said, code: 0 }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );

@@ -96,8 +96,8 @@ async function run(): Promise<Ran> {
     }),
   );
   messages.push(["connector/1/another/state", messages[0]?.[1] ?? ""]);
-  const words = [join(import.meta.dirname, "star.py"), folder, JSON.stringify(messages)];
-  return JSON.parse((await runToEnd("python3", words)).stdout) as Ran;
+  const args = [join(import.meta.dirname, "star.py"), folder, JSON.stringify(messages)];
+  return JSON.parse((await runToEnd("python3", args)).stdout) as Ran;
 }
 
 /** Prometheus names: the measurement and the field, as Telegraf joins them. */
@@ -176,11 +176,11 @@ if (!havePromtool)
 test.skipIf(!havePromtool)(
   "promtool takes the rules, and they do what their tests say",
   async () => {
-    const words = [
+    const args = [
       ["check", "rules", "alerts.yml"],
       ["test", "rules", "alerts.test.yml"],
     ];
-    for (const one of words) {
+    for (const one of args) {
       const { stdout } = await runToEnd(promtool, one, { cwd: folder });
       expect(stdout).toContain("SUCCESS");
     }

@@ -107,16 +107,16 @@ interface Site {
 
 describe("the whole life of a repository, by its commands", () => {
   let web: string;
-  let tool: (...words: string[]) => Promise<string>;
+  let tool: (...args: string[]) => Promise<string>;
 
   beforeAll(() => {
     const folder = temporaryFolder((remove) => remove === undefined);
     web = join(folder, "web");
-    tool = async (...words) => {
+    tool = async (...args) => {
       const env = { ...process.env, UPDATES_PASSPHRASE: PASSPHRASE };
       const script = join(projectRoot, "scripts", "updates.ts");
       const options = { cwd: folder, env };
-      const ended = await runToEnd(process.execPath, [script, ...words], options).catch(
+      const ended = await runToEnd(process.execPath, [script, ...args], options).catch(
         (error: { stdout: string; stderr: string }) => error,
       );
       return ended.stdout + ended.stderr;
@@ -148,10 +148,10 @@ describe("the whole life of a repository, by its commands", () => {
     const thresholds = ["--root-threshold", "2", "--targets-threshold", "2"];
     expect(await tool("init", web, ...persons, ...online, ...thresholds)).toContain("are staged");
     expect(await tool("sign", web, "--key", "anna")).toContain("was signed by 1/2 keys");
-    const refreshWords = ["refresh", web, "--key", "snap", "--key", "time"] as const;
-    expect(await tool(...refreshWords)).toContain("never published");
+    const refreshArgs = ["refresh", web, "--key", "snap", "--key", "time"] as const;
+    expect(await tool(...refreshArgs)).toContain("never published");
     expect(await here(signing)).toContain("targets: has all its signatures");
-    expect(await tool(...refreshWords)).toContain("published: root 1, targets 1, timestamp 1");
+    expect(await tool(...refreshArgs)).toContain("published: root 1, targets 1, timestamp 1");
     const add = ["add", web, "--from", delivery("1.1.0"), "--channel", "stable", "--share", "100"];
     expect(await tool(...add, "--notes", "first")).toContain("staged: programs/1.1.0/linux-x64");
     expect(await tool("sign", web, "--key", "anna", "--key", "ben")).toContain("has all");

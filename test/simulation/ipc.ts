@@ -40,16 +40,16 @@ export class ModelIpc {
   linkFor(life: Life, stores: StoreExchange): SupervisorLink {
     const call: IpcClient<Messages>["call"] = async (name, request, limitMs) => {
       const received = JSON.parse(JSON.stringify(request));
-      const word = stores.outgoing();
-      const { done, word: answered } = await this.#call(life, limitMs, async (supervisor) => {
+      const marks = stores.outgoing();
+      const { done, marks: answered } = await this.#call(life, limitMs, async (supervisor) => {
         const { handlers, stores: theirs } = supervisor;
         if (name === "store-transaction" && this.#failing === "refuses") {
           throw new MessageRefused("a supervisor that takes no transaction");
         }
         const { [name]: handler }: Handlers<Messages> = handlers;
-        const standing = theirs.exchange.receive(word);
+        const standing = theirs.exchange.receive(marks);
         const done = await handler(supervisorMessages[name].request.parse(received) as never);
-        return { done, word: theirs.exchange.outgoing(standing) };
+        return { done, marks: theirs.exchange.outgoing(standing) };
       });
       stores.receive(answered);
       return done;

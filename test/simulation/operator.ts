@@ -36,13 +36,13 @@ function settleUnknown(kiosk: Kiosk, tpManager: TpManager, bank: Bank): void {
     if (settle.length === 0) continue;
     const balance = bank.balance(orderId);
     const nothing = settle.includes("reversed") ? "reversed" : "not_charged";
-    const word =
+    const decision =
       balance > 0
         ? ({ outcome: "charged", amountMinor: balance } as const)
         : ({ outcome: nothing } as const);
     const note = "as the bank's statement has it";
     kiosk.ask({ order: orderId, call: "settle" }, tpManager, async () =>
-      settleByOperator({ orders, arbiter }, { orderId, note, ...word }),
+      settleByOperator({ orders, arbiter }, { orderId, note, ...decision }),
     );
   }
 }

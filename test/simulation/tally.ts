@@ -54,8 +54,8 @@ export function addRow(tally: Tally, fault: string, given: Row): void {
   }
 }
 
-function count(words: readonly string[]): Record<string, number> {
+function count(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
 }

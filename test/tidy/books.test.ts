@@ -50,7 +50,7 @@ test("design and rules name an error code with the HTTP status that its row has"
     const row = Object.entries(errorTable).find(([name]) => name === code)?.[1];
     return row?.http !== Number(http);
   });
-  expect(wrong.map(([words]) => words)).toEqual([]);
+  expect(wrong.map(([text]) => text)).toEqual([]);
   expect(documented.length).toBeGreaterThan(10);
 });
 

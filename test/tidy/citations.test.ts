@@ -153,7 +153,7 @@ describe("a book", () => {
   });
 
   test.each(ours)("%s names settings and error codes that exist", (_, text) => {
-    const unknown = namesIn(text).filter((word) => !code.includes(word));
+    const unknown = namesIn(text).filter((mention) => !code.includes(mention));
     expect(unknown).toEqual([]);
   });
 

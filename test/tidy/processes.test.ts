@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { typescriptSources } from "./sources.ts";
 
 const OWNERS = ["test/support/programs/own-processes.ts", "test/support/run/run-folder.ts"];
-const words = /import \{([^}]*)\} from "node:child_process"/;
+const imported = /import \{([^}]*)\} from "node:child_process"/;
 
 test("tests start processes that go on by themselves in one place only", () => {
   const others = typescriptSources()
     .filter(({ path }) => path.startsWith("test/") && !OWNERS.includes(path))
     .filter(({ text }) =>
-      /\b(spawn|execFile|exec|fork)\b(?!Sync)/.test(words.exec(text)?.[1] ?? ""),
+      /\b(spawn|execFile|exec|fork)\b(?!Sync)/.test(imported.exec(text)?.[1] ?? ""),
     );
   expect(others.map(({ path }) => path)).toEqual([]);
 });

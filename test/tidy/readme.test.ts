@@ -38,7 +38,7 @@ test("each finding of the doctor says more than values, and something of its own
   const meanings = rows.map(
     ({ says, means = "" }) => `${means} ${says.replaceAll(/\{\w+\}/g, "")}`,
   );
-  expect(meanings.filter((words) => !/[a-z]{3}.*[a-z]{3}/.test(words))).toEqual([]);
+  expect(meanings.filter((phrase) => !/[a-z]{3}.*[a-z]{3}/.test(phrase))).toEqual([]);
   const verdicts = rows.map(
     ({ check, verdict }, index) => `${check} ${verdict} ${meanings[index]}`,
   );
@@ -125,13 +125,13 @@ test("every command in a block is run by a test, or says why not", () => {
 });
 
 test("the launcher takes every call of it that a handbook names", () => {
-  const calls = [...all.matchAll(/(?:`|^)\.\/launch\.sh((?: [\w./-]+)*)/gm)].map(([, words = ""]) =>
-    words.trim().split(" ").filter(Boolean),
+  const calls = [...all.matchAll(/(?:`|^)\.\/launch\.sh((?: [\w./-]+)*)/gm)].map(
+    ([, phrase = ""]) => phrase.trim().split(" ").filter(Boolean),
   );
   expect(calls.length).toBeGreaterThan(20);
-  const refused = calls.filter((words) => {
+  const refused = calls.filter((phrase) => {
     try {
-      readArguments(words);
+      readArguments(phrase);
       return false;
     } catch {
       return true;

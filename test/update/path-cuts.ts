@@ -146,7 +146,7 @@ export class UpdatePath {
     const { runs, broken } = outcome;
     counts.cuts++;
     counts.ran[runs] = (counts.ran[runs] ?? 0) + 1;
-    counts.violations.push(...broken.map((word) => `${course}, ${where}: ${word}`));
+    counts.violations.push(...broken.map((sentence) => `${course}, ${where}: ${sentence}`));
   }
 
   /** A kiosk that has sold something with the older version. */
@@ -210,12 +210,12 @@ export class UpdatePath {
 async function recorded(
   library: string,
   folder: string,
-  words: readonly string[],
+  args: readonly string[],
 ): Promise<DiskRecord[]> {
   const recorder = new Recorder(library, folder);
   const script = join(import.meta.dirname, "update-path.ts");
   const env = { ...process.env, ...recorder.environment };
-  await runToEnd(process.execPath, [script, ...words], { env });
+  await runToEnd(process.execPath, [script, ...args], { env });
   const records = recorder.take();
   recorder.close();
   return recordsBelow(records, folder);

@@ -22,12 +22,12 @@ const IMAGES_EACH = 12;
 async function recorded(
   folder: string,
   program: string,
-  words: readonly string[],
+  args: readonly string[],
 ): Promise<DiskRecord[]> {
   const recorder = new Recorder(library ?? "", folder);
   onTestFinished(() => recorder.close());
   const env = { ...process.env, ...recorder.environment };
-  await runToEnd(program, words, { env });
+  await runToEnd(program, args, { env });
   const below = (path: string): string => relative(folder, path) || ".";
   return recorder.take().flatMap((each) => {
     if (each.what === "send" || each.what === "receive") return [];

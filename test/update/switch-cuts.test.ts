@@ -120,7 +120,9 @@ describe.skipIf(library === null)("a switch that ends at any place", () => {
           const content = contentOf(files);
           if (contents.has(content)) continue;
           contents.add(content);
-          found.push(...(await broken(files, then === "works")).map((word) => `${count}: ${word}`));
+          found.push(
+            ...(await broken(files, then === "works")).map((sentence) => `${count}: ${sentence}`),
+          );
         }
       }
       disk.apply(record);

@@ -56,10 +56,10 @@ const left = (root: string): string[] =>
 
 /** A site that keeps its faults. */
 function reportsOf(root: string) {
-  const words: string[] = [];
+  const faults: string[] = [];
   const site = siteOf(root);
-  const output = { ...site.output, fault: (text: string) => void words.push(text) };
-  return { site: { ...site, output }, words };
+  const output = { ...site.output, fault: (text: string) => void faults.push(text) };
+  return { site: { ...site, output }, words: faults };
 }
 
 function fill(folder: string): void {
@@ -72,9 +72,9 @@ function fill(folder: string): void {
 }
 
 function mountSmall(data: string): boolean {
-  const words = ["-t", "tmpfs", "-o", `size=${SMALL_DISK}`, "tmpfs", data];
+  const faults = ["-t", "tmpfs", "-o", `size=${SMALL_DISK}`, "tmpfs", data];
   const isRoot = process.getuid?.() === 0;
-  if (!isRoot || spawnSync("mount", words).status !== 0) return false;
+  if (!isRoot || spawnSync("mount", faults).status !== 0) return false;
   onTestFinished(() => void execFileSync("umount", ["--lazy", data]));
   return true;
 }
@@ -179,14 +179,14 @@ describe("an update folder that cannot be written any more", () => {
   test("from the stop on: the previous programs run, and the output says why", async () => {
     const root = installation();
     writeSwitch(dataIn(root), at("stopping"));
-    const { site, words } = reportsOf(root);
+    const { site, words: faults } = reportsOf(root);
     const works = placeOf(root, true);
     const stop = () => Promise.resolve(closeUpdateFolder(root));
     const place = { ...works, stop };
     expect(await carrySwitchOut({ ...place, ...site }, at("stopping"))).toMatchObject({
       step: "undone",
     });
-    expect(words.join()).toMatch(/could not record the step stopping: EISDIR/);
+    expect(faults.join()).toMatch(/could not record the step stopping: EISDIR/);
     expect(namedVersion(root)).toBe(FROM);
     expect(ledger(root)).toHaveLength(2);
     // Each launcher that comes says so, and lets them run.
@@ -231,10 +231,10 @@ describe("an update folder that cannot be written any more", () => {
     const started: string[] = [];
     const start = (version: string) => Promise.resolve(started.push(version));
     const place = { ...works, stop: async () => remount("ro"), start };
-    const { site, words } = reportsOf(root);
+    const { site, words: faults } = reportsOf(root);
     await carrySwitchOut({ ...place, ...site }, at("stopping"));
     remount("rw");
-    expect(words.join()).toMatch(/EROFS|read-?only/);
+    expect(faults.join()).toMatch(/EROFS|read-?only/);
     expect(started).toEqual([FROM]);
     await finish(root, true);
     expect(left(root)).toEqual([]);
@@ -355,7 +355,7 @@ describe("with the file current lost, the launcher", () => {
   ] as const)("lets a version run that can read the stores: %s", async (_name, whole, runs) => {
     const root = updated({ [FROM]: 1, [TO]: 2, [NEWER]: 2 }, whole);
     const before = readFileSync(join(dataIn(root), "journal.db"));
-    const { site, words } = reportsOf(root);
+    const { site, words: faults } = reportsOf(root);
     const started: string[] = [];
     const works = placeOf(root, true);
     const start = (version: string) => Promise.resolve(started.push(version));
@@ -364,7 +364,7 @@ describe("with the file current lost, the launcher", () => {
     expect(await leaveToReader({ ...place, ...site }, FROM)).toBe(0);
     expect(namedVersion(root)).toBe(runs);
     expect(started).toEqual([runs]);
-    expect(words.join()).toContain(`${FROM} cannot read these stores: ${runs} is named`);
+    expect(faults.join()).toContain(`${FROM} cannot read these stores: ${runs} is named`);
     expect(readFileSync(join(dataIn(root), "journal.db"))).toEqual(before);
     expect(await leaveToReader({ ...place, ...site }, runs)).toBeUndefined();
   });

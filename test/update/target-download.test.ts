@@ -214,9 +214,9 @@ test("a snapshot mixed from two states is refused", async () => {
 });
 
 describe("scripts/tuf-client", () => {
-  async function tufClient(...words: string[]): Promise<{ code: number; err: string }> {
+  async function tufClient(...args: string[]): Promise<{ code: number; err: string }> {
     try {
-      await runToEnd(join(projectRoot, "scripts/tuf-client"), words);
+      await runToEnd(join(projectRoot, "scripts/tuf-client"), args);
       return { code: 0, err: "" };
     } catch (error) {
       const { code, stderr } = error as { code: number; stderr: string };

@@ -58,6 +58,6 @@ function cut(stores: Stores, book: PromiseBook, found: PowerCuts): void {
     .filter(({ kept }) => !kept(stores))
     .map(({ sentence, what }) => `${sentence}: ${what}`);
   found.violations.push(
-    ...[...contradictions(stores), ...broken].map((word) => `moment ${found.moments}: ${word}`),
+    ...[...contradictions(stores), ...broken].map((breach) => `moment ${found.moments}: ${breach}`),
   );
 }

@@ -114,7 +114,7 @@ export function contradictions({ attempts, handedOver, damage }: Stores): string
     return accepted === true && !handedOver.has(orderId);
   });
   return [
-    ...damage.map((word) => `a power cut damages no database: ${word}`),
+    ...damage.map((breach) => `a power cut damages no database: ${breach}`),
     ...lost.map(({ orderId }) => `a charged order is handed off until it is stored: ${orderId}`),
   ];
 }

@@ -19,8 +19,8 @@ function compile(): string | null {
   const library = join(mkdtempSync(join(tmpdir(), "utc-recording-")), "recording.so");
   const source = join(import.meta.dirname, "recording.c");
   try {
-    const words = ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl", "-lpthread"];
-    execFileSync("cc", words, { stdio: ["ignore", "ignore", "pipe"] });
+    const args = ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl", "-lpthread"];
+    execFileSync("cc", args, { stdio: ["ignore", "ignore", "pipe"] });
     return library;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;

@@ -47,9 +47,9 @@ function writeFiles(folder: string, files: Files): void {
   }
 }
 
-const mark = (database: DatabaseSync, word: string): void =>
-  database.exec(`CREATE TABLE IF NOT EXISTS marker (word TEXT); INSERT INTO marker
-    VALUES ('${word}')`);
+const mark = (database: DatabaseSync, text: string): void =>
+  database.exec(`CREATE TABLE IF NOT EXISTS marker (mark TEXT); INSERT INTO marker
+    VALUES ('${text}')`);
 
 /** Two databases as a crash leaves them, each with a nightly copy and with more since. */
 async function crashedKiosk(): Promise<Files> {
@@ -75,14 +75,14 @@ function foundAt(folder: string, name: string, open: (path: string) => OpenStore
   try {
     const damage = database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
     const known = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'marker'").get();
-    const words = known ? database.prepare("SELECT word FROM marker").all() : [];
+    const marks = known ? database.prepare("SELECT mark FROM marker").all() : [];
     let finding: Parameters<Parameters<Store["begin"]>[0]>[0] | undefined;
     store.begin((found) => {
       finding = found;
     });
     return {
       damage,
-      words: words.map(({ word }) => word).join("+"),
+      marks: marks.map(({ mark }) => mark).join("+"),
       kind: finding?.kind,
       because: finding && "because" in finding ? finding.because : "",
     };
@@ -96,10 +96,10 @@ const broken = judgedOnce((files): string[] => {
   const folder = temporaryFolder();
   writeFiles(folder, files);
   return Object.entries(openers).flatMap(([name, open]) => {
-    const { damage, words, kind, because } = foundAt(folder, name, open);
-    const facts = `${name}: ${words || "nothing"}, ${kind} ${because}, ${damage}`;
-    const isPresent = words === "copied+since" && kind === "whole";
-    const isCopy = words === "copied" && kind === "older" && because.includes("restore");
+    const { damage, marks, kind, because } = foundAt(folder, name, open);
+    const facts = `${name}: ${marks || "nothing"}, ${kind} ${because}, ${damage}`;
+    const isPresent = marks === "copied+since" && kind === "whole";
+    const isCopy = marks === "copied" && kind === "older" && because.includes("restore");
     const kept = !isCopy || keptAside(folder, name, open);
     return [
       ...(damage !== "ok" ? [`a database is whole (${facts})`] : []),
@@ -114,7 +114,7 @@ function keptAside(folder: string, name: string, open: (path: string) => OpenSto
   return aside.some((each) => {
     const files = readdirSync(join(folder, "backup", each));
     if (!files.includes(name)) return false;
-    return foundAt(join(folder, "backup", each), name, open).words === "copied+since";
+    return foundAt(join(folder, "backup", each), name, open).marks === "copied+since";
   });
 }
 
@@ -148,7 +148,7 @@ describe.skipIf(library === null)("a restore that ends at any place", () => {
   test("by kill -9 leaves whole databases", () => {
     expect(records.length).toBeGreaterThan(10);
     const found = Array.from({ length: records.length + 1 }, (_, count) =>
-      broken(diskAfter(count).afterKill()).map((word) => `${count}: ${word}`),
+      broken(diskAfter(count).afterKill()).map((text) => `${count}: ${text}`),
     );
     expect(found.flat()).toEqual([]);
   });
@@ -159,7 +159,7 @@ describe.skipIf(library === null)("a restore that ends at any place", () => {
       what === "write" || what === "create"
         ? []
         : Array.from({ length: IMAGES_EACH }, () =>
-            broken(diskAfter(count).afterPowerCut(random)).map((word) => `${count}: ${word}`),
+            broken(diskAfter(count).afterPowerCut(random)).map((text) => `${count}: ${text}`),
           ),
     );
     expect(found.flat()).toEqual([]);

@@ -79,13 +79,13 @@ function rowsOf(path: string, queries: Readonly<Record<string, string>>) {
       // The copy is thrown away: nothing has to be synced when it is closed.
       database.exec("PRAGMA synchronous = OFF");
       const check = database.prepare("PRAGMA integrity_check").all() as readonly Row[];
-      const words = check.map((row) => String(row["integrity_check"]));
+      const lines = check.map((row) => String(row["integrity_check"]));
       const made = database.prepare("PRAGMA user_version").get()?.["user_version"];
       for (const [key, sql] of Object.entries(made === 0 ? {} : queries)) {
         const complete = isComplete(database, sql);
         rows[key] = complete ? (database.prepare(sql).all() as readonly Row[]) : [];
       }
-      return { rows, damage: words.filter((word) => word !== "ok").map((w) => `${name}: ${w}`) };
+      return { rows, damage: lines.filter((line) => line !== "ok").map((w) => `${name}: ${w}`) };
     } finally {
       database.close();
     }

@@ -46,8 +46,8 @@ test("systemd finds few permissions that the unit could still give up", (context
   const file = join(temporaryFolder(), "terminal-connector.service");
   // The user of the tests may be root; a kiosk's user is not.
   writeFileSync(file, `${unit().replace(/^User=.*$/m, "User=kiosk")}\n`);
-  const words = ["security", "--offline=true", "--threshold=30", "--no-pager", file];
-  const checked = spawnSync("systemd-analyze", words, { encoding: "utf8" });
+  const args = ["security", "--offline=true", "--threshold=30", "--no-pager", file];
+  const checked = spawnSync("systemd-analyze", args, { encoding: "utf8" });
   if (checked.error) context.skip("systemd-analyze is not installed");
   if (/unrecognized option/.test(checked.stderr)) context.skip("systemd-analyze is too old");
   expect(checked, checked.stdout).toMatchObject({ status: 0 });

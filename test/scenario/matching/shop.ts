@@ -226,8 +226,8 @@ export class Shop {
 export const shopTest = test.extend<{ open: typeof Shop.open }>({
   open: async ({ task: _ }, use) => {
     const shops: Shop[] = [];
-    await use(async (...words) => {
-      const shop = await Shop.open(...words);
+    await use(async (...args) => {
+      const shop = await Shop.open(...args);
       shops.push(shop);
       return await shop.start();
     });

@@ -222,7 +222,7 @@ describe("secrets", () => {
   const secrets = Object.entries(sharedFields)
     .filter(([, schema]) => metaOf(schema).secret || metaOf(schema).login)
     .map(([name]) => name);
-  const word = fc.string({ minLength: 8, maxLength: 40 }).filter((text) => /\w{4}/.test(text));
+  const plainText = fc.string({ minLength: 8, maxLength: 40 }).filter((text) => /\w{4}/.test(text));
 
   test("are the passwords", () => {
     expect(secrets.length).toBeGreaterThan(4);
@@ -230,7 +230,7 @@ describe("secrets", () => {
 
   test("never occur in a message, however wrong the value is", () => {
     const line = fc
-      .tuple(fc.constantFrom(...secrets), word, fc.nat(4))
+      .tuple(fc.constantFrom(...secrets), plainText, fc.nat(4))
       .map(([name, value, form]) => {
         const bad = value.replace(/[\r\n]/g, "").trim();
         const spoilt = [
@@ -255,9 +255,11 @@ describe("secrets", () => {
   });
 
   test("are all settings whose name or help says so", () => {
-    const words = /login|user|pass|pwd|secret|api_key|token|phrase/i;
+    const isSecretName = /login|user|pass|pwd|secret|api_key|token|phrase/i;
     const said = Object.entries({ ...sharedFields, ...protocolPart.fields })
-      .filter(([name, schema]) => words.test(`${name} ${metaOf(schema).help.split(/[;:]/)[0]}`))
+      .filter(([name, schema]) =>
+        isSecretName.test(`${name} ${metaOf(schema).help.split(/[;:]/)[0]}`),
+      )
       .map(([name]) => name);
     expect(said).toEqual(secrets);
   });

@@ -218,12 +218,12 @@ test("a compacted database is whole at the next start", () => {
 });
 
 function otherProgram(path: string, does: string): string {
-  const words = `import("node:sqlite").then(({ DatabaseSync }) => {
+  const code = `import("node:sqlite").then(({ DatabaseSync }) => {
     const database = new DatabaseSync(${JSON.stringify(path)});
     console.log(database.${does});
     database.close();
   })`;
-  return execFileSync(process.execPath, ["-e", words], { encoding: "utf8" }).trim();
+  return execFileSync(process.execPath, ["-e", code], { encoding: "utf8" }).trim();
 }
 
 /** What runs meanwhile may find its pages gone. */

@@ -125,7 +125,7 @@ test("a program that is killed while its database is saved does not lose it", as
   const all = sales();
   proof.close();
   const here = (file: string): string => pathToFileURL(join(projectRoot, "src/shared", file)).href;
-  const words = `
+  const code = `
     const { openDatabase } = await import(${JSON.stringify(here("store/sqlite.ts"))});
     const { WriteProof } = await import(${JSON.stringify(here("store/write-proof.ts"))});
     const { systemClock } = await import(${JSON.stringify(here("time.ts"))});
@@ -136,7 +136,7 @@ test("a program that is killed while its database is saved does not lose it", as
     rmSync(path);
     console.log(proof.proved.says);
     process.kill(process.pid, "SIGKILL");`;
-  const program = startProcess(process.execPath, ["--input-type=module", "-e", words]);
+  const program = startProcess(process.execPath, ["--input-type=module", "-e", code]);
   const { stdout } = program;
   if (!stdout) throw new Error("the program has no output");
   const [[output]] = await Promise.all([once(stdout, "data"), once(program, "exit")]);

@@ -169,7 +169,7 @@ test("a command line that cannot be obeyed stops the program with 64 and the rea
 
 describe("a command line that cannot be obeyed is wrong, and the problem says why:", () => {
   const database = ["--database", ":memory:"];
-  const lines: ReadonlyArray<readonly [args: readonly string[], words: RegExp]> = [
+  const lines: ReadonlyArray<readonly [args: readonly string[], expected: RegExp]> = [
     [["--colour", "red"], /--colour/],
     [["extra"], /extra/],
     [credentials, /--database is missing/],
@@ -194,9 +194,9 @@ describe("a command line that cannot be obeyed is wrong, and the problem says wh
       /--tls-self-signed cannot be written/,
     ],
   ];
-  for (const [args, words] of lines) {
-    test(words.source, () => {
-      expect(problemOf(args)).toMatch(words);
+  for (const [args, expected] of lines) {
+    test(expected.source, () => {
+      expect(problemOf(args)).toMatch(expected);
     });
   }
 });

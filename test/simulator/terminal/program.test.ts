@@ -46,15 +46,15 @@ function expectSwitches(stdout: string, protocol: TerminalProtocol): void {
 describe("the program", () => {
   test("explains every switch and every fault in --help", async () => {
     const { stdout } = await runToEnd(process.execPath, [main, "--help"]);
-    const words = stdout.replaceAll(/\s+/g, " ");
+    const help = stdout.replaceAll(/\s+/g, " ");
     expectSwitches(stdout, zvtProtocol);
     for (const [name, { description }] of Object.entries(zvtFaults.kinds)) {
       expect(stdout).toContain(`  ${name} `);
-      expect(words).toContain(description);
+      expect(help).toContain(description);
     }
     for (const [name, text] of Object.entries(quirks)) {
       expect(stdout).toContain(`  ${name} `);
-      expect(words).toContain(text);
+      expect(help).toContain(text);
     }
     for (const name of [...deviceNames, ...askNames]) expect(stdout).toContain(`  ${name} `);
   });
@@ -64,11 +64,11 @@ describe("the program", () => {
     async (protocol) => {
       const argv = [main, "--protocol", protocol.name, "--help"];
       const { stdout } = await runToEnd(process.execPath, argv);
-      const words = stdout.replaceAll(/\s+/g, " ");
+      const help = stdout.replaceAll(/\s+/g, " ");
       expectSwitches(stdout, protocol);
       for (const [name, { description }] of Object.entries(protocol.faults.kinds)) {
         expect(stdout).toContain(`  ${name} `);
-        expect(words).toContain(description);
+        expect(help).toContain(description);
       }
     },
   );

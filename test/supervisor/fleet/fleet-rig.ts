@@ -29,7 +29,7 @@ type Event = FleetNewsAnswer["events"][number];
 /** tp-manager as the fleet part sees it: its events, and how it is. */
 class ScriptedTpManager {
   readonly events: Event[] = [];
-  word: Partial<FleetNewsAnswer> | "silent" | "slow" = {};
+  answer: Partial<FleetNewsAnswer> | "silent" | "slow" = {};
   readonly #clock: TestClock;
 
   constructor(clock: TestClock) {
@@ -56,8 +56,8 @@ class ScriptedTpManager {
   }
 
   readonly ask = (after: number | null): Promise<TpManagerReply> => {
-    const { word } = this;
-    if (typeof word === "string") return Promise.resolve(word);
+    const { answer } = this;
+    if (typeof answer === "string") return Promise.resolve(answer);
     const since = "2026-01-15T12:00:00.000Z";
     return Promise.resolve({
       terminal: { link: "connected", state: "ready", since, terminalId: "12345678" },
@@ -67,7 +67,7 @@ class ScriptedTpManager {
       uptimeMs: 1_000,
       lastId: this.events.length,
       events: after === null ? [] : this.events.filter(({ id }) => id > after).slice(0, 50),
-      ...word,
+      ...answer,
     });
   };
 }

@@ -87,10 +87,10 @@ test("a condition's alarm is raised once and ends; a payment's ends with its out
   const about = { message: "of Ada", orderId: "o-1", transactionId: TRANSACTION };
   tpManager.payment("in-doubt");
   tpManager.emit("alarm", { alarm: "payment-unknown", source: "tp-manager", ...about });
-  tpManager.word = { troubles: { obstacles: [], refusedHandOffs: 2 } };
+  tpManager.answer = { troubles: { obstacles: [], refusedHandOffs: 2 } };
   await look(clock);
   await look(clock);
-  tpManager.word = {};
+  tpManager.answer = {};
   tpManager.payment("charged");
   await look(clock);
   const documents = () => broker.documents("alarm").map(({ phase, alarm }) => `${phase} ${alarm}`);
@@ -113,9 +113,9 @@ test("an unmatched transaction's alarm carries its former name with the new one"
   const held = { ...alarm, formerly: "sale-without-order", finding: "held" };
   const named = { orderId: "o-1", transactionId: TRANSACTION, orders: ["o-1"] };
   for (const about of [nobody, named]) tpManager.emit("alarm", { ...held, ...about });
-  tpManager.word = { troubles: waits };
+  tpManager.answer = { troubles: waits };
   await look(clock);
-  tpManager.word = {};
+  tpManager.answer = {};
   await look(clock);
   const lasting = { alarm: alarm.alarm, formerly: "sale-without-order", transactionId: null };
   const documents = () => broker.documents("alarm");
@@ -129,10 +129,10 @@ test("an unmatched transaction's alarm carries its former name with the new one"
   expect(JSON.stringify(documents())).not.toMatch(/o-1|Ada/);
   // A version before had raised the alarm by its old name.
   store.raise("sale-without-order", "");
-  tpManager.word = { troubles: waits };
+  tpManager.answer = { troubles: waits };
   await look(clock);
   expect(documents()).toHaveLength(4);
-  tpManager.word = {};
+  tpManager.answer = {};
   await look(clock);
   await expect.poll(documents).toHaveLength(5);
   expect(documents()[4]).toMatchObject({ phase: "ended", alarm: "sale-without-order" });
@@ -159,11 +159,11 @@ test("an end of day and its comparison are published in numbers", async () => {
 
 test("a silent tp-manager and a not-ready reason are states, with names only", async () => {
   const { broker, clock, tpManager } = await connected();
-  tpManager.word = "silent";
+  tpManager.answer = "silent";
   await look(clock);
   const says = { says: "no link to the terminal of Ada", todo: "" };
   const codes = ["TERMINAL_DISCONNECTED", "ONE_OF_A_NEWER_VERSION"];
-  tpManager.word = { troubles: { obstacles: codes.map((code) => ({ code, ...says })) } };
+  tpManager.answer = { troubles: { obstacles: codes.map((code) => ({ code, ...says })) } };
   await look(clock);
   const documents = () => broker.documents("state").map(({ now }) => now);
   await expect

@@ -21,8 +21,8 @@ const reader = join(import.meta.dirname, "subscriber.py");
 
 /** The first document of the state that a Python client without packages is given. */
 async function readByPython(port: number): Promise<string> {
-  const words = [reader, "127.0.0.1", String(port), `connector/1/${KIOSK}/state`];
-  return (await runToEnd("python3", words)).stdout;
+  const args = [reader, "127.0.0.1", String(port), `connector/1/${KIOSK}/state`];
+  return (await runToEnd("python3", args)).stdout;
 }
 
 inMosquitto(

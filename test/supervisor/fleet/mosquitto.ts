@@ -110,8 +110,8 @@ export class Mosquitto {
 
   /** A client of others: `mosquitto_sub`, on all of a kiosk (`.../#`). */
   async watch(topic: string): Promise<Watched> {
-    const words = ["-h", "127.0.0.1", "-p", String(this.port), "-V", "5", "-q", "1", "-t", topic];
-    const client = startProcess("mosquitto_sub", [...words, "-F", "%t %p"], { stdio: "pipe" });
+    const args = ["-h", "127.0.0.1", "-p", String(this.port), "-V", "5", "-q", "1", "-t", topic];
+    const client = startProcess("mosquitto_sub", [...args, "-F", "%t %p"], { stdio: "pipe" });
     onTestFinished(() => void client.kill("SIGKILL"));
     const watched = new Watched();
     client.stdout?.on("data", (chunk: Buffer) => watched.take(chunk.toString("utf8")));
@@ -136,9 +136,9 @@ class Watched {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
-      const [topic = "", ...words] = line.split(" ");
+      const [topic = "", ...parts] = line.split(" ");
       const name = topic.split("/").at(-1) ?? "";
-      this.texts.push({ name, text: words.join(" "), atMs: performance.now() });
+      this.texts.push({ name, text: parts.join(" "), atMs: performance.now() });
     }
   }
 

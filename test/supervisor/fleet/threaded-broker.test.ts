@@ -36,7 +36,7 @@ function heard() {
     lost,
     received,
     listener: {
-      lost: (because: string, words: string) => void lost.push(`${because}: ${words}`),
+      lost: (because: string, text: string) => void lost.push(`${because}: ${text}`),
       received: ({ payload }: { payload: Buffer }) => void received.push(payload.toString()),
     },
   };

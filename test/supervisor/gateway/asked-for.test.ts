@@ -35,8 +35,8 @@ describe("a refund's answer", () => {
     ["no currency", { currency: undefined }, "no currency"],
     ["another id", { transactionPublicId: "5CF62325CB217656" }, "another transactionPublicId"],
     ["no id", { transactionPublicId: undefined }, "no transactionPublicId"],
-  ])("with %s does not fit", (_what, change, words) => {
-    expect(disagreement(refund, fields({ ...good, ...change }), true)).toContain(words);
+  ])("with %s does not fit", (_what, change, text) => {
+    expect(disagreement(refund, fields({ ...good, ...change }), true)).toContain(text);
   });
 
   test("has to name a sum above 0 where all of it was asked for", () => {

@@ -88,7 +88,7 @@ test("every class of the table is reached by a row above or has its own maker", 
 });
 
 test("what each class does to the item, the queue and the operator", () => {
-  const words = Object.entries(faultTable).map(([name, row]) =>
+  const described = Object.entries(faultTable).map(([name, row]) =>
     [
       name,
       row.action,
@@ -97,10 +97,10 @@ test("what each class does to the item, the queue and the operator", () => {
       row.parkAfterADay ? "parked after a day" : "",
       row.misconfigured ? "alarm" : "",
     ]
-      .filter((word) => word !== "")
+      .filter((part) => part !== "")
       .join(", "),
   );
-  expect(words).toEqual([
+  expect(described).toEqual([
     "sent, sent, nobody",
     "unreachable, retry, queue",
     "connect-timeout, retry, queue",

@@ -73,8 +73,8 @@ test("refused credentials are reported as refused credentials", async () => {
 });
 
 test("the gateway's texts are kept without password, card number and line ends", async () => {
-  const words = `no Secret_1\n for 4111111111111111 ${"x".repeat(500)}`;
-  const { client } = await open({ status: 200, body: resultBody(3, words) });
+  const text = `no Secret_1\n for 4111111111111111 ${"x".repeat(500)}`;
+  const { client } = await open({ status: 200, body: resultBody(3, text) });
   const { description } = (await client.generate(sampleTransaction(), signal)).verdict;
   expect(description).toMatch(/^no \[removed\] for 411111X{6}1111 x+$/);
   expect(description).toHaveLength(300);
@@ -129,8 +129,8 @@ test("the texts of a lookup are kept without password and card number", async ()
   const { client } = await open({ status: 401, body: JSON.stringify({ code: 1, message }) });
   const answer = await client.lookUp("5CF62325CB217655", signal);
   const { description } = answer;
-  const [words, advice] = description.split(": the gateway refuses");
-  expect(words).toMatch(/^HTTP 401: no \[removed\] for 411111X{6}1111 x+$/);
-  expect(words).toHaveLength(300);
+  const [text, advice] = description.split(": the gateway refuses");
+  expect(text).toMatch(/^HTTP 401: no \[removed\] for 411111X{6}1111 x+$/);
+  expect(text).toHaveLength(300);
   expect(advice).toMatch(/GATEWAY_API_KEY$/);
 });

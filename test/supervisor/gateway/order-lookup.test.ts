@@ -60,7 +60,7 @@ test.each<[string, Exchange, string]>([
   ["no connection", failed("socket", false), "unanswered"],
 ])("%s", (_what, exchange, expected) => {
   const finding = readOrderLookup(exchange, transaction);
-  const words =
+  const text =
     finding.kind === "unanswered" && finding.refused ? "unanswered, refused" : finding.kind;
-  expect(words).toBe(expected);
+  expect(text).toBe(expected);
 });

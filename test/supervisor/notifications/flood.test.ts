@@ -76,8 +76,8 @@ test.runIf(process.platform === "linux")(
     const before = residentBytes(supervisor.pid);
 
     const program = join(import.meta.dirname, "attacker.ts");
-    const words = [port, JUNK_PER_SECOND, DRIBBLING].map(String);
-    const attacker = startProcess(process.execPath, [program, ...words], {
+    const args = [port, JUNK_PER_SECOND, DRIBBLING].map(String);
+    const attacker = startProcess(process.execPath, [program, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     let output = "";

@@ -64,8 +64,8 @@ describe("a notification", () => {
     ["nothing", "", /exactly one/],
     ["HTML", "<html><body>hello</body></html>", /exactly one/],
   ];
-  test.each(refused)("is refused with %s", (_name, document, words) => {
-    expect(why(document)).toMatch(words);
+  test.each(refused)("is refused with %s", (_name, document, reason) => {
+    expect(why(document)).toMatch(reason);
     expect(read(document)).toMatchObject({ alarming: false });
   });
 
@@ -80,9 +80,9 @@ describe("a notification", () => {
     ["deep nesting", `${"<a>".repeat(50)}${"</a>".repeat(50)}`, /well-formed/],
     ["very many elements", "<a/>".repeat(2_000), /too many/],
   ];
-  test.each(signedEvil)("is refused with %s even when it is signed", (_name, inside, words) => {
+  test.each(signedEvil)("is refused with %s even when it is signed", (_name, inside, reason) => {
     const document = mapiOf(resultOf().replace("</result>", `${inside}</result>`));
-    expect(why(document)).toMatch(words);
+    expect(why(document)).toMatch(reason);
     expect(read(document)).toMatchObject({ counted: "unreadable", alarming: true });
   });
 

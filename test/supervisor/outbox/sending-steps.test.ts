@@ -17,7 +17,7 @@ async function rigWithSteps() {
   const ends = () => rig.database.prepare("SELECT * FROM outbox_ends").all();
   const stepsOf = (orderId = "A-1") =>
     sendingSteps(rig.database, orderId).map((one) =>
-      [one.step, one.outcome, one.description, one.by].filter((word) => word).join(", "),
+      [one.step, one.outcome, one.description, one.by].filter((part) => part).join(", "),
     );
   return { rig, ends, stepsOf };
 }

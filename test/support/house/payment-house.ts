@@ -236,7 +236,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
     clock,
     log: tapped,
   });
-  const settle = (word: SettlementRequest) => settleByOperator({ orders, arbiter }, word);
+  const settle = (decision: SettlementRequest) => settleByOperator({ orders, arbiter }, decision);
   const start = (): void => {
     arbiter.start();
     handOff.nudge();

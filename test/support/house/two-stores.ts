@@ -24,8 +24,8 @@ export class SupervisorSeat {
     const call = async (name: string, request: unknown): Promise<never> => {
       const { rig } = this;
       if (!rig) throw new IpcError("unreachable", "nobody listens");
-      const word = exchange.outgoing();
-      const standing = rig.exchange.receive(structuredClone(word));
+      const outgoing = exchange.outgoing();
+      const standing = rig.exchange.receive(structuredClone(outgoing));
       const handlers = supervisorHandlers({
         ...rig,
         requestStop: () => {},

@@ -65,8 +65,8 @@ function slowly(config: InstallationOptions["config"] = {}): Record<string, stri
 
 /** `--t2-ms 200` and its kind, for the simulated terminal. */
 function slowSwitches(switches: readonly string[]): string[] {
-  return switches.map((word, i) =>
-    /^--t[1-4]-ms$/.test(switches[i - 1] ?? "") ? String(asSlow(Number(word))) : word,
+  return switches.map((argument, i) =>
+    /^--t[1-4]-ms$/.test(switches[i - 1] ?? "") ? String(asSlow(Number(argument))) : argument,
   );
 }
 

@@ -15,8 +15,8 @@ function own<Child extends ChildProcess>(child: Child): Child {
  * The only `spawn` of the tests: the process ends with its file, with its test if that fails, and
  * at the latest with the run ({@link runFolder}), whatever becomes of them.
  */
-export const startProcess = ((...words: Parameters<typeof spawn>) =>
-  own(spawn(...words))) as typeof spawn;
+export const startProcess = ((...given: Parameters<typeof spawn>) =>
+  own(spawn(...given))) as typeof spawn;
 
 /** `execFile` of the tests, in the same care. */
 export async function runToEnd(

@@ -2,6 +2,6 @@ import type { Output } from "../../../src/launcher/output.ts";
 
 /** An output of the launcher that adds each line to `lines`, its columns separated by a space. */
 export function recordedOutput(lines: string[]): Output {
-  const keep = (...words: readonly unknown[]): void => void lines.push(words.join(" "));
+  const keep = (...parts: readonly unknown[]): void => void lines.push(parts.join(" "));
   return { row: keep, finding: keep, text: keep, note: keep, fault: keep, heading: keep };
 }

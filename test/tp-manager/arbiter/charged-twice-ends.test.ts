@@ -151,8 +151,8 @@ describe("an operator's later decision", () => {
     expect(phases(at)).toEqual(["in-doubt", "charged"]);
     await at.settle({ orderId: "A-1", note, outcome: "not_charged", attempt: 2 });
     expect(phases(at)).toEqual(["in-doubt", "not-charged"]);
-    const word = { orderId: "A-1", note, outcome: "charged" } as const;
-    expect(() => at.settle({ ...word, attempt: 3 })).toThrow("The order has no attempt 3.");
+    const decision = { orderId: "A-1", note, outcome: "charged" } as const;
+    expect(() => at.settle({ ...decision, attempt: 3 })).toThrow("The order has no attempt 3.");
   });
 
   test("corrects the first attempt although the second one was charged and refunded", async () => {
@@ -160,8 +160,8 @@ describe("an operator's later decision", () => {
     await reportsLate(at, third);
     await at.settle({ orderId: "A-1", note, outcome: "not_charged" });
     refund(at, 2);
-    const word = { orderId: "A-1", note, outcome: "charged", amountMinor: 999 } as const;
-    await at.settle({ ...word, attempt: 1 });
+    const decision = { orderId: "A-1", note, outcome: "charged", amountMinor: 999 } as const;
+    await at.settle({ ...decision, attempt: 1 });
     expect([phases(at), at.orders.chargedOfOrder("A-1")]).toEqual([["charged", "charged"], "yes"]);
   });
 });

@@ -130,8 +130,8 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
     ]),
   )("$what is settled by an operator, as $outcome", async ({ course, sales, left, ...rest }) => {
     const at = await course();
-    const { what: note, ...word } = rest;
-    const { attempt } = await at.settle({ orderId: "A-1", note, ...word });
+    const { what: note, ...decision } = rest;
+    const { attempt } = await at.settle({ orderId: "A-1", note, ...decision });
     await at.clock.advance(0);
     expect([attempt.number, handed(at)]).toEqual([2, sales]);
     refund(at, 2);

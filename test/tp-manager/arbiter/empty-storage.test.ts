@@ -91,7 +91,7 @@ describe("an aborted payment and an empty storage (docs/rules/22-heard-end.md)",
   const confirmAfterMs = driverFor(setup).confirmAfterMs(setup);
   const ANSWER_MS = 300;
 
-  function hears(...words: readonly TransactionReport[]): House {
+  function hears(...reports: readonly TransactionReport[]): House {
     const at = house(undefined, undefined, { confirmAfterMs });
     at.start();
     at.terminal.baseline = { ...baseline, last: none };
@@ -102,7 +102,7 @@ describe("an aborted payment and an empty storage (docs/rules/22-heard-end.md)",
       return at.terminal.last;
     };
     at.terminal.script = (_order, observer) => {
-      for (const word of words) observer.report(word);
+      for (const each of reports) observer.report(each);
       return Promise.resolve(aborted);
     };
     return at;
@@ -112,8 +112,8 @@ describe("an aborted payment and an empty storage (docs/rules/22-heard-end.md)",
     ["a good report, then an abort", [report()]],
     ["a good report, then one that is not good", [report(), bad]],
     ["a refused report of another amount", [report({ amountMinor: 1 })]],
-  ])("%s: not charged, and the next customer can pay", async (_name, words) => {
-    const at = hears(...words);
+  ])("%s: not charged, and the next customer can pay", async (_name, reports) => {
+    const at = hears(...reports);
     const answer = pay(at, request("A-1"));
     await at.clock.advance(confirmAfterMs + 2_000);
     expect((await answer).body).toMatchObject({ status: "Cancelled", error: { charged: "no" } });

@@ -26,14 +26,14 @@ const stored = (reported: TransactionReport = report()): LastTransaction => ({
 });
 
 /** A terminal that reports `words` within a payment, gets each answered, and then ends it. */
-function hears(end: PaymentEnd, ...words: (TransactionReport | "printed")[]) {
+function hears(end: PaymentEnd, ...steps: (TransactionReport | "printed")[]) {
   const answers: string[] = [];
   const at = house();
   at.start();
   at.terminal.script = (_order, observer: PaymentObserver) => {
-    for (const word of words) {
-      if (word === "printed") observer.ackArrived();
-      else answers.push(observer.report(word));
+    for (const step of steps) {
+      if (step === "printed") observer.ackArrived();
+      else answers.push(observer.report(step));
     }
     return Promise.resolve(end);
   };
@@ -58,8 +58,8 @@ describe("a terminal's own end of a payment (docs/rules/22-heard-end.md)", () =>
     ["another amount, refused, then aborted", aborted, [report({ amountMinor: 1 })]],
     ["another currency, refused, then aborted", aborted, [report({ currencyNumeric: "756" })]],
   ];
-  test.each(heard)("%s: the order is not charged after two probes", async (_name, end, words) => {
-    const { at } = hears(end, ...words);
+  test.each(heard)("%s: the order is not charged after two probes", async (_name, end, steps) => {
+    const { at } = hears(end, ...steps);
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
     expect(await blockedMs(at)).toBeLessThanOrEqual(11_000);
@@ -210,9 +210,9 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     };
     const delivery = { withinSeconds: 30 };
     expect(outcome(await pay(at, request("A-1", { delivery })))).toBe("Approved");
-    const word = at.afterSale.deliver("A-1", true, undefined);
+    const step = at.afterSale.deliver("A-1", true, undefined);
     await at.clock.advance(0);
-    expect((await word).attempt.state.phase).toBe("charged");
+    expect((await step).attempt.state.phase).toBe("charged");
     expect(answers).toEqual(["hold", "accept"]);
     expect(alarms(at)).toEqual(["second-sale-in-payment"]);
   });

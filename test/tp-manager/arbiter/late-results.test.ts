@@ -294,12 +294,12 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
       const at = oneWayKiosk();
       await refuseThenLeaveInDoubt(at);
       if (who === "an operator") {
-        const word = {
+        const decision = {
           orderId: "A-1",
           outcome: "not_charged",
           note: "nothing was booked",
         } as const;
-        expect((await at.settle(word)).attempt.number).toBe(1);
+        expect((await at.settle(decision)).attempt.number).toBe(1);
       } else at.reports({ ...declined(), ...nameless, reference: referenceAt(at) });
       expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
     },

@@ -185,15 +185,15 @@ describe("an attempt in doubt", () => {
 });
 
 test("an operator's decision can be corrected once", () => {
-  const word = (outcome: "charged" | "not-charged"): AttemptInput => ({
+  const settled = (outcome: "charged" | "not-charged"): AttemptInput => ({
     input: "settled",
     outcome,
     report: report(),
     note: "seen",
   });
-  const corrected = [end(lost), word("not-charged"), word("charged")];
+  const corrected = [end(lost), settled("not-charged"), settled("charged")];
   expect(phase(...corrected)).toBe("charged");
-  expect(() => run(...corrected, word("not-charged"))).toThrow(BrokenInvariant);
+  expect(() => run(...corrected, settled("not-charged"))).toThrow(BrokenInvariant);
 });
 
 describe("a reversal that the terminal reported as done", () => {

@@ -132,10 +132,10 @@ test.each([["English", base] as const, ...others])(
     expect(refused).toContain(texts["error.NOTHING_TO_SETTLE"]);
     expect(refused).toContain("(NOTHING_TO_SETTLE)");
     // Nobody knows whether the action was done, so no text may say that it was refused.
-    const word = String(refused.split(" ")[0]?.replace(":", ""));
+    const first = String(refused.split(" ")[0]?.replace(":", ""));
     const unknown = said(504, "PAYMENT_UNKNOWN");
     expect(unknown).toContain(texts["error.PAYMENT_UNKNOWN"]);
-    expect([unknown.includes(word), said(409, null)]).toEqual([false, `${word} (409)`]);
+    expect([unknown.includes(first), said(409, null)]).toEqual([false, `${first} (409)`]);
     expect(said(504, null)).toMatch(/ \(504\)$/);
     expect([said(200, null), said(null, null)]).toEqual([texts["audit.done"], texts["audit.open"]]);
   },

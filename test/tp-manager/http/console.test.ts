@@ -186,8 +186,8 @@ test("an audit entry keeps the outcome of its call even when the browser has lef
 test("doctor calls share one run, and a person can hold and release updates", async () => {
   const runs: string[] = [];
   const report = Promise.withResolvers<void>();
-  const launcher = async (words: readonly string[]) => {
-    runs.push(words.slice(0, -2).join(" "));
+  const launcher = async (args: readonly string[]) => {
+    runs.push(args.slice(0, -2).join(" "));
     await report.promise;
     return { stdout: '{"version":"1","well":true,"findings":[]}', stderr: "", code: 0 };
   };

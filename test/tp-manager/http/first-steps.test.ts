@@ -163,10 +163,10 @@ test.skipIf(!hasTool("curl"))(
   "curl gets its answer without a body, with an empty body and with a JSON body",
   async () => {
     const api = await listening();
-    const curl = async (...words: string[]): Promise<string> => {
+    const curl = async (...args: string[]): Promise<string> => {
       const always = ["-sS", "-u", "kiosk:secret", "-w", "%{http_code}", "-o", "/dev/null"];
-      const url = `http://localhost:${api.port}${words.at(-1)}`;
-      return (await runToEnd("curl", [...always, ...words.slice(0, -1), url])).stdout;
+      const url = `http://localhost:${api.port}${args.at(-1)}`;
+      return (await runToEnd("curl", [...always, ...args.slice(0, -1), url])).stdout;
     };
     expect(await curl("-X", "POST", "/cancel")).toBe("409");
     expect(await curl("-d", "", "/cancel")).toBe("409");

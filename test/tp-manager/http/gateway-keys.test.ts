@@ -143,8 +143,8 @@ describe("an idempotency key", () => {
     const shown = (await at.call("GET", "/payment/A-1")).one;
     expect([shown.status, shown.warnings.length]).toEqual(["Success", 1]);
     expect((await at.refund({ idempotencyKey: "l", amount: 4 })).answered).toEqual(isOpen);
-    const word = { orderId: "A-1", happened: false, note: "seen" };
-    await at.call("POST", "/gateway/settle", word);
+    const decision = { orderId: "A-1", happened: false, note: "seen" };
+    await at.call("POST", "/gateway/settle", decision);
     expect((await ask()).answered).toEqual([409, "GATEWAY_REFUSED"]);
     expect(refunded(at)).toEqual(["0.00"]);
   });

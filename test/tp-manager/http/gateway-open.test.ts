@@ -25,8 +25,8 @@ test("an operation whose answer was lost is listed until a person settles it", a
     },
   ]);
   expect(others).toEqual({ copies: [], more: false });
-  const word = { ...target, happened: false, note: "not in the merchant account" };
-  expect((await at.call("POST", "/gateway/settle", word)).http).toBe(200);
+  const decision = { ...target, happened: false, note: "not in the merchant account" };
+  expect((await at.call("POST", "/gateway/settle", decision)).http).toBe(200);
   expect(await open()).toEqual(nothing);
 });
 
@@ -47,8 +47,8 @@ test("an order that may be there twice is listed until a person has looked", asy
   ]);
   await at.call("GET", `/gateway/transaction/${at.publicId()}`);
   expect((await open()).copies[0].transactionPublicIds).toEqual([at.publicId()]);
-  const word = { orderId: "A-1", note: "there once" };
-  expect((await at.call("POST", "/gateway/copies", word)).http).toBe(200);
+  const decision = { orderId: "A-1", note: "there once" };
+  expect((await at.call("POST", "/gateway/copies", decision)).http).toBe(200);
   expect(await open()).toEqual(nothing);
 });
 

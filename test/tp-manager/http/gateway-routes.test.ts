@@ -269,11 +269,11 @@ describe("a refund whose answer does not come", () => {
     await at.call("POST", "/gateway/refund", target);
     await at.call("GET", `/gateway/transaction/${at.publicId()}`);
     expect((await at.call("GET", "/payment/A-1")).one.warnings).toHaveLength(1);
-    const word = { orderId: "A-1", happened: false, note: "seen in the merchant account" };
-    const settled = await at.call("POST", "/gateway/settle", word);
+    const decision = { orderId: "A-1", happened: false, note: "seen in the merchant account" };
+    const settled = await at.call("POST", "/gateway/settle", decision);
     expect([settled.http, settled.one.state]).toEqual([200, "refused"]);
     expect((await at.call("GET", "/payment/A-1")).one.warnings).toEqual([]);
-    expect((await at.call("POST", "/gateway/settle", word)).one.error.code).toBe(
+    expect((await at.call("POST", "/gateway/settle", decision)).one.error.code).toBe(
       "NOTHING_TO_SETTLE",
     );
     expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);

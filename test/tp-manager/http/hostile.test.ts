@@ -48,7 +48,7 @@ async function judge(call: string, samples: readonly string[]): Promise<Judged> 
   if (url !== "/payment") await pay(at, request("A-1"));
   const { app } = await api({ operator }, at);
   const different: string[] = [];
-  const words: string[] = [];
+  const problems: string[] = [];
   const used: string[] = [];
   for (const sample of samples) {
     const isQuery = sample.startsWith("?");
@@ -65,7 +65,7 @@ async function judge(call: string, samples: readonly string[]): Promise<Judged> 
     const [one] = JSON.parse(body) as [{ error?: { code: string; message: string } | null }];
     const { code, message } = one?.error ?? { code: "", message: "" };
     const taken = !refusals.includes(code);
-    if (!taken) words.push(`${JSON.stringify(sample).slice(0, 110)} ${code} ${message}`);
+    if (!taken) problems.push(`${JSON.stringify(sample).slice(0, 110)} ${code} ${message}`);
     const allowed = isQuery ? allowsQuery(url, sample) : allowsBody(url, sample);
     if (taken === allowed) continue;
     const known = exceptions.filter(([of, what]) => of.test(url) && what.test(sample));
@@ -74,16 +74,16 @@ async function judge(call: string, samples: readonly string[]): Promise<Judged> 
       different.push(`${sample.slice(0, 120)}: API ${taken}, document ${allowed}`);
     }
   }
-  return { different, words, used };
+  return { different, words: problems, used };
 }
 
 test.each(Object.keys(hostileSamples))(
   "document and API judge the samples of %s alike",
   async (call) => {
-    const { different, words } = await judged(call);
+    const { different, words: problems } = await judged(call);
     expect(different).toEqual([]);
     const file = `refused/${call.replace(/\W+/g, "-").toLowerCase()}.txt`;
-    await expect(`${words.join("\n")}\n`).toMatchFileSnapshot(file);
+    await expect(`${problems.join("\n")}\n`).toMatchFileSnapshot(file);
   },
 );
 

@@ -144,7 +144,7 @@ describe("an operator who found the order at the gateway once", () => {
 });
 
 describe("an operator who found no other transaction at the gateway", () => {
-  const word = (id: string | undefined, happened = true) => ({
+  const decision = (id: string | undefined, happened = true) => ({
     transactionPublicId: id,
     happened,
     note: "only one in the merchant account",
@@ -153,7 +153,8 @@ describe("an operator who found no other transaction at the gateway", () => {
   test("settles that all of the order went back", async () => {
     const at = await chargedAtGateway({ lost: "before-commit" });
     const id = at.publicId();
-    const settle = (happened: boolean) => at.call("POST", "/gateway/settle", word(id, happened));
+    const settle = (happened: boolean) =>
+      at.call("POST", "/gateway/settle", decision(id, happened));
     await at.call("GET", `/gateway/transaction/${id}`);
     expect((await settle(true)).one.error.code).toBe("NOTHING_TO_SETTLE");
     await at.call("POST", "/gateway/refund", { transactionPublicId: id });
@@ -168,7 +169,7 @@ describe("an operator who found no other transaction at the gateway", () => {
     const at = await twice();
     for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
     await at.refund(at.ids[1]);
-    const { one } = await at.call("POST", "/gateway/settle", word(at.ids[1]));
+    const { one } = await at.call("POST", "/gateway/settle", decision(at.ids[1]));
     expect(one.error.code).toBe("NOTHING_TO_SETTLE");
     expect(await at.status()).toBe("Success");
   });

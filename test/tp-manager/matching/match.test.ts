@@ -7,10 +7,10 @@ import {
   ends,
   fresh,
   HOUR_MS,
-  inWords,
   notReported,
   sells,
   stored,
+  textOf,
   untimed,
 } from "./reported-payments.ts";
 
@@ -24,7 +24,7 @@ function whose(
 ): string {
   const matcher = matcherFor(journal, terminal, clock, { isShared });
   const reportedAtMs = isLate ? clock.now() : undefined;
-  return inWords(matcher.whose(record, { ...identity, serialNumber }, reportedAtMs));
+  return textOf(matcher.whose(record, { ...identity, serialNumber }, reportedAtMs));
 }
 
 describe("a new record belongs to an order", () => {

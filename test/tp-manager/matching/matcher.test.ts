@@ -3,7 +3,7 @@ import type { TransactionReport } from "../../../src/tp-manager/terminal/termina
 import { type House, house, matcherFor } from "../../support/house/payment-house.ts";
 import { baseline, identity, report } from "../../support/terminals/reports.ts";
 import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
-import { ends, fresh, HOUR_MS, inWords, sells, stored, untimed } from "./reported-payments.ts";
+import { ends, fresh, HOUR_MS, sells, stored, textOf, untimed } from "./reported-payments.ts";
 
 const matcherOf = ({ journal, terminal, clock }: House, isShared = false) =>
   matcherFor(journal, terminal, clock, { isShared });
@@ -11,7 +11,7 @@ const matcherOf = ({ journal, terminal, clock }: House, isShared = false) =>
 /** Whose a sale is that the terminal shows before the next command; "-": nothing is new. */
 function newSale(at: House, record: TransactionReport = fresh, isShared = false): string {
   const answer = matcherOf(at, isShared).newSale({ ...baseline, last: stored(record) });
-  return answer ? inWords(answer) : "-";
+  return answer ? textOf(answer) : "-";
 }
 
 describe("what a terminal shows before a command is a new sale", () => {

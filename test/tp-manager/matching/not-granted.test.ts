@@ -3,7 +3,7 @@ import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts
 import { type House, house, matcherFor, pay, request } from "../../support/house/payment-house.ts";
 import { baseline, declined, identity } from "../../support/terminals/reports.ts";
 import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
-import { ends, fresh, inWords, stored } from "./reported-payments.ts";
+import { ends, fresh, stored, textOf } from "./reported-payments.ts";
 
 const without = (...off: Assumption[]): House => house(undefined, undefined, { off });
 const phaseOf = (at: House) => at.journal.attempts.decisive("A")?.state.phase;
@@ -28,11 +28,11 @@ describe("what is not taken for granted proves nothing", () => {
     ["storage-real", "many A: not granted"],
     ["own-time", "many A: not granted"],
     ["counting-receipts", "one A"],
-  ])("a new record without %s", async (off, words) => {
+  ])("a new record without %s", async (off, expected) => {
     const at = house();
     await ends(at, "A", aborted);
     const matcher = matcherFor(at.journal, at.terminal, at.clock, { off: [off] });
-    expect(inWords(matcher.whose(fresh, identity))).toBe(words);
+    expect(textOf(matcher.whose(fresh, identity))).toBe(expected);
   });
 
   test.each<[Assumption, "same" | "new", string]>([

@@ -10,15 +10,7 @@ import {
 } from "../../support/house/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/terminals/reports.ts";
 import { aborted } from "../../support/terminals/scripted-terminal.ts";
-import {
-  ends,
-  HOUR_MS,
-  inWords,
-  notReported,
-  sells,
-  stored,
-  untimed,
-} from "./reported-payments.ts";
+import { ends, HOUR_MS, notReported, sells, stored, textOf, untimed } from "./reported-payments.ts";
 
 const bare = { ...untimed, traceNumber: null };
 const ofA = report({ receiptNumber: "0005" });
@@ -28,7 +20,7 @@ const completed = { end: "completed", ticket: "" } as const;
 const unsent = { end: "not-sent", code: "", text: "no link" } as const;
 
 function whose({ journal, terminal, clock }: House, record = shown) {
-  return inWords(matcherFor(journal, terminal, clock, {}).whose(record, identity));
+  return textOf(matcherFor(journal, terminal, clock, {}).whose(record, identity));
 }
 
 test.each([[1], [13]])(

@@ -19,7 +19,7 @@ export const fresh = report({
 });
 
 /** The answer of the matcher as a short text. */
-export function inWords(answer: Answer): string {
+export function textOf(answer: Answer): string {
   const orders = candidatesIn(answer).map(
     ({
       attempt: {

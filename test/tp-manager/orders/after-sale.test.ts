@@ -213,14 +213,14 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
       "Another terminal",
     ],
   ];
-  test.each(refused)("is refused %s", async (_name, change, words) => {
+  test.each(refused)("is refused %s", async (_name, change, message) => {
     const at = house();
     await pay(at, request("A-1"));
     change(at);
     await expect(reverse(at)).rejects.toMatchObject({
       code: "REVERSAL_REFUSED",
       charged: "yes",
-      message: expect.stringContaining(words),
+      message: expect.stringContaining(message),
     });
     expect(at.terminal.reversed).toEqual([]);
   });

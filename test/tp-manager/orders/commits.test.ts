@@ -146,8 +146,8 @@ test.each([
   ["three, one of them not sent", ["A", "B", "C"], ["B"]],
 ])("orders answered together are answered so after a crash: %s", async (_n, orders, pending) => {
   const { first, answers } = await askedTogether(orders, pending);
-  const words = orders.map((order) => (pending.includes(order) ? "pending" : "sent"));
-  expect(answers).toEqual(words);
+  const deliveries = orders.map((order) => (pending.includes(order) ? "pending" : "sent"));
+  expect(answers).toEqual(deliveries);
   const at = killed(first);
   at.supervisor.stateOf = first.supervisor.stateOf;
   at.supervisor.reachable = false;
@@ -156,7 +156,7 @@ test.each([
   await at.clock.advance(500);
   at.supervisor.reachable = true;
   await at.clock.advance(2_000);
-  expect((await looked).map(({ delivery }) => delivery)).toEqual(words);
+  expect((await looked).map(({ delivery }) => delivery)).toEqual(deliveries);
 });
 
 test("an answered delivery is known again after a crash by the hand-off alone", async () => {

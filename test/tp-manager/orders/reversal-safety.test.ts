@@ -296,7 +296,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
 
 describe("a sale that was reversed at the terminal's keys (docs/rules/16-fresh.md)", () => {
   const b4 = { code: "B4", text: "already reversed", reason: "already-reversed" } as const;
-  const words: Array<[string, (at: House) => void]> = [
+  const ways: Array<[string, (at: House) => void]> = [
     [
       "as a refusal",
       ({ terminal }) => {
@@ -319,7 +319,7 @@ describe("a sale that was reversed at the terminal's keys (docs/rules/16-fresh.m
       },
     ],
   ];
-  test.each(words)("is Reversed when the terminal says so %s", async (_name, says) => {
+  test.each(ways)("is Reversed when the terminal says so %s", async (_name, says) => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     says(at);

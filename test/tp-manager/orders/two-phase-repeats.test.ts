@@ -102,25 +102,28 @@ describe("a two-phase order that is asked for again", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  const words: readonly [string, string, (at: Slow) => unknown][] = [
+  const decisions: readonly [string, string, (at: Slow) => unknown][] = [
     ["they did not come out", "Cancelled", (at) => at.afterSale.deliver("A-1", false, undefined)],
     ["they came out", "Success", (at) => at.afterSale.deliver("A-1", true, undefined)],
     ["a part came out", "Success", (at) => at.afterSale.deliver("A-1", true, 500)],
     ["nothing in time", "Cancelled", (at) => at.clock.advance(30_000)],
     ["cancelled", "Cancelled", (at) => at.arbiter.running.cancel()],
   ];
-  test.each(words)("after the decision (%s) waits for the end: %s", async (_word, end, say) => {
-    const at = slow();
-    await approved(at);
-    void say(at);
-    await at.clock.advance(0);
-    const repeat = again(at);
-    expect(await repeat.soon()).toBe(repeat.waits);
-    await expect(pay(at, dearer)).rejects.toMatchObject({ code: "ORDER_MISMATCH" });
-    at.end();
-    expect(outcome(await repeat.answer)).toBe(end);
-    expect(at.terminal.paid).toHaveLength(1);
-  });
+  test.each(decisions)(
+    "after the decision (%s) waits for the end: %s",
+    async (_outcome, end, say) => {
+      const at = slow();
+      await approved(at);
+      void say(at);
+      await at.clock.advance(0);
+      const repeat = again(at);
+      expect(await repeat.soon()).toBe(repeat.waits);
+      await expect(pay(at, dearer)).rejects.toMatchObject({ code: "ORDER_MISMATCH" });
+      at.end();
+      expect(outcome(await repeat.answer)).toBe(end);
+      expect(at.terminal.paid).toHaveLength(1);
+    },
+  );
 
   test("waits for the end while the terminal reverses the sale by itself", async () => {
     const at = slow();
@@ -196,9 +199,9 @@ describe("a two-phase order that is asked for again", () => {
   test("is answered like any other order after its end", async () => {
     const charged = slow();
     await approved(charged);
-    const word = charged.afterSale.deliver("A-1", true, undefined);
+    const delivered = charged.afterSale.deliver("A-1", true, undefined);
     charged.end();
-    await word;
+    await delivered;
     const replay = await pay(charged, twoPhase);
     expect([replay.body.status, replay.replayed]).toEqual(["Success", true]);
     charged.terminal.stores(report());

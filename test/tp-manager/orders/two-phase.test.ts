@@ -269,8 +269,8 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     };
     at.terminal.last = { kind: "transaction", report: report() };
     await pay(at, twoPhase);
-    const word = deliver(at, false);
-    const refused = expect(word).rejects.toMatchObject({
+    const turnedAway = deliver(at, false);
+    const refused = expect(turnedAway).rejects.toMatchObject({
       code: "DELIVERY_DECIDED",
       charged: "yes",
     });

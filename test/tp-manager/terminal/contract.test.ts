@@ -212,7 +212,7 @@ describe.each(Object.entries(drivers))("the driver %s", (_name, make) => {
     const made = await started();
     const { end, hearing } = await paid(made, 1_200);
     expect(end.end).toBe("completed");
-    expect(hearing.heard.filter((word) => word !== "acknowledged")).toEqual(["good"]);
+    expect(hearing.heard.filter((name) => name !== "acknowledged")).toEqual(["good"]);
     expect(hearing.reports[0]).toMatchObject({ good: true, amountMinor: 1_200 });
     if (made.charged) expect(made.charged()).toEqual([1_200]);
   });

@@ -136,9 +136,11 @@ test("what a terminal has shown is another terminal's when line or settings chan
     const { config } = parse(setupText() + lines);
     return config ? setupOf(config as Parameters<typeof setupOf>[0]) : "";
   };
-  const words = ["", "TERMINAL_PROTOCOL=concert\n", "TERMINAL_PROTOCOL=caisse-ap\n"].map(setupWith);
-  words.push(setupWith("TERMINAL_PROTOCOL=concert\nCONCERT_REGISTER=02\n"));
-  words.push(setupWith("TERMINAL_PROTOCOL=concert\nCONCERT_PROFILE=pax-nepting\n"));
-  expect(new Set(words).size).toBe(5);
-  expect(setupWith("TERMINAL_PROTOCOL=concert\nLOG_DAYS=3\n")).toBe(words[1]);
+  const setups = ["", "TERMINAL_PROTOCOL=concert\n", "TERMINAL_PROTOCOL=caisse-ap\n"].map(
+    setupWith,
+  );
+  setups.push(setupWith("TERMINAL_PROTOCOL=concert\nCONCERT_REGISTER=02\n"));
+  setups.push(setupWith("TERMINAL_PROTOCOL=concert\nCONCERT_PROFILE=pax-nepting\n"));
+  expect(new Set(setups).size).toBe(5);
+  expect(setupWith("TERMINAL_PROTOCOL=concert\nLOG_DAYS=3\n")).toBe(setups[1]);
 });

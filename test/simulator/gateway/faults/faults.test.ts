@@ -57,7 +57,7 @@ describe("a wrong answer:", () => {
     { kind: "malformed-xml", status: 200, words: /^<\?xml(?!.*Envelope>$)/s, stored: 1 },
     { kind: "wrong-code", status: 200, words: /<code>9<\/code>/, stored: 0 },
   ] as const;
-  for (const { kind, status, words, stored } of cases) {
+  for (const { kind, status, words: message, stored } of cases) {
     test(kind, async () => {
       const sandbox = await sandboxForTest({ faults: [{ kind, times: 1 }] });
       const response = await fetch(`${sandbox.url}/soap/payment-v2`, {
@@ -66,7 +66,7 @@ describe("a wrong answer:", () => {
         headers: { "content-type": "text/xml" },
       });
       expect(response.status).toBe(status);
-      expect(await response.text()).toMatch(words);
+      expect(await response.text()).toMatch(message);
       expect(response.headers.get("retry-after")).toBe(kind === "unavailable-503" ? "30" : null);
       expect(sandbox.orders()).toHaveLength(stored);
       expect((await generate(sandbox)).result["code"]).toBe("0");

@@ -107,10 +107,10 @@ describe("a server that", () => {
     ["refuses the mail", except("mail", "554 spam"), "refused", /554 spam/],
     ["says no farewell", except("QUIT", ""), "taken", /250 queued/],
   ] as const;
-  test.each(cases)("%s", async (_, says, verdict, words) => {
+  test.each(cases)("%s", async (_, says, verdict, expected) => {
     const { verdict: given, answer: answered } = await send(await mailServer(says));
     expect(given).toBe(verdict);
-    expect(answered).toMatch(words);
+    expect(answered).toMatch(expected);
   });
 
   const broken = [
@@ -118,8 +118,8 @@ describe("a server that", () => {
     ["does not stop talking", polite, `220-${"x".repeat(70_000)}`, /replies are endless/],
     ["ends before the mail is taken", except("mail", ""), "220 here", /ECONNRESET|closed/],
   ] as const;
-  test.each(broken)("%s takes no mail", async (_, says, greeting, words) => {
-    await expect(send(await mailServer(says, greeting))).rejects.toThrow(words);
+  test.each(broken)("%s takes no mail", async (_, says, greeting, expected) => {
+    await expect(send(await mailServer(says, greeting))).rejects.toThrow(expected);
   });
 
   test("refuses the connection takes no mail", async () => {

@@ -121,7 +121,7 @@ test("a page that was paid stays paid, whatever is posted again", async () => {
 });
 
 describe("what is wrong is shown, and nothing is charged:", () => {
-  const wrong: ReadonlyArray<readonly [field: string, value: string, words: string]> = [
+  const wrong: ReadonlyArray<readonly [field: string, value: string, alert: string]> = [
     ["tokenCardNumber", "4012888888881881", "not one of the test cards"],
     ["tokenCardNumber", "", "not one of the test cards"],
     ["tokenCardHolder", " ", "name on the card"],
@@ -130,13 +130,13 @@ describe("what is wrong is shown, and nothing is charged:", () => {
     ["tokenCardSecurityCode", "12", "security code"],
     ["email", "nobody", "e-mail"],
   ];
-  for (const [field, value, words] of wrong) {
+  for (const [field, value, alert] of wrong) {
     test(`${field} "${value}"`, async () => {
       const { sandbox, submit } = await visit();
       const answer = await submit({ ...filled, [field]: value });
       const text = await answer.text();
       expect(answer.status).toBe(422);
-      expect(text).toMatch(new RegExp(`role="alert">[^<]*${words}`));
+      expect(text).toMatch(new RegExp(`role="alert">[^<]*${alert}`));
       expect(text).not.toContain(VISA);
       expect(stateOf(sandbox)).toBe("created");
     });
@@ -156,8 +156,8 @@ test("no card number reaches the disk, neither a test one nor another", async ()
 });
 
 test("the page speaks the order's language", async () => {
-  const words = { en_GB: "Pay<", fr_FR: "Payer<", es_ES: "Pagar<", it_IT: "Paga<", de_DE: "Pay<" };
-  for (const [locale, button] of Object.entries(words)) {
+  const alert = { en_GB: "Pay<", fr_FR: "Payer<", es_ES: "Pagar<", it_IT: "Paga<", de_DE: "Pay<" };
+  for (const [locale, button] of Object.entries(alert)) {
     const { page } = await visit({ locale });
     const text = await page();
     expect(text).toContain(button);

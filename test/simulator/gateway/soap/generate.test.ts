@@ -378,7 +378,7 @@ test("unknown, repeated and misplaced parameters are answered with HTTP 500", as
 test("what cannot be dispatched is a SOAP fault", async () => {
   const sandbox = await sandboxForTest();
   const good = soapRequest("payment-v2", "generate", elements(orderRequest));
-  const bad: ReadonlyArray<readonly [body: string, status: number, words: string]> = [
+  const bad: ReadonlyArray<readonly [body: string, status: number, message: string]> = [
     ["", 500, "not readable XML"],
     ["not xml", 500, "not readable XML"],
     [good.slice(0, -5), 500, "not readable XML"],
@@ -392,11 +392,11 @@ test("what cannot be dispatched is a SOAP fault", async () => {
       "MustUnderstand",
     ],
   ];
-  for (const [body, status, words] of bad) {
+  for (const [body, status, message] of bad) {
     const answered = await post(`${sandbox.url}/soap/payment-v2`, body);
-    expect([words, answered.status]).toEqual([words, status]);
+    expect([message, answered.status]).toEqual([message, status]);
     expect(answered.text).toContain("<SOAP-ENV:Fault><faultcode>SOAP-ENV:");
-    expect(answered.text).toContain(words);
+    expect(answered.text).toContain(message);
   }
 });
 

@@ -306,8 +306,8 @@ function tagsInShort(text: string): string {
     rest = rest.slice(5 + value.length);
   }
   const [state, pan] = [values.get("AE"), values.get("AA")];
-  const differs = (tag: string, usual: string, word: string): string[] =>
-    values.get(tag) === usual ? [] : [`${word}${values.get(tag) ?? "none"}`];
+  const differs = (tag: string, usual: string, label: string): string[] =>
+    values.get(tag) === usual ? [] : [`${label}${values.get(tag) ?? "none"}`];
   if (rest !== "") return [state ?? "10", values.get("CB") ?? "1200", "cut"].join(" ");
   return [
     ...[state, values.get("AF"), values.get("CB")].flatMap((value) => value ?? []),

@@ -74,9 +74,9 @@ async function play(setting: Setting, random: Random): Promise<void> {
     simulator.terminal.connect(port, transport);
   };
   attach();
-  const words = (setting.sessions ? good.sessions : good.bare).map(bytes);
+  const samples = (setting.sessions ? good.sessions : good.bare).map(bytes);
   for (let i = 0; i < INPUTS_PER_TERMINAL; i++) {
-    port.arrive(fuzzInput(random, words));
+    port.arrive(fuzzInput(random, samples));
     if (random.below(3) === 0) await clock.advance(random.pick([20, 250, 2_000, 6_000]));
     const { length } = port.take();
     if (length > ANSWER_BYTES_MAX) throw new Error(`${length} bytes in answer to one input`);

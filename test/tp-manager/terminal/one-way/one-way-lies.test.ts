@@ -197,9 +197,9 @@ describe("a Caisse-AP terminal that has always returned CF, and then", () => {
     ["an approval", {}, "Success"],
     ["a cancellation", cancelled, "Cancelled"],
     ["a refusal", declined, "Declined"],
-  ])("sends %s without CF, and repeats it after the next request", async (_, kind, word) => {
+  ])("sends %s without CF, and repeats it after the next request", async (_, kind, status) => {
     const { sells } = await honest();
-    expect(await sells("A-1", { ...kind, ...nothing })).toBe(word);
+    expect(await sells("A-1", { ...kind, ...nothing })).toBe(status);
     expect(await sells("B-1", { ...kind, ...nothing })).toBe("Unknown");
   });
 

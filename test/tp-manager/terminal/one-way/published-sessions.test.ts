@@ -113,14 +113,14 @@ function saidOf({ steps, protocol }: Vector): "done" | "not done" | "nothing" {
   const bodies = steps
     .filter(({ from }) => from === "terminal")
     .flatMap((one) => wholeBody(one) ?? []);
-  const words = bodies.map((body) => {
+  const ends = bodies.map((body) => {
     if (protocol === "caisse-ap") return actionResult(readTagged(body).tags);
     const ticket = protocol === "concert-e-ticket";
     const { status } = decodeFixedReply(body, { ticket, report: true, currency: "978" });
     return { "0": "performed", "7": "not-performed" }[status];
   });
   const said = { performed: "done", "not-performed": "not done" } as const;
-  return said[words.at(-1) as keyof typeof said] ?? "nothing";
+  return said[ends.at(-1) as keyof typeof said] ?? "nothing";
 }
 
 describe.skipIf(!hasAny("session"))("the driver as the register (CONFORMANCE_VECTORS)", () => {

@@ -27,13 +27,13 @@ describe("the message about a line", () => {
     const other = await concertHouse();
     other.peer.onEnq = () => "95";
     await other.paid();
-    const words = [missing, silent, other].map(({ at }) => {
+    const problems = [missing, silent, other].map(({ at }) => {
       const state = at.journal.attempts.decisive("A-1")?.state;
       return state && "outcome" in state ? state.outcome.message : "";
     });
-    expect(words[0]).toContain("cannot open /dev/test");
-    expect(words[1]).toContain("does not answer");
-    expect(words[2]).toContain("wrong parity");
+    expect(problems[0]).toContain("cannot open /dev/test");
+    expect(problems[1]).toContain("does not answer");
+    expect(problems[2]).toContain("wrong parity");
   });
 
   test("names a wrong parity even when /check is given up early", async () => {

@@ -131,13 +131,17 @@ describe("a refusal", () => {
   test.each([
     ["51", "initialisation needed"],
     ["62", "clock not set"],
-  ])("by 06 1E %s without a result is a lock and no decline", async (code, words) => {
+  ])("by 06 1E %s without a result is a lock and no decline", async (code, expected) => {
     const { peer, driver } = await connect(tcp);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
     peer.send("800000");
     await peer.deliver(`061e01${code}`);
-    expect(await paying).toMatchObject({ end: "aborted", text: words, reason: "terminal-fault" });
+    expect(await paying).toMatchObject({
+      end: "aborted",
+      text: expected,
+      reason: "terminal-fault",
+    });
   });
 
   test("by 06 1E 51 after the bank's result 51 is a decline of the bank", async () => {

@@ -15,7 +15,7 @@ import { statusCompletion, terminalId } from "./peer.ts";
 type Line = "serial" | "tcp";
 const STEP_MS = 50;
 /** The time in which the terminal sends its last answer before it goes down. */
-const LAST_WORD_MS = 100;
+const LAST_ANSWER_MS = 100;
 
 /** A terminal on the test's clock that restarts by command, with the setup file's own times. */
 class RestartingTerminal {
@@ -72,7 +72,8 @@ class RestartingTerminal {
       const bytes = fromHex(answer.replaceAll(" ", ""));
       this.#peer.say(toHex(this.#line === "serial" ? encodeFrame(bytes) : bytes), 2 + 10 * i);
     });
-    if (apdu === "061800") this.clock.startTimer("goes down", LAST_WORD_MS, () => this.#restart());
+    if (apdu === "061800")
+      this.clock.startTimer("goes down", LAST_ANSWER_MS, () => this.#restart());
   }
 
   #restart(): void {

@@ -5,11 +5,11 @@ import * as french from "./concert/support/started.ts";
 import { authorisation, bank, REGISTRATION_WITHOUT_PRINT, started } from "./support/started.ts";
 
 function calls(url: string | undefined) {
-  const say = async (word: string, asked: object = {}) => {
+  const say = async (command: string, asked: object = {}) => {
     const response = await fetch(`${url}/words`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ word, ...asked }),
+      body: JSON.stringify({ word: command, ...asked }),
     });
     const body = (await response.json()) as { done?: string; error?: string };
     return body.done ?? `${response.status} ${body.error}`;
@@ -36,7 +36,7 @@ describe("a command for the simulated terminal", () => {
     expect((await register.run(authorisation(1205))).at(-1)).toBe("060f00");
     expect(await paying).toBe("approve");
     const ends = [];
-    for (const [word, asked] of [
+    for (const [command, asked] of [
       ["decline", { code: 51 }],
       ["wrong-pin", { card: "girocard" }],
       ["other-card", {}],
@@ -44,12 +44,12 @@ describe("a command for the simulated terminal", () => {
       ["walk-away", {}],
       ["insert", {}],
     ] as const) {
-      const said = say(word, { ...asked, within: 20 });
+      const said = say(command, { ...asked, within: 20 });
       const heard = await register.run(authorisation(1200));
-      expect(await said).toBe(word);
+      expect(await said).toBe(command);
       // docs/zvt.md 11.4: a wrong PIN is reported by a report of its own.
       const wrongPin = heard.some((message) => message.startsWith("040f") && /2737/.test(message));
-      ends.push([word, heard.at(-1), ...(wrongPin ? ["37"] : [])]);
+      ends.push([command, heard.at(-1), ...(wrongPin ? ["37"] : [])]);
     }
     expect(ends).toEqual([
       ["decline", "061e0133"],
@@ -164,18 +164,20 @@ describe("a command for the simulated terminal", () => {
     ["fault", { value: "earthquake" }, /^400 there is no fault earthquake/],
     ["unplug", { at: "noon" }, /^400 /],
     ["constructor", {}, /^400 there is no constructor/],
-  ])("that cannot be carried out says why: %s", async (word, asked, why) => {
+  ])("that cannot be carried out says why: %s", async (command, asked, why) => {
     const { say } = await controlled();
-    expect(await say(word, asked)).toMatch(why);
+    expect(await say(command, asked)).toMatch(why);
   });
 
   test("in the launcher's help is a command of the terminal", async () => {
     const { get } = await controlled();
-    const known = ((await get("/words")) as unknown as { word: string }[]).map(({ word }) => word);
+    const known = ((await get("/words")) as unknown as { word: string }[]).map(
+      ({ word: command }) => command,
+    );
     const [, named = ""] = /simulate WORD .*?: ([\s\S]*?), and more/.exec(usage) ?? [];
-    const words = named.split(",").map((one) => one.trim().split(" ")[0]);
-    expect(words.length).toBeGreaterThan(8);
-    expect(words.filter((word) => !known.includes(word ?? ""))).toEqual([]);
+    const commands = named.split(",").map((one) => one.trim().split(" ")[0]);
+    expect(commands.length).toBeGreaterThan(8);
+    expect(commands.filter((command) => !known.includes(command ?? ""))).toEqual([]);
   });
 });
 
