@@ -43,7 +43,7 @@ try {
   const times = await inTurn("pair", pairs);
   const ratios = times.map(([one, other]) => one / other).sort((a, b) => a - b);
   const half = (1.96 * Math.sqrt(pairs)) / 2;
-  const at = (place: number): string => (ratios[Math.round(place)] ?? Number.NaN).toFixed(4);
+  const at = (position: number): string => (ratios[Math.round(position)] ?? Number.NaN).toFixed(4);
   const median = (which: 0 | 1): string => {
     const sorted = times.map((pair) => pair[which]).sort((a, b) => a - b);
     return (sorted[Math.floor(sorted.length / 2)] ?? Number.NaN).toFixed(2);

@@ -56,7 +56,7 @@ const COMMIT_PAGES = 11;
 /** The unit of processor time in Linux: a hundredth of a second (sysconf _SC_CLK_TCK). */
 const TICK_MS = 10;
 /** The interval of measuring the event loop; Node.js counts the interval as a delay. */
-const LOOP_LOOKS_MS = 2;
+const LOOP_CHECKS_MS = 2;
 
 const answer =
   '<?xml version="1.0" encoding="UTF-8"?>\n<SOAP-ENV:Envelope ' +
@@ -225,12 +225,12 @@ async function drain(): Promise<Drained> {
 function watched(): Record<string, string> {
   const code = `import { monitorEventLoopDelay } from "node:perf_hooks";
     import { renameSync, writeFileSync } from "node:fs";
-    const loop = monitorEventLoopDelay({ resolution: ${LOOP_LOOKS_MS} });
+    const loop = monitorEventLoopDelay({ resolution: ${LOOP_CHECKS_MS} });
     let on = false;
     process.on("SIGUSR2", () => {
       if (!on) loop.enable();
       else {
-        const ms = Math.max(loop.max / 1e6 - ${LOOP_LOOKS_MS}, 0);
+        const ms = Math.max(loop.max / 1e6 - ${LOOP_CHECKS_MS}, 0);
         writeFileSync(${JSON.stringify(`${stallFile}.new`)}, String(ms));
         renameSync(${JSON.stringify(`${stallFile}.new`)}, ${JSON.stringify(stallFile)});
       }

@@ -29,7 +29,7 @@ const NS_PER_MS = 1_000_000;
 const KB_PER_MB = 1_024;
 const TICK_MS = 10;
 /** The number of checks of the keep-alive, many because the kernel counts in ticks of 10 ms. */
-const LOOKS = 20;
+const CHECKS = 20;
 
 const bareServer = `
 import { flushCompileCache } from "node:module";
@@ -64,7 +64,7 @@ try {
   execFileSync(process.execPath, [join(projectRoot, "scripts", "bundle.ts")]);
   await writeConfig();
   await measureServers();
-  await measureLooks();
+  await measureChecks();
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -128,17 +128,17 @@ async function measured(args: readonly string[]): Promise<Measured> {
 }
 
 /** Measures a check by the keep-alive of two programs that answer, against an empty Node.js. */
-async function measureLooks(): Promise<void> {
+async function measureChecks(): Promise<void> {
   const running = programs.map((program) => start([bundled(program), "--data", data]));
   await Promise.all(programs.map((program) => answering(program)));
-  const look = ["keep-alive", "--data", data];
+  const check = ["keep-alive", "--data", data];
   const processes: Server[] = [
     { name: "node -e 0", args: ["-e", "0"] },
-    { name: "keep-alive look, bundle", args: [bundled("launcher"), ...look] },
-    { name: "keep-alive look, sources", args: [programFile("launcher"), ...look] },
+    { name: "keep-alive check, bundle", args: [bundled("launcher"), ...check] },
+    { name: "keep-alive check, sources", args: [programFile("launcher"), ...check] },
   ];
   const spent = processes.map(() => 0);
-  for (let round = -1; round < LOOKS; round++) {
+  for (let round = -1; round < CHECKS; round++) {
     for (const [i, { args }] of processes.entries()) {
       const beforeMs = childrenMs();
       execFileSync(process.execPath, args, { env: environment() });
@@ -150,7 +150,7 @@ async function measureLooks(): Promise<void> {
   print(["process", "CPU", "ratio"]);
   for (const [i, { name }] of processes.entries()) {
     const ratio = (spent[i] ?? 0) / (spent[0] ?? 1);
-    print([name, `${((spent[i] ?? 0) / LOOKS).toFixed(1)} ms`, ratio.toFixed(2)]);
+    print([name, `${((spent[i] ?? 0) / CHECKS).toFixed(1)} ms`, ratio.toFixed(2)]);
   }
   await Promise.all(running.map(end));
 }

@@ -210,8 +210,8 @@ export const concertProperties = {
     fc.nat(7),
     (given, at, bit) => {
       const frame = encodeFrame(encodeFixedReply(given));
-      const place = at % frame.length;
-      frame[place] = (frame[place] as number) ^ (1 << bit);
+      const position = at % frame.length;
+      frame[position] = (frame[position] as number) ^ (1 << bit);
       notStrictEqual(
         codeOf(() => decodeFrame(frame)),
         undefined,

@@ -14,7 +14,7 @@ import { repositoryFiles, typescriptSources } from "../test/tidy/sources.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 interface Piece {
-  readonly place: string;
+  readonly position: string;
   readonly text: string;
   /** The line that a comment stands on. */
   readonly code?: string;
@@ -40,7 +40,7 @@ const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n
 
 const comments = sources.flatMap(({ path, text }) =>
   joinedComments(text, parseSync(path, text).comments).map(({ start, end, value }) => ({
-    place: `${path}:${lineOf(text, start)}`,
+    position: `${path}:${lineOf(text, start)}`,
     text: value.replace(/\n? *\*+ ?/g, " ").trim(),
     code: codeAt(text, start, end),
   })),
@@ -50,7 +50,7 @@ const comments = sources.flatMap(({ path, text }) =>
 const spoken = sources.flatMap(({ path, text }) =>
   [
     ...text.matchAll(/\b(?:Error|refused|info|warn|error|fault|note)\([^"`;]*["`]([^"`]+)["`]/g),
-  ].map(({ index, 1: said = "" }) => ({ place: `${path}:${lineOf(text, index)}`, text: said })),
+  ].map(({ index, 1: said = "" }) => ({ position: `${path}:${lineOf(text, index)}`, text: said })),
 );
 const catalogs = repositoryFiles("src/shared")
   .filter((path) => path.endsWith("-en.json"))
@@ -95,14 +95,14 @@ function sentencesOf(path: string): Piece[] {
       const parts = heading
         ? []
         : text.replace(/^(?:[-*]|\d+\.) /, "").split(/(?<=[.!?]) (?=[A-Z`*[])/);
-      return parts.map((part) => ({ place: path, text: part, under }));
+      return parts.map((part) => ({ position: path, text: part, under }));
     });
 }
 
-function textsOf(value: unknown, place: string): Piece[] {
-  if (typeof value === "string") return [{ place, text: value }];
+function textsOf(value: unknown, position: string): Piece[] {
+  if (typeof value === "string") return [{ position, text: value }];
   return Object.entries(value as object).flatMap(([key, inside]) =>
-    textsOf(inside, `${place} ${key}`),
+    textsOf(inside, `${position} ${key}`),
   );
 }
 
@@ -129,9 +129,9 @@ function print(title: string, all: readonly Piece[]): void {
   while (drawn.size < Math.min(each, pieces.length)) drawn.add(next());
   process.stdout.write(`## ${title}: ${drawn.size} of ${pieces.length}\n\n`);
   for (const index of drawn) {
-    const { place = "", text = "", code, under } = pieces[index] ?? {};
+    const { position = "", text = "", code, under } = pieces[index] ?? {};
     const on = code ? ` [on: \`${code}\`]` : under ? ` [under: ${under}]` : "";
-    process.stdout.write(`- \`${place}\` ${text.replace(/\s+/g, " ")}${on}\n`);
+    process.stdout.write(`- \`${position}\` ${text.replace(/\s+/g, " ")}${on}\n`);
   }
   process.stdout.write("\n");
 }

@@ -51,7 +51,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
     "docs/operator.md": { conditions },
     "docs/design.md": { phases },
     "docs/matching.md": { evidence, assumptions },
-    "docs/rules/README.md": { places },
+    "docs/rules/README.md": { built: ruleLocations },
     "src/supervisor/README.md": { faults },
   };
 
@@ -87,7 +87,7 @@ function evidence(): string {
 }
 
 /** Returns a row for each rule with the files that cite its page or hold a measure of it. */
-function places(): string {
+function ruleLocations(): string {
   const pages = globSync("docs/rules/[0-9]*.md", { cwd: projectRoot }).sort();
   const sources = globSync("{src,test}/**/*.ts", { cwd: projectRoot }).sort();
   const citing = sources.map((path) => ({

@@ -173,20 +173,20 @@ async function keepingAlive(pay: (order: string) => Promise<string>, call: Call)
   await step("always-up.cmd replaces a hung supervisor at the second look", async () => {
     const [hung] = machine.pids(PROGRAMS[1]);
     if (hung !== undefined) process.kill(hung, "SIGSTOP");
-    const look = "always-up.cmd --answer-within 1";
-    const first = await expectRun(look, 69, /^supervisor does not answer/m);
-    const second = await expectRun(look, 0, /^supervisor was hung .*: relaunched/m);
+    const checkCommand = "always-up.cmd --answer-within 1";
+    const first = await expectRun(checkCommand, 69, /^supervisor does not answer/m);
+    const second = await expectRun(checkCommand, 0, /^supervisor was hung .*: relaunched/m);
     check("another process", hung !== undefined && !machine.pids(PROGRAMS[1]).includes(hung));
     return `${first.output}${second.output}${oneOfEach()}`;
   });
   await step("five looks at once, both programs dead, make one copy of each", async () => {
     for (const script of PROGRAMS) await killAll(script);
-    const looks = await Promise.all([1, 2, 3, 4, 5].map(() => machine.command("always-up.cmd")));
+    const checks = await Promise.all([1, 2, 3, 4, 5].map(() => machine.command("always-up.cmd")));
     check(
       "each ends well",
-      looks.every(({ code }) => code === 0),
+      checks.every(({ code }) => code === 0),
     );
-    return `${looks.map(({ output }) => output).join("")}${oneOfEach()}`;
+    return `${checks.map(({ output }) => output).join("")}${oneOfEach()}`;
   });
   await step("after /stop through the API the next run of always-up.cmd starts both", async () => {
     const { one } = await call("POST", "/stop");

@@ -3,10 +3,10 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 
 /** Debian's package `chromium`; another one can be named. A browser is never downloaded. */
-const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"];
+const candidates = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"];
 
 /** undefined: there is none. */
-export const chromiumPath = places.find((path) => path !== undefined && existsSync(path));
+export const chromiumPath = candidates.find((path) => path !== undefined && existsSync(path));
 
 export const haveChromium = chromiumPath !== undefined;
 

@@ -75,7 +75,7 @@ const screenshots = process.env["SCREENSHOTS"];
 /** Every state of a view is checked, not only those that differ most. */
 export const everyState = isWhole || screenshots !== undefined;
 
-const looks = [
+const displays = [
   ["light", 1280],
   ["dark", 360],
   ["light", 360],
@@ -94,7 +94,7 @@ export async function easyForAll(
   name: string,
   what: "a view" | "more of a view" | "a further state" = "a view",
 ): Promise<void> {
-  for (const [colorScheme, width] of everyState ? looks : looks.slice(0, 2)) {
+  for (const [colorScheme, width] of everyState ? displays : displays.slice(0, 2)) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     const isLight = colorScheme === "light";

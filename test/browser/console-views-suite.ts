@@ -61,9 +61,9 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.getByRole("link", { name: "In doubt" }).click();
     const order = page.locator("section", { hasText: hostile("order") }).first();
     await expect.poll(() => page.locator("main").innerText()).toMatch(/What we sent/);
-    const shown = await order.innerText();
-    expect(shown).toMatch(/The terminal before[\s\S]*0001[\s\S]*line broken/);
-    expect(shown).toMatch(/The evidence does not decide|Likely/);
+    const text = await order.innerText();
+    expect(text).toMatch(/The terminal before[\s\S]*0001[\s\S]*line broken/);
+    expect(text).toMatch(/The evidence does not decide|Likely/);
     await easyForAll(page, "doubt");
     await order.getByLabel("Charged", { exact: true }).check();
     await order.getByRole("button", { name: "Settle …" }).click();
@@ -121,11 +121,11 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     // Other suites run the end of day from its page, and accept a terminal from theirs.
     for (const [name, done] of rowsOf(commands, 2, 1)) {
       await page.getByRole("button", { name, exact: true }).click();
-      await agree(page, "Anna", "a look");
+      await agree(page, "Anna", "a check");
       await expect.poll(main).toMatch(done);
     }
     await page.getByRole("button", { name: "Show", exact: true }).click();
-    await expect.poll(main).toMatch(/Anna \(operator\): a look\s+Restart the terminal → done/);
+    await expect.poll(main).toMatch(/Anna \(operator\): a check\s+Restart the terminal → done/);
     await page.getByRole("button", { name: "Show the logs" }).click();
     await expect.poll(main).toMatch(/quiet words/);
     await page.getByLabel("From level").selectOption("warn");

@@ -114,7 +114,8 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
   const browser = browserForSuite();
 
   const emptyPage = pageForSuite(browser, { locale: "en-GB" });
-  const said = (page: Page, place: string) => expect.poll(() => page.locator(place).innerText());
+  const said = (page: Page, selector: string) =>
+    expect.poll(() => page.locator(selector).innerText());
 
   test(`${MANY} kiosks are listed and filtered, with versions, births, deaths`, async () => {
     const page = await emptyPage();

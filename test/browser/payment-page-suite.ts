@@ -226,8 +226,8 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
   test.each(rowsOf(languages, 2))("%s is easy to use", async (locale, label, amount) => {
     const { page } = await visit({ locale, description: "x".repeat(60) });
     expect(await page.getByLabel(label).count()).toBe(1);
-    const shown = (await page.locator("#amount").textContent()) ?? "";
-    expect(shown.replace(/\s/g, " ")).toBe(amount);
+    const displayed = (await page.locator("#amount").textContent()) ?? "";
+    expect(displayed.replace(/\s/g, " ")).toBe(amount);
     // Where words are longest, the smallest window is enough.
     for (const size of locale === "en_GB" ? sizes : sizes.slice(-1)) {
       await page.setViewportSize(size);

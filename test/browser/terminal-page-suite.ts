@@ -117,12 +117,12 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
       [/^Stop, red key/, /Cancelled/, "061e016c"],
       [/^Walks away/, /Time is over/, "061e016c"],
     ] as const;
-    for (const [button, shown, end] of rowsOf(customers, 2)) {
+    for (const [button, displayed, end] of rowsOf(customers, 2)) {
       const paid = pay(1200);
       await display(/12\.00 EUR[\s\S]*present card/);
       await press(button);
       expect(await paid).toBe(end);
-      await display(shown);
+      await display(displayed);
     }
     await page.getByRole("radio", { name: /girocard/ }).check();
     const paid = pay(1205);

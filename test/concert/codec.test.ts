@@ -108,9 +108,9 @@ describe("a card number in clear", () => {
     "in groups with %j between is not shown",
     (separator) => {
       const grouped = (pan.match(/.{4}/g) ?? []).join(separator);
-      const shown = safeText(`AA0${grouped}ZT`, 200);
-      expect(shown.replace(/\D/g, "")).not.toContain(pan.slice(4));
-      expect(shown.endsWith("ZT")).toBe(true);
+      const logged = safeText(`AA0${grouped}ZT`, 200);
+      expect(logged.replace(/\D/g, "")).not.toContain(pan.slice(4));
+      expect(logged.endsWith("ZT")).toBe(true);
     },
   );
 });

@@ -201,7 +201,7 @@ export class CrashSite {
   }
 
   /** An order at the gateway that is paid by confirming it, as only another system places one. */
-  async placeForManualCapture(
+  async orderForManualCapture(
     orderId: string,
     amountMinor: number,
     transactionId: string,

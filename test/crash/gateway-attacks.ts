@@ -158,7 +158,7 @@ export class GatewayAttack implements Attack {
       readonly freeData: Readonly<Record<string, string>>;
     }>;
     const ours = orders.find((order) => order.transactionPublicId === transactionPublicId);
-    await this.#site.placeForManualCapture(
+    await this.#site.orderForManualCapture(
       this.orderId,
       this.#amountMinor,
       ours?.freeData["transactionId"] ?? "",

@@ -229,7 +229,7 @@ export class Connector {
   }
 
   /** One probe of the terminal for everything that is due. */
-  look(world: World): string {
+  probe(world: World): string {
     const { device, ram } = world;
     if (device.lock !== null && !this.#judges.takesRefusals) {
       ram.isLockedOut = true;
@@ -252,13 +252,13 @@ export class Connector {
     replace(world, inquiry, { ...inquiry, waits: null, limitOver });
   }
 
-  #judge(world: World, inquiry: OpenQuestion, look: Probe): Verdict {
-    const judged = this.#evidence.judge(world, inquiry, look);
-    const isRestless = judged.verdict === "look-again" && inquiry.looks >= LOOKS_MAX;
+  #judge(world: World, inquiry: OpenQuestion, probe: Probe): Verdict {
+    const judged = this.#evidence.judge(world, inquiry, probe);
+    const isRestless = judged.verdict === "look-again" && inquiry.probes >= PROBES_MAX;
     const verdict = isRestless ? givenUp[inquiry.about] : judged;
     if (verdict.verdict === "look-again") {
       const waits = verdict.waitMs === CONFIRM_MS ? "confirm" : "limit";
-      replace(world, inquiry, { ...inquiry, earlier: look, looks: inquiry.looks + 1, waits });
+      replace(world, inquiry, { ...inquiry, earlier: probe, probes: inquiry.probes + 1, waits });
     } else if (verdict.verdict !== "no-answer") this.#conclude(world, inquiry, verdict);
     return verdict;
   }
@@ -355,7 +355,7 @@ function unwrite(world: World, index: number): void {
 }
 
 /** As the runner of inquiries: a terminal that shows something else each time proves nothing. */
-const LOOKS_MAX = 8;
+const PROBES_MAX = 8;
 const because = "each probe shows something else";
 const givenUp = {
   attempt: { verdict: "unsettled", because },
@@ -373,7 +373,7 @@ function isAsked({ ram }: World, index: number): boolean {
 }
 
 function ask({ ram }: World, about: OpenQuestion["about"], index: number, blocks: boolean): void {
-  const asked = { earlier: null, looks: 0, waits: null, limitOver: false };
+  const asked = { earlier: null, probes: 0, waits: null, limitOver: false };
   ram.inquiries.push({ about, index, blocks, ...asked });
 }
 

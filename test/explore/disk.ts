@@ -15,7 +15,8 @@ export function begin(world: World, order: string, baseline: Baseline): number {
   const at = { startedAtMs: nowMs(world), endedAtMs: null, events: [] };
   const heard = { end: null, proved: false, good: false, cut: false } as const;
   const found = { asked: false, served: false, heard };
-  const place = attempts.push({ order, number, state: begun, baseline, ...at, ...found }) - 1;
+  const attemptIndex =
+    attempts.push({ order, number, state: begun, baseline, ...at, ...found }) - 1;
   if (baseline.last.kind === "transaction") {
     const { traceNumber, receiptNumber, localTime } = baseline.last.report;
     const isKnown = records.some(
@@ -26,7 +27,7 @@ export function begin(world: World, order: string, baseline: Baseline): number {
     );
     if (!isKnown) keepRecord(world, baseline.last.report, null, "baseline");
   }
-  return place;
+  return attemptIndex;
 }
 
 /** The steps that the matcher reads; those with a report keep it as a record. */

@@ -36,16 +36,16 @@ export class Evidence {
     this.#judges = judges;
   }
 
-  judge(world: World, { about, index, earlier }: OpenQuestion, look: Probe): Verdict {
+  judge(world: World, { about, index, earlier }: OpenQuestion, probe: Probe): Verdict {
     const { journal, matcher } = this.#of(world);
     if (about === "unmatched") {
       const row = rowOf(world, index);
       const inquiry = this.#judges.inquiryOfUnmatched(row, times);
-      return this.#judges.judge(inquiry, look, matcher.ofUnmatched(row, look), earlier);
+      return this.#judges.judge(inquiry, probe, matcher.ofUnmatched(row, probe), earlier);
     }
     const attempt = at(journal, index);
     const inquiry = inquiryOf(world, attempt, matcher);
-    return this.#judges.judge(inquiry, look, matcher.ofAttempt(attempt, look), earlier);
+    return this.#judges.judge(inquiry, probe, matcher.ofAttempt(attempt, probe), earlier);
   }
 
   judgeByNext(world: World, index: number): Conclusion | undefined {

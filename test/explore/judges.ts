@@ -33,7 +33,7 @@ export interface Judges {
   /** May be another sale, judged by its time alone: it raises an alarm and is not refused. */
   readonly mayBeSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
   readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
-  readonly judge: (inquiry: Inquiry, look: Probe, known: Known, earlier: Probe | null) => Verdict;
+  readonly judge: (inquiry: Inquiry, probe: Probe, known: Known, earlier: Probe | null) => Verdict;
   readonly judgeByNext: (inquiry: Inquiry, known: Known) => Conclusion | undefined;
   readonly inquiryOfUnmatched: typeof inquiryOfUnmatched;
   readonly Matcher: typeof Matcher;
@@ -59,8 +59,8 @@ export const product: Judges = {
   isSecondSale: namesAnotherSale,
   mayBeSecondSale: mayBeAnotherSale,
   isSame: (a, b) => compareReports(a, b) === "same",
-  judge: (inquiry, look, known, earlier) =>
-    judge(inquiry, look, known, earlier && wholePauseAgo(earlier), CONFIRM_MS),
+  judge: (inquiry, probe, known, earlier) =>
+    judge(inquiry, probe, known, earlier && wholePauseAgo(earlier), CONFIRM_MS),
   judgeByNext,
   inquiryOfUnmatched,
   Matcher,

@@ -238,7 +238,7 @@ function standing(world: World, order: string): number {
       entry.order === order &&
       entry.money === "standing" &&
       entry.original === null &&
-      (entry.late ? isShown(world, index) : !isCovered(index)),
+      (entry.late ? isReported(world, index) : !isCovered(index)),
   ).length;
 }
 
@@ -246,14 +246,14 @@ function standing(world: World, order: string): number {
  * The connector has met the sale by a name: as a result that nobody asked for, or when it read a
  * baseline.
  */
-function isShown({ disk }: World, index: number): boolean {
-  const shown = [
+function isReported({ disk }: World, index: number): boolean {
+  const reported = [
     ...disk.unmatched.filter(({ finding }) => finding !== "open").map(({ report }) => report),
     ...disk.attempts.flatMap(({ baseline: { last } }) =>
       last.kind === "transaction" ? [last.report] : [],
     ),
   ];
-  return shown.some((report) => report.traceNumber !== null && entryOf(report) === index);
+  return reported.some((report) => report.traceNumber !== null && entryOf(report) === index);
 }
 
 function lastOf({ disk }: World, order: string): World["disk"]["attempts"][number] | undefined {

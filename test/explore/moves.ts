@@ -15,7 +15,7 @@ export function movesOf(world: World, scope: Scope, connector: Connector): Move[
   };
   kioskMoves(world, scope, connector, add);
   connectorMoves(world, connector, add);
-  looks(world, scope, connector, add);
+  probes(world, scope, connector, add);
   cures(world, scope, connector, add);
   waits(world, connector, moves);
   terminalMoves(world, scope, connector, add);
@@ -91,14 +91,14 @@ function connectorMoves(world: World, connector: Connector, add: Add): void {
 }
 
 /** The oldest question goes to the terminal when nothing else has it. */
-function looks(world: World, scope: Scope, connector: Connector, add: Add): void {
+function probes(world: World, scope: Scope, connector: Connector, add: Add): void {
   const { ram, kiosk, line } = world;
   const stage = kiosk.request?.stage;
   const isTaken = ram.run !== null || line.message !== null || stage === "prepare";
   if (connector.due(world).length === 0 || isTaken || stage === "ready") return;
   if (!answersQuestions(world.device, scope.character)) return;
   add("connector", "the terminal is asked for its last transaction", (next) =>
-    connector.look(next),
+    connector.probe(next),
   );
 }
 

@@ -3,7 +3,7 @@ import { copyOf, type World } from "./world.ts";
 
 /** A first request may be refused, because an attempt became in doubt; the second one may not. */
 const REQUESTS = 2;
-const LOOKS_MAX = 40;
+const ROUNDS_MAX = 40;
 
 /** Whether another customer can pay in a world at rest, with nothing going wrong any more. */
 export function canSellNext(world: World, connector: Connector): boolean {
@@ -14,9 +14,9 @@ export function canSellNext(world: World, connector: Connector): boolean {
     connector.prepare(next);
     connector.begin(next);
     if (line.message?.what === "payment") return true;
-    for (let look = 0; look < LOOKS_MAX && ram.inquiries.length > 0; look++) {
+    for (let round = 0; round < ROUNDS_MAX && ram.inquiries.length > 0; round++) {
       for (const inquiry of ram.inquiries) connector.waited(next, inquiry);
-      connector.look(next);
+      connector.probe(next);
     }
   }
   return false;

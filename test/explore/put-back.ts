@@ -82,13 +82,13 @@ export const faultsPutBack: readonly PutBack[] = [
     fault: "a late sale that fits two orders proves one of them charged",
     judges: {
       ...product,
-      judge: (inquiry, look, { next, ...known }, earlier) => {
+      judge: (inquiry, probe, { next, ...known }, earlier) => {
         const alone = {
           ...known,
           otherCandidate: null,
           next: next && { ...next, otherCandidate: null },
         };
-        return product.judge(inquiry, look, alone, earlier);
+        return product.judge(inquiry, probe, alone, earlier);
       },
     },
     scope: two,
@@ -118,8 +118,8 @@ export const faultsPutBack: readonly PutBack[] = [
       ...product,
       isSame: equal,
       Matcher: ReadsLiterally,
-      judge: (inquiry, look, known, earlier) =>
-        product.judge(literally(inquiry, look), look, known, earlier),
+      judge: (inquiry, probe, known, earlier) =>
+        product.judge(literally(inquiry, probe), probe, known, earlier),
     },
     scope: withQuirk(older, "spells short", { late: 0 }),
     law: "an order is settled with its own transaction only",
@@ -128,8 +128,8 @@ export const faultsPutBack: readonly PutBack[] = [
     fault: "two transactions without a number are one",
     judges: {
       ...product,
-      judge: (inquiry, look, known, earlier) =>
-        product.judge(...blindly(inquiry, look), known, earlier),
+      judge: (inquiry, probe, known, earlier) =>
+        product.judge(...blindly(inquiry, probe), known, earlier),
     },
     scope: withQuirk("one that keeps what was not answered", "spells blank", { late: 0 }),
     law: "no charge is reported as not paid",
@@ -184,7 +184,7 @@ function another(report: TransactionReport): TransactionReport {
 }
 
 /** What names nothing is given one name. */
-function blindly(inquiry: Inquiry, look: Probe): [Inquiry, Probe] {
+function blindly(inquiry: Inquiry, probe: Probe): [Inquiry, Probe] {
   const named = (last: LastTransaction): LastTransaction => {
     if (last.kind !== "transaction" || last.report.traceNumber !== null) return last;
     const report = { ...last.report, receiptNumber: "0001", traceNumber: "000001" };
@@ -192,7 +192,7 @@ function blindly(inquiry: Inquiry, look: Probe): [Inquiry, Probe] {
   };
   return [
     { ...inquiry, before: named(inquiry.before) },
-    { ...look, last: named(look.last) },
+    { ...probe, last: named(probe.last) },
   ];
 }
 

@@ -101,7 +101,7 @@ export interface OpenQuestion {
   /** Nothing is sold before it has ended. */
   readonly blocks: boolean;
   readonly earlier: Probe | null;
-  readonly looks: number;
+  readonly probes: number;
   readonly waits: Wait | null;
   /** The lost payment's own time limit has passed since the end was lost. */
   readonly limitOver: boolean;

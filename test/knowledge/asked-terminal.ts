@@ -20,7 +20,7 @@ import { notGood } from "../explore/entry-reports.ts";
 import type { Life } from "../simulation/life.ts";
 import { lost } from "../support/terminals/scripted-terminal.ts";
 import { paymentWays } from "./payment-ways.ts";
-import { look, recordOf, reversalOf, textOf } from "./records.ts";
+import { lastOfWorld, recordOf, reversalOf, textOf } from "./records.ts";
 import { WRONG_MINOR } from "./scope.ts";
 import type { World } from "./world.ts";
 
@@ -88,7 +88,7 @@ export class AskedTerminal implements Terminal {
 
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     await this.#answers(signal);
-    const last = look(this.#world);
+    const last = lastOfWorld(this.#world);
     this.#world.recorder.known(`a probe: ${textOf(last)}`);
     return last;
   }

@@ -1,7 +1,7 @@
 import type { Charge, Leave, Timeline, Verdict } from "./timeline.ts";
 
 /**
- * The judge. A verdict may be given only where it is true in every world that looks the same. The
+ * The judge. A verdict may be given only where it is true in every world that shows the same. The
  * connector answers the same to the same, so each world is asked for itself whether what was said
  * in it is true in it; worlds that look alike are compared to show two of them together, and to see
  * where all of them agree and the connector said "unknown" all the same.

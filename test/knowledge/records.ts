@@ -5,7 +5,7 @@ import type { Option } from "./chooser.ts";
 import type { World } from "./world.ts";
 
 /** What a probe shows. */
-export function look(world: World): LastTransaction {
+export function lastOfWorld(world: World): LastTransaction {
   const { chooser, device, recorder } = world;
   const newest = lastOf(device);
   const isSale = newest.kind === "transaction" && device.stored !== null;

@@ -18,8 +18,8 @@ export async function pairOf(
     "",
     ...worldOf("The world", timeline),
     ...(other
-      ? worldOf("A world that looks the same until then", other)
-      : ["No world of this scope looks the same until then."]),
+      ? worldOf("A world that shows the same until then", other)
+      : ["No world of this scope shows the same until then."]),
     "Heard and done until then:",
     "```",
     // With the line of the verdict itself, which is written after the verdict.

@@ -60,7 +60,7 @@ test("on a full disk running programs go on, and dead ones start once there is r
   expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 0, out: "", err: "" });
   expect(pids()).toEqual(before);
   for (const pid of before.flat()) process.kill(pid, "SIGKILL");
-  for (let look = 0; look < (isWhole ? 2 : 1); look++) {
+  for (let round = 0; round < (isWhole ? 2 : 1); round++) {
     const { code, out, err } = await checkout.alwaysUp("--data", data);
     expect(code).toBe(69);
     expect(out).toMatch(/tp-manager was not running; its launch failed with code 69/);

@@ -36,13 +36,13 @@ function foreground(data: string): Foreground {
     output: () => text,
     printed: (wanted) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           if (!text.includes(wanted)) return;
-          child.stdout.off("data", look);
+          child.stdout.off("data", check);
           resolve();
         };
-        child.stdout.on("data", look);
-        look();
+        child.stdout.on("data", check);
+        check();
       }),
   };
 }

@@ -148,9 +148,9 @@ test("an installation starts, restarts and stops", async () => {
 });
 
 test("the operator's status commands run without a failure", async () => {
-  const look = block("./launch.sh status");
-  expect(look).toContain("curl -u operator:secret");
-  await typed(look.replaceAll("operator:secret", "operator:other-secret"));
+  const commands = block("./launch.sh status");
+  expect(commands).toContain("curl -u operator:secret");
+  await typed(commands.replaceAll("operator:secret", "operator:other-secret"));
   expect(await typed(block("./launch.sh kiosk"))).toContain("#ticket=");
 });
 

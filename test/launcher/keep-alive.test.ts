@@ -76,13 +76,13 @@ describe("a check of what runs, is stopped and runs again", () => {
     await bothRun();
     const before = pids(data);
     const supervisor = before[1]?.[0] as number;
-    const look = () => checkout.alwaysUp("--data", data, "--answer-within", shortly);
+    const check = () => checkout.alwaysUp("--data", data, "--answer-within", shortly);
     process.kill(supervisor, "SIGSTOP");
-    expect((await look()).code).toBe(69);
+    expect((await check()).code).toBe(69);
     process.kill(supervisor, "SIGCONT");
-    expect(await look()).toEqual(quiet);
+    expect(await check()).toEqual(quiet);
     process.kill(supervisor, "SIGSTOP");
-    expect((await look()).code).toBe(69);
+    expect((await check()).code).toBe(69);
     process.kill(supervisor, "SIGCONT");
     expect(pids(data)).toEqual(before);
   });
@@ -93,9 +93,9 @@ describe("a check of what runs, is stopped and runs again", () => {
     const log = join(data, "logs/keep-alive.log");
     rmSync(log, { force: true });
     process.kill(manager, "SIGKILL");
-    const look = await checkout.alwaysUp("--data", data);
+    const check = await checkout.alwaysUp("--data", data);
     const [[replacement]] = pids(data) as [[number]];
-    expect(look).toEqual({
+    expect(check).toEqual({
       code: 0,
       out: `tp-manager was not running: relaunched, pid ${replacement}\n`,
       err: "",
@@ -151,9 +151,9 @@ describe("a check of what runs, is stopped and runs again", () => {
     writeFileSync(run("keep-alive.json"), JSON.stringify({ ...memory, bootMs }));
     expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 69, out: "", err: "" });
     writeFileSync(run("keep-alive.json"), JSON.stringify({ ...memory, bootMs: bootMs - hourMs }));
-    const look = await checkout.alwaysUp("--data", data);
-    expect(look.out.match(/was not running: relaunched/g)).toHaveLength(2);
-    expect(look.code).toBe(0);
+    const check = await checkout.alwaysUp("--data", data);
+    expect(check.out.match(/was not running: relaunched/g)).toHaveLength(2);
+    expect(check.code).toBe(0);
     expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
     expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
   });
@@ -173,13 +173,13 @@ test("respects a stop that an older version wrote, until the next start", async 
 
 alone("many checks at once start one copy of each program", async () => {
   const data = checkout.dataFolder("twenty");
-  const looks = await Promise.all(
+  const checks = await Promise.all(
     Array.from({ length: AT_ONCE }, () => checkout.alwaysUp("--data", data)),
   );
-  expect(looks.map(({ code, err }) => ({ code, err }))).toEqual(
+  expect(checks.map(({ code, err }) => ({ code, err }))).toEqual(
     Array.from({ length: AT_ONCE }, () => ({ code: 0, err: "" })),
   );
-  expect(looks.flatMap(({ out }) => out.match(/relaunched/g) ?? [])).toHaveLength(2);
+  expect(checks.flatMap(({ out }) => out.match(/relaunched/g) ?? [])).toHaveLength(2);
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
@@ -205,11 +205,11 @@ test("a wrong setup file is tried with pauses, and at once when it is corrected"
 
 test("a check during a start or stop leaves the work to the running command", async () => {
   const data = checkout.dataFolder("meanwhile");
-  const [started, ...looks] = await Promise.all([
+  const [started, ...checks] = await Promise.all([
     checkout.launch("--data", data),
     checkout.alwaysUp("--data", data),
     checkout.alwaysUp("--data", data),
   ]);
-  expect([started, ...looks].map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect([started, ...checks].map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });

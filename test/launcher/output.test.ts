@@ -73,18 +73,18 @@ test("an entry keeps its two columns, and a text that goes on below is joined", 
 
 test("on a terminal of 80 columns no line is wider, whatever the command", async () => {
   const data = checkout.dataFolder("data", `${completeConfig}LOCALPORT=1\n`);
-  const shown = [];
+  const printed = [];
   for (const args of [["--help"], ["start"], ["status"], ["doctor"], ["stop"], ["status"]]) {
     const given = [...args, "--data", data];
-    shown.push(...(await onTerminal(given, { NO_COLOR: "1" })).split("\r\n"));
+    printed.push(...(await onTerminal(given, { NO_COLOR: "1" })).split("\r\n"));
   }
-  expect(shown.length).toBeGreaterThan(30);
+  expect(printed.length).toBeGreaterThan(30);
   // Paths are never broken; these are as long as the temporary folder's.
   const paths = [checkout.root, checkout.home];
   const hasPath = (line: string): boolean => paths.some((path) => line.includes(path));
-  const wide = shown.filter((line) => line.length > 80 && !hasPath(line));
+  const wide = printed.filter((line) => line.length > 80 && !hasPath(line));
   expect(wide).toEqual([]);
-  expect(shown).toContain(
+  expect(printed).toContain(
     "setup file          warning         line 12: LOCALPORT is not a known name, did",
   );
   expect(checkout.running("tp-manager", data)).toEqual([]);

@@ -164,7 +164,7 @@ test("the runtime is the pinned one, else the system's if new enough", () => {
   const checkout = ownCheckout();
   const launchWith = launcherOf(checkout);
   const speak = (name: string) => `#!/bin/sh\necho "${name} $*"\n`;
-  const place = (path: string, name: string): void => {
+  const putNode = (path: string, name: string): void => {
     mkdirSync(join(path, ".."), { recursive: true });
     writeFileSync(path, speak(name));
     chmodSync(path, 0o755);
@@ -179,7 +179,7 @@ test("the runtime is the pinned one, else the system's if new enough", () => {
   tool("node", '[ "$1" = --version ] && echo v22.18.0 || echo "system $*"');
   const main = `${root}/src/launcher/main.ts status\n`;
   expect(launchWith("status").out).toBe(`system ${main}`);
-  place(join(root, "node_modules/.bin/node"), "pinned");
+  putNode(join(root, "node_modules/.bin/node"), "pinned");
   expect(launchWith("status").out).toBe(`pinned ${main}`);
 });
 

@@ -165,9 +165,9 @@ test("a version found on a web server is taken by the keep-alive while a kiosk p
   await publisher.publish(delivery("1.3.0"));
   appendFileSync(join(data, "config.txt"), `\nUPDATE_URL=${await publisher.serve(afterAll)}\n`);
   expect((await launch("update", "--check")).stdout).toContain("1.3.0 is offered");
-  const look = join(root, "versions", "1.0.0", "programs", "update-check.js");
-  const looked = await runToEnd(process.execPath, [look, "--data", data]);
-  expect(looked.stdout).toContain("1.3.0 is ready");
+  const check = join(root, "versions", "1.0.0", "programs", "update-check.js");
+  const checked = await runToEnd(process.execPath, [check, "--data", data]);
+  expect(checked.stdout).toContain("1.3.0 is ready");
   const before = audited().attempts;
   const kiosk = new Kiosk();
   await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
@@ -315,12 +315,12 @@ test("crashes in the first hour bring the previous version back, on the same sto
   const previous = named("previous");
   const { attempts } = audited();
   writeFileSync(join(data, "crash"), "");
-  const looks: number[] = [];
-  while (named() === "1.4.0" && looks.length < 6) {
-    const look = runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
-    looks.push(await look.then(() => 0).catch(({ code }: { code: number }) => code));
+  const codes: number[] = [];
+  while (named() === "1.4.0" && codes.length < 6) {
+    const check = runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
+    codes.push(await check.then(() => 0).catch(({ code }: { code: number }) => code));
   }
-  expect(looks.at(-1)).toBe(0);
+  expect(codes.at(-1)).toBe(0);
   expect(named()).toBe(previous);
   expect(await answers(previous)).toBe(true);
   const output = (await launch("update")).stdout;

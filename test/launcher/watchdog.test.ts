@@ -37,12 +37,12 @@ test("no watchdog beat is sent while a program is silent, unless an update runs"
   process.env["PATH"] = `${folder}${delimiter}${process.env["PATH"]}`;
   process.env["NOTIFY_SOCKET"] = "/run/notify";
   process.env["WATCHDOG_USEC"] = "80000";
-  let looks = 0;
+  let checks = 0;
   let supervisorAnswers = true;
   let isAtWork = false;
   const terminal = { link: "connected", problem: null, terminalId: "1", status: "ready" };
   const payments = { running: 0, inDoubt: 0, notHandedOver: 0 };
-  await program("tp-manager", run, () => ++looks > 0, { terminal, payments, port: 1 });
+  await program("tp-manager", run, () => ++checks > 0, { terminal, payments, port: 1 });
   const outbox = { pending: 0, parked: 0, sent: 0, oldestAgeMs: null, paused: null };
   await program("supervisor", run, () => supervisorAnswers, { outbox });
 
@@ -53,10 +53,10 @@ test("no watchdog beat is sent while a program is silent, unless an update runs"
   expect(readFileSync(beatsFile, "utf8")).toMatch(/^WATCHDOG=1\n/);
 
   supervisorAnswers = false;
-  const silentSince = looks;
-  await until("checks", () => looks > silentSince + 1 || undefined);
+  const silentSince = checks;
+  await until("checks", () => checks > silentSince + 1 || undefined);
   const before = beats();
-  await until("more checks", () => looks > silentSince + 4 || undefined);
+  await until("more checks", () => checks > silentSince + 4 || undefined);
   expect(beats()).toBe(before);
 
   isAtWork = true;

@@ -33,7 +33,7 @@ interface Refunded {
   readonly refundedAmount: string;
 }
 
-export interface Looked {
+export interface OrderRead {
   readonly status: string;
   readonly error: { readonly charged: string } | null;
   readonly warnings: readonly string[];
@@ -45,8 +45,9 @@ export async function captured(at: TestInstallation, orderId: string) {
   await at.connected();
   const before = (await at.ledger()).entries.length;
   expect((await at.pay(5, orderId)).one.status).toBe("Success");
-  const look = async () => (await at.call("GET", `/payment/${orderId}`)).one as unknown as Looked;
-  const gatewayState = async () => (await look()).gateway?.state;
+  const read = async () =>
+    (await at.call("GET", `/payment/${orderId}`)).one as unknown as OrderRead;
+  const gatewayState = async () => (await read()).gateway?.state;
   // The pauses between the gateway's attempts grow to minutes.
   const hasten = () => fetch(`${at.sandboxUrl}/sandbox/notifications`, { method: "POST" });
   await until("the capture is notified", async () => {
@@ -80,5 +81,5 @@ export async function captured(at: TestInstallation, orderId: string) {
   const killBoth = () => Promise.all([at.supervisor?.end("SIGKILL"), at.tpManager?.end("SIGKILL")]);
   const startBoth = () => Promise.all([at.startSupervisor(), at.startTpManager()]);
   const programs = { killBoth, startBoth };
-  return { look, order, refund, settle, fault, hanging, hasten, booked, ...programs };
+  return { read, order, refund, settle, fault, hanging, hasten, booked, ...programs };
 }

@@ -194,12 +194,12 @@ export class FaultHouse {
   /** A terminal that was left alone may still be reversing. */
   async #bank(before: number, expected: number, status: string): Promise<number> {
     let bank = 0;
-    const look = async (): Promise<true | undefined> => {
+    const isBooked = async (): Promise<true | undefined> => {
       bank = (await this.#at.ledger()).charged - before;
       return bank === expected || undefined;
     };
     const limitMs = status === "Unknown" ? 0 : PATIENCE_MS;
-    await until("the bank agrees", look, limitMs).catch(() => undefined);
+    await until("the bank agrees", isBooked, limitMs).catch(() => undefined);
     return bank;
   }
 }

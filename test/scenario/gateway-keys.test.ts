@@ -20,11 +20,11 @@ const coded = ({ http, one }: Answer) => [http, one.status, one.error?.code];
 const isUnknown = [504, "Unknown", "GATEWAY_OPERATION_UNKNOWN"];
 
 test("a refund whose answer was lost is unknown, and its order stays charged", async () => {
-  const { look, refund, fault, settle } = await captured(at, "A-1");
+  const { read, refund, fault, settle } = await captured(at, "A-1");
   await fault("reset-before-commit");
   const lost = await refund({ amount: 2 });
   expect([...coded(lost), lost.one.error?.charged]).toEqual([...isUnknown, "yes"]);
-  const { status, warnings } = await look();
+  const { status, warnings } = await read();
   expect([status, warnings]).toEqual(["Success", [expect.stringContaining("a refund of 2")]]);
   expect((await settle(false)).http).toBe(200);
 });
@@ -92,7 +92,7 @@ describe("a refund with a key", () => {
   });
 
   test("is unknown when supervisor.db is lost, and so is one that was running", async () => {
-    const { order, refund, fault, hanging, look, hasten } = await captured(at, "A-6");
+    const { order, refund, fault, hanging, read, hasten } = await captured(at, "A-6");
     const ask = () => refund({ amount: 2, idempotencyKey: "key 6" });
     expect((await ask()).http).toBe(200);
     await fault("hang-before-commit");
@@ -104,7 +104,7 @@ describe("a refund with a key", () => {
     await at.startSupervisor();
     await until("the order is handed off again", async () => {
       await hasten();
-      return (await look()).gateway !== null || undefined;
+      return (await read()).gateway !== null || undefined;
     });
     expect(coded(await ask())).toEqual(isUnknown);
     expect(coded(await refund({ amount: 1, idempotencyKey: "key 7" }))).toEqual(isUnknown);

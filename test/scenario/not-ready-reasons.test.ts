@@ -136,15 +136,17 @@ describe("what a payment would be answered is what every face shows", () => {
     const faces = await openFaces();
     const { call, at } = faces;
     await make(at);
-    const shown = await faces.faces();
-    expect([shown.http, shown.health.status]).toEqual([503, "NotReady"]);
-    const [says] = shown.health.reasons;
-    expect(shown.health.reasons).toHaveLength(1);
-    expect(shown.metrics).toContain("connector_terminal_ready 0");
-    expect(shown.status.well).toBe(false);
-    expect(shown.exitCode).toBe(exitCodes.unavailable);
-    expect(shown.rows.some((row) => row.includes(`payments bad refused ${says} -> `))).toBe(true);
-    const failed = shown.findings.filter(({ verdict }) => verdict === "fail");
+    const displayed = await faces.faces();
+    expect([displayed.http, displayed.health.status]).toEqual([503, "NotReady"]);
+    const [says] = displayed.health.reasons;
+    expect(displayed.health.reasons).toHaveLength(1);
+    expect(displayed.metrics).toContain("connector_terminal_ready 0");
+    expect(displayed.status.well).toBe(false);
+    expect(displayed.exitCode).toBe(exitCodes.unavailable);
+    expect(displayed.rows.some((row) => row.includes(`payments bad refused ${says} -> `))).toBe(
+      true,
+    );
+    const failed = displayed.findings.filter(({ verdict }) => verdict === "fail");
     expect(failed).toMatchObject([{ check: "terminal", says }]);
     expect(pages.filter((texts) => !texts[`error.${code}`] || !texts[`todo.${code}`])).toEqual([]);
     const { one: checked } = await call("GET", "/check");
@@ -165,7 +167,7 @@ describe("what a payment would be answered is what every face shows", () => {
     const { health } = await faces.faces();
     expect(health.obstacles).toMatchObject([{ code: "STORAGE_FAILED" }]);
     expect(health.reasons[0]).toContain("cannot be written: it is read-only");
-    await faces.lookFor(120_000);
+    await faces.watchFor(120_000);
     expect((await faces.faces()).measured).toEqual(["journal-unwritable"]);
     const refused = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect([refused.http, refused.one.error.charged]).toEqual([503, "no"]);
@@ -194,10 +196,10 @@ describe("what a payment would be answered is what every face shows", () => {
   test("a supervisor that is down refuses no payment, and the status shows it", async () => {
     const faces = await openFaces();
     await faces.stopSupervisor();
-    const shown = await faces.faces();
-    expect([shown.health.reasons, shown.health.status]).toEqual([[], "Ready"]);
-    expect([shown.status.well, shown.measured]).toEqual([false, ["supervisor-silent"]]);
-    expect(shown.metrics).toContain("connector_terminal_ready 1");
+    const displayed = await faces.faces();
+    expect([displayed.health.reasons, displayed.health.status]).toEqual([[], "Ready"]);
+    expect([displayed.status.well, displayed.measured]).toEqual([false, ["supervisor-silent"]]);
+    expect(displayed.metrics).toContain("connector_terminal_ready 1");
     const paid = await faces.call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
   });
@@ -208,7 +210,7 @@ describe("what a payment would be answered is what every face shows", () => {
     rig.database.exec("PRAGMA query_only = 1");
     const health = await expectConditions(faces, ["queue-unwritable"]);
     expect(health.troubles[0].says).toContain("cannot be written: it is read-only");
-    await faces.lookFor(60_000);
+    await faces.watchFor(60_000);
     const { findings, exitCode, metrics } = await faces.faces();
     const finding = { check: "queue", code: "queue-unwritable", verdict: "fail" };
     expect(findings).toContainEqual(expect.objectContaining(finding));
@@ -237,17 +239,17 @@ describe("what a payment would be answered is what every face shows", () => {
     expect((await faces()).health.obstacles).toMatchObject([{ code: "STORES_DISAGREE" }]);
     await at.clock.advance(0);
     expect([pages, at.guard.open?.isImported]).toEqual([2, false]);
-    const shown = await faces();
-    expect([shown.health.status, shown.health.reasons]).toEqual(["Ready", []]);
+    const displayed = await faces();
+    expect([displayed.health.status, displayed.health.reasons]).toEqual(["Ready", []]);
     const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
   });
 
   test("without a reason: ready, and the payment is taken", async () => {
     const faces = await openFaces();
-    const shown = await faces.faces();
-    expect([shown.health.reasons, shown.exitCode]).toEqual([[], exitCodes.ok]);
-    expect(shown.metrics).toContain("connector_terminal_ready 1");
+    const displayed = await faces.faces();
+    expect([displayed.health.reasons, displayed.exitCode]).toEqual([[], exitCodes.ok]);
+    expect(displayed.metrics).toContain("connector_terminal_ready 1");
     expect((await faces.call("GET", "/check")).one.cr).toBe("0");
     const paid = await faces.call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
@@ -262,10 +264,10 @@ describe("what a payment would be answered is what every face shows", () => {
     const { at } = faces;
     const before = at.terminal.state;
     await situations[name]?.make(at);
-    await faces.lookFor(30_000);
+    await faces.watchFor(30_000);
     expect(faces.alarms()).toEqual([]);
-    await faces.lookFor(60_000);
-    await faces.lookFor(60_000);
+    await faces.watchFor(60_000);
+    await faces.watchFor(60_000);
     expect(faces.alarms()).toEqual([alarm]);
     const { health, measured } = await faces.faces();
     expect(measured).toEqual([alarm]);

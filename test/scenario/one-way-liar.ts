@@ -41,8 +41,8 @@ export abstract class Liar {
   async listen(): Promise<string> {
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
-    const place = this.#server.address();
-    return `tcp://127.0.0.1:${typeof place === "object" ? place?.port : ""}`;
+    const listening = this.#server.address();
+    return `tcp://127.0.0.1:${typeof listening === "object" ? listening?.port : ""}`;
   }
 
   close(): void {

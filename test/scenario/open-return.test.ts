@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asSlow } from "../support/clocks/patience.ts";
 import { until } from "../support/programs/child-program.ts";
 import type { TestInstallation } from "../support/programs/installation.ts";
-import { captured, type Looked, notifiedInstallation } from "./captured-order.ts";
+import { captured, notifiedInstallation, type OrderRead } from "./captured-order.ts";
 
 /**
  * A refund whose programs die between the reservation and the answer
@@ -16,12 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => at?.stop());
 
-const isStatus = (status: string, look: () => Promise<Looked>) =>
-  until(`the order is ${status}`, async () => (await look()).status === status || undefined);
+const isStatus = (status: string, read: () => Promise<OrderRead>) =>
+  until(`the order is ${status}`, async () => (await read()).status === status || undefined);
 
 describe("both programs are killed while the gateway has the refund", () => {
   test("that it carried out: unknown, and settled by the notification's repetition", async () => {
-    const { look, order, refund, fault, hanging, ...rest } = await captured(at, "A-1");
+    const { read, order, refund, fault, hanging, ...rest } = await captured(at, "A-1");
     const { hasten, booked, killBoth, startBoth } = rest;
     await fault("hang-after-commit");
     const asked = refund().catch(() => "the connection broke");
@@ -34,7 +34,7 @@ describe("both programs are killed while the gateway has the refund", () => {
     expect(["GATEWAY_OPERATION_OPEN", "ORDER_REVERSED"]).toContain(again.one.error?.code);
     const hastened = async () => {
       await hasten();
-      return await look();
+      return await read();
     };
     await isStatus("Reversed", hastened);
     expect(await order()).toMatchObject({ state: "refunded", refundedAmount: "5.00" });
@@ -42,7 +42,7 @@ describe("both programs are killed while the gateway has the refund", () => {
   });
 
   test("that it did not carry out: open until an operator says so", async () => {
-    const { look, order, refund, settle, fault, hanging, ...rest } = await captured(at, "A-2");
+    const { read, order, refund, settle, fault, hanging, ...rest } = await captured(at, "A-2");
     const { booked, killBoth, startBoth } = rest;
     await fault("hang-before-commit");
     const asked = refund().catch(() => undefined);
@@ -51,13 +51,13 @@ describe("both programs are killed while the gateway has the refund", () => {
     await asked;
     await startBoth();
     await at.connected();
-    expect(await look()).toMatchObject({ status: "Success", warnings: [expect.any(String)] });
+    expect(await read()).toMatchObject({ status: "Success", warnings: [expect.any(String)] });
     expect((await refund()).one.error?.code).toBe("GATEWAY_OPERATION_OPEN");
     const reversal = await at.call("POST", "/reversal", { orderId: "A-2" });
     expect(reversal.one.error?.code).toBe("GATEWAY_OPERATION_OPEN");
     expect(await order()).toMatchObject({ state: "captured", refundedAmount: "0.00" });
     expect((await settle(false)).http).toBe(200);
-    expect((await look()).status).toBe("Success");
+    expect((await read()).status).toBe("Success");
     expect((await refund()).http).toBe(200);
     expect(await order()).toMatchObject({ state: "refunded", refundedAmount: "5.00" });
     expect(await booked()).toEqual(["charge"]);
@@ -65,14 +65,14 @@ describe("both programs are killed while the gateway has the refund", () => {
 });
 
 test("tp-manager is killed while the gateway works: the next start learns the end", async () => {
-  const { look, order, refund, fault, hanging, booked } = await captured(at, "A-3");
+  const { read, order, refund, fault, hanging, booked } = await captured(at, "A-3");
   await fault("latency", asSlow(1_000));
   const asked = refund().catch(() => undefined);
   await hanging();
   await at.tpManager?.end("SIGKILL");
   await asked;
   await at.startTpManager();
-  await isStatus("Reversed", look);
+  await isStatus("Reversed", read);
   expect(await order()).toMatchObject({ state: "refunded", refundedAmount: "5.00" });
   expect((await refund()).one.error?.code).toBe("ORDER_REVERSED");
   expect(await booked()).toEqual(["charge"]);

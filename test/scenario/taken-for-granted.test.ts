@@ -72,11 +72,11 @@ const oneResult =
 const ownConnection =
   "own-connection: where each payment has its connection, a result comes on that of its request " +
   "alone";
-type Shown = "has not shown yet that it gives" | "has shown that it gives";
-const echoes = (kind: string, shown: Shown) =>
-  `echoes-reference: this terminal ${shown} our reference back with ${kind}`;
-const register = (shown: Shown) =>
-  `echoes-register: this terminal ${shown} our register number back`;
+type Displayed = "has not shown yet that it gives" | "has shown that it gives";
+const echoes = (kind: string, displayed: Displayed) =>
+  `echoes-reference: this terminal ${displayed} our reference back with ${kind}`;
+const register = (displayed: Displayed) =>
+  `echoes-register: this terminal ${displayed} our register number back`;
 
 test("each assumption about an own ZVT terminal is printed, with what it has to show", async () => {
   const alone = "sole-user: nobody else sells at this terminal (off with TERMINAL_SHARED=yes)";

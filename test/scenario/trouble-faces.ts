@@ -62,7 +62,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   });
 
   /** Both watches look for so long, as they do by themselves; then the alarms are taken. */
-  const lookFor = async (ms: number): Promise<void> => {
+  const watchFor = async (ms: number): Promise<void> => {
     for (let passed = 0; passed <= ms; passed += CHECK_EVERY_MS) {
       await own.check();
       await theirs.check();
@@ -73,7 +73,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   const faces = () => facesOf({ ...local, data });
   const kept = () => at.journal.events.alarms(200).map((event) => event.data as { alarm: string });
   const alarms = () => kept().map(({ alarm }) => alarm);
-  return { ...local, rig, at, faces, lookFor, alarms, startSupervisor, stopSupervisor };
+  return { ...local, rig, at, faces, watchFor, alarms, startSupervisor, stopSupervisor };
 }
 
 /** How often a watch checks by itself (docs/design.md 8.8). */

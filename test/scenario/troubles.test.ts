@@ -37,14 +37,14 @@ test("wrong credentials: one alarm for longer than a day, gone when they are rig
   at.rig.forwarder.start();
   const id = at.rig.handOver("A-1");
   await at.rig.tries(id, 1);
-  await at.lookFor(0);
+  await at.watchFor(0);
   await expectConditions(at, ["credentials-refused"]);
   for (let hour = 1; hour <= 25; hour++) {
     await at.rig.clock.advance(HOUR);
     await at.rig.tries(id, hour + 1);
   }
   await at.at.clock.advance(25 * HOUR);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   const health = await expectConditions(at, ["credentials-refused", "queue-old"]);
   expect(at.alarms()).toEqual(["queue-old", "gateway-credentials-refused"]);
   expect(health.alarms).toMatchObject([
@@ -55,12 +55,12 @@ test("wrong credentials: one alarm for longer than a day, gone when they are rig
   await sandbox({ port: wrong.port });
   at.rig.requeued(id);
   await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   const over = await expectConditions(at, []);
   expect(over.alarms).toEqual([]);
   // The condition returns within the same day: its alarm is raised at once.
   at.rig.log.error({ alarm: "gateway-credentials-refused" }, "nothing is sent");
-  await at.lookFor(0);
+  await at.watchFor(0);
   expect(at.alarms()).toHaveLength(3);
 });
 
@@ -72,7 +72,7 @@ test("an untrusted certificate is shown until the gateway answers again", async 
   at.rig.forwarder.start();
   const id = at.rig.handOver("A-1");
   expect(await at.rig.tries(id, 1)).toEqual(["certificate"]);
-  await at.lookFor(0);
+  await at.watchFor(0);
   const health = await expectConditions(at, ["gateway-misconfigured"]);
   expect(health.warnings[0]).toMatch(/certificate is not trusted.*GATEWAY_CA_FILE/);
   await wrong.close();
@@ -83,7 +83,7 @@ test("an untrusted certificate is shown until the gateway answers again", async 
   await sandbox({ tls: trusted, port: wrong.port });
   at.rig.requeued(id);
   await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   await expectConditions(at, []);
   expect(at.alarms()).toEqual(["gateway-misconfigured"]);
 });
@@ -98,7 +98,7 @@ test("a gateway that is away for more than ten minutes is shown, with the age", 
   await at.rig.advanceInSteps(MINUTE, () => at.rig.clock.monotonicMs() >= 10 * MINUTE);
   await expectConditions(at, []);
   await at.rig.clock.advance(MINUTE);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   const health = await expectConditions(at, ["queue-old"]);
   expect(health.troubles[0]).toMatchObject({
     count: 2,
@@ -107,7 +107,7 @@ test("a gateway that is away for more than ten minutes is shown, with the age", 
   expect(Date.parse(health.troubles[0].since)).toBe(new TestClock().now());
   await sandbox({ port: away.port });
   await at.rig.advanceInSteps(MINUTE, () => at.rig.store.counts().pending === 0);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   expect((await expectConditions(at, [])).alarms).toEqual([]);
   expect(at.alarms()).toEqual(["queue-old"]);
 });
@@ -118,7 +118,7 @@ test("a parked order is shown until an operator has dealt with it", async () => 
   at.rig.forwarder.start();
   const id = at.rig.handOver("A-1");
   await at.rig.tries(id, 1);
-  await at.lookFor(0);
+  await at.watchFor(0);
   await at.at.clock.advance(30 * HOUR);
   const health = await expectConditions(at, ["transactions-parked"]);
   expect(health.troubles[0].count).toBe(1);
@@ -126,7 +126,7 @@ test("a parked order is shown until an operator has dealt with it", async () => 
   expect(at.rig.admin.requeue(id, at.rig.clock.now())).toBe("queued");
   at.rig.requeued(id);
   await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   expect((await expectConditions(at, [])).alarms).toEqual([]);
 });
 
@@ -165,13 +165,13 @@ test(`${WRONG_DIGESTS} notifications with a wrong digest: one alarm, count and s
   for (let i = 1; i <= WRONG_DIGESTS; i++) {
     expect(await send("an old password")).toBe(403);
     if (i % 100 === 0) {
-      await at.lookFor(0);
+      await at.watchFor(0);
       await listenerClock.advance(MINUTE);
     }
   }
   await rig.clock.advance(26 * HOUR);
   await at.at.clock.advance(26 * HOUR);
-  await at.lookFor(0);
+  await at.watchFor(0);
   const troubles = ["notifications-refused"] as const;
   const health = await expectConditions(at, troubles);
   expect(health.troubles[0]).toEqual({
@@ -197,7 +197,7 @@ test(`${WRONG_DIGESTS} notifications with a wrong digest: one alarm, count and s
   expect(await send(PASSWORD)).toBe(200);
   await expectConditions(at, troubles);
   await rig.clock.advance(QUIET_MS);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   await expectConditions(at, []);
 });
 
@@ -223,7 +223,7 @@ test("the sandbox's own bad digests are counted and shown", async () => {
   sending.rig.forwarder.start();
   sending.rig.handOver("A-1");
   await expect.poll(() => rig.tally.figures.verdicts["wrong-digest"]).toBe(2);
-  await at.lookFor(0);
+  await at.watchFor(0);
   await expectConditions(at, ["notifications-refused"]);
 });
 
@@ -231,16 +231,16 @@ test("a supervisor that is down is shown at once, by an alarm after a minute", a
   const at = await openFaces();
   await at.stopSupervisor();
   at.at.supervisor.reachable = false;
-  await at.lookFor(30_000);
+  await at.watchFor(30_000);
   await expectConditions(at, ["supervisor-silent"]);
   expect(at.alarms()).toEqual([]);
   const paid = at.at.orders.pay(request("A-1"));
   await expect.poll(() => at.at.handOff.trouble?.pending).toBe(1);
-  await at.lookFor(2 * MINUTE);
+  await at.watchFor(2 * MINUTE);
   expect(await paid).toMatchObject({ delivery: "pending" });
   await expectConditions(at, ["supervisor-silent", "hand-over-failing"]);
   await at.at.clock.advance(26 * HOUR);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   const health = await expectConditions(at, ["supervisor-silent", "hand-over-failing"]);
   expect(health.troubles[1]).toMatchObject({ count: 1 });
   expect(health.troubles[1].says).toMatch(/^1 transaction not handed over: nobody listens/);
@@ -251,7 +251,7 @@ test("a supervisor that is down is shown at once, by an alarm after a minute", a
   await at.startSupervisor();
   at.at.supervisor.reachable = true;
   await at.at.clock.advance(MINUTE);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   expect((await expectConditions(at, [])).alarms).toEqual([]);
   expect(at.alarms()).toHaveLength(2);
 });
@@ -264,14 +264,14 @@ test("a supervisor that answers but refuses a transaction is shown with its reas
   at.at.supervisor.refuse = refuse;
   const paid = at.at.orders.pay(request("A-1"));
   await expect.poll(() => at.at.handOff.trouble?.pending).toBe(1);
-  await at.lookFor(2 * MINUTE);
+  await at.watchFor(2 * MINUTE);
   await paid;
   const health = await expectConditions(at, ["hand-over-failing"]);
   expect(health.troubles[0].says).toMatch(/: supervisor answered 500: the disk is full$/);
   expect(at.alarms()).toEqual(["hand-over-failing"]);
   at.at.supervisor.refuse = () => {};
   await at.at.clock.advance(MINUTE);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   expect((await expectConditions(at, [])).alarms).toEqual([]);
 });
 
@@ -283,7 +283,7 @@ test("an order that the gateway may have twice is shown until it has named both"
   at.rig.forwarder.start();
   const id = at.rig.handOver("A-1");
   expect(await at.rig.tries(id, 1)).toEqual(["lost-answer"]);
-  await at.lookFor(0);
+  await at.watchFor(0);
   await expectConditions(at, []);
   const figures = async () =>
     (await at.faces()).metrics.filter((line) =>
@@ -297,7 +297,7 @@ test("an order that the gateway may have twice is shown until it has named both"
   await at.rig.advanceInSteps(20_000, () => at.rig.store.counts().pending === 0);
   expect(gateway.orders()).toHaveLength(2);
   await at.at.clock.advance(26 * HOUR);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   const health = await expectConditions(at, ["order-copies"]);
   expect(health.warnings[0]).toMatch(/^1 order that the gateway may have received more than once/);
   expect(health.outbox.ambiguous).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
@@ -310,7 +310,7 @@ test("an order that the gateway may have twice is shown until it has named both"
   for (const { transactionPublicId } of gateway.orders()) {
     at.rig.operationStore.learnId(transactionPublicId, id, "notification", at.rig.clock.now());
   }
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   await expectConditions(at, []);
 });
 
@@ -324,14 +324,14 @@ test("a lookup that refuses our credentials raises one alarm until it answers", 
   await at.rig.tries(id, 1);
   for (let minute = 0; minute < 60; minute++) {
     await at.rig.advanceInSteps(20_000, () => at.rig.clock.monotonicMs() >= minute * MINUTE);
-    await at.lookFor(0);
+    await at.watchFor(0);
   }
   const health = await expectConditions(at, ["lookup-refused", "queue-old", "order-copies"]);
   expect(health.warnings[0]).toMatch(/GATEWAY_API_KEY/);
   expect(at.alarms().filter((alarm) => alarm === "gateway-lookup-refused")).toHaveLength(1);
   gateway.clearFaults();
   await at.rig.advanceInSteps(20_000, () => at.rig.store.counts().pending === 0);
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   expect((await at.faces()).measured).not.toContain("lookup-refused");
 });
 
@@ -348,9 +348,9 @@ test("an operation with an unknown end is shown until an operator settles it", a
   } as const;
   rig.operationStore.begin(asked, rig.clock.now());
   rig.operations.start(); // the process that sent it is gone
-  await at.lookFor(0);
+  await at.watchFor(0);
   await expectConditions(at, ["operations-unknown"]);
   rig.operationStore.settle(asked.operationId, "done", "operator", "found");
-  await at.lookFor(MINUTE);
+  await at.watchFor(MINUTE);
   await expectConditions(at, []);
 });

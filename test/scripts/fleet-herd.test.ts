@@ -27,10 +27,11 @@ test("lookups of 1 000 kiosks that wait for one order each come evenly after an 
     const random = seeded(seed);
     const times = Array.from({ length: 1_000 }, () => {
       const fromMs = random() * hourMs;
-      const place = random();
+      const position = random();
       let nowMs = fromMs;
       // Each fails after 10 s.
-      while (nowMs < hourMs) nowMs += 10_000 + lookupHoldMs(nowMs + 10_000 - fromMs, place, random);
+      while (nowMs < hourMs)
+        nowMs += 10_000 + lookupHoldMs(nowMs + 10_000 - fromMs, position, random);
       return nowMs;
     });
     expect(countOf(times, hourMs).peak).toBeLessThanOrEqual(2);

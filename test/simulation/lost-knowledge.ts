@@ -53,7 +53,7 @@ export class LostKnowledge {
   }
 
   /** Before a payment or an end of day the connector has read the terminal's last sale. */
-  looked(order: string, balanceMinor: number): void {
+  hasRead(order: string, balanceMinor: number): void {
     if (this.#forgotten.has(order)) this.#known.set(order, balanceMinor);
   }
 

@@ -21,17 +21,17 @@ const { values } = readArguments({
   },
 });
 
-const SHOWN_MAX = 5;
+const PRINTED_MAX = 5;
 const single = values.seed !== undefined;
 const from = Number(values.seed ?? values.from);
 const runs = single ? 1 : Number(values.runs);
 const tally = newTally();
-let shown = 0;
+let printed = 0;
 for (let i = 0; i < runs; i++) {
   const seed = from + i * Number(values.every);
   const outcome = await run(planOf(seed));
   addOutcome(tally, outcome);
-  if (outcome.violations.length > 0 && shown++ < SHOWN_MAX) {
+  if (outcome.violations.length > 0 && printed++ < PRINTED_MAX) {
     const smallest = values["no-shrink"] ? outcome : await shrink(outcome);
     const { violations, plan, timeline } = smallest;
     process.stderr.write(`seed ${seed}: ${JSON.stringify(violations, null, 1)}\n`);

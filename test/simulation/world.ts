@@ -109,7 +109,7 @@ export class World {
       order: () => this.tpManager?.arbiter.lease.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
       leaves: (what: "payment" | "reversal", order: string) => this.#leaves(what, order),
-      closes: () => this.#looked(),
+      closes: () => this.#hasRead(),
       sendsAck: (order: string) => this.#watch.sendsAck(order),
     };
     const { ipc, log } = this;
@@ -418,16 +418,16 @@ export class World {
     if (turn) this.#left.add(turn);
     this.#watch.leaves(what, order);
     if (what !== "payment") return;
-    this.#looked();
+    this.#hasRead();
     const asked = this.tpManager?.journal.attempts.decisive(order)?.request.amountMinor;
     if (this.lost.isBeyond(order, asked)) this.unknowable.add(order);
   }
 
-  #looked(): void {
+  #hasRead(): void {
     const { lastSale } = this.device;
     const order = lastSale === undefined ? undefined : this.bank.orderOf(lastSale);
     if (lastSale === undefined || order === undefined) return;
-    this.lost.looked(order, this.bank.balanceOfSale(lastSale));
+    this.lost.hasRead(order, this.bank.balanceOfSale(lastSale));
   }
 
   #newDevice(): ModelDevice {

@@ -31,10 +31,10 @@ const scenario = file(
 );
 const behaviour = (does: object): object => ({ options: { options: { behaviour: does } } });
 const device = (does: object): object => ({ options: { options: { device: does } } });
-const place = (does: object): object => ({ options: { options: does } });
+const optionsAre = (does: object): object => ({ options: { options: does } });
 const duration = (group: string, key: string): Tried => ({
   given: ["7"],
-  does: place({ [group]: { [key]: 7 } }),
+  does: optionsAre({ [group]: { [key]: 7 } }),
   refused: ["-1", "1.5", "soon", "1000000000"],
 });
 
@@ -42,28 +42,32 @@ const terminal: Readonly<Record<string, Tried>> = {
   protocol: { given: ["zvt"], does: { options: { protocol: zvtProtocol } }, refused: ["ZVT", ""] },
   tcp: {
     given: ["localhost:0"],
-    does: place({ tcp: { host: "localhost", port: 0 } }),
+    does: optionsAre({ tcp: { host: "localhost", port: 0 } }),
     refused: ["here", "host:65536", ":1"],
   },
-  "no-tcp": { given: [], does: place({ tcp: null }) },
-  pty: { given: [], does: place({ pty: { link: null } }) },
-  "pty-link": { given: ["/tmp/x"], does: place({ pty: { link: "/tmp/x" } }) },
+  "no-tcp": { given: [], does: optionsAre({ tcp: null }) },
+  pty: { given: [], does: optionsAre({ pty: { link: null } }) },
+  "pty-link": { given: ["/tmp/x"], does: optionsAre({ pty: { link: "/tmp/x" } }) },
   serial: {
     given: ["/dev/ttyUSB0"],
-    does: place({ serial: { path: "/dev/ttyUSB0", baudRate: 9_600, stopBits: 2 } }),
+    does: optionsAre({ serial: { path: "/dev/ttyUSB0", baudRate: 9_600, stopBits: 2 } }),
   },
   "baud-rate": {
     given: ["19200"],
-    does: place({ serial: { baudRate: 19_200 } }),
+    does: optionsAre({ serial: { baudRate: 19_200 } }),
     refused: ["fast", "0"],
   },
-  "stop-bits": { given: ["1"], does: place({ serial: { stopBits: 1 } }), refused: ["0", "3"] },
-  "line-speed": { given: ["9600"], does: place({ lineSpeed: 9_600 }), refused: ["0", "x"] },
-  speeds: { given: ["9600,57600"], does: place({ speeds: [9_600, 57_600] }), refused: ["300"] },
-  control: { given: ["0"], does: place({ controlPort: 0 }), refused: ["65536", "x"] },
+  "stop-bits": { given: ["1"], does: optionsAre({ serial: { stopBits: 1 } }), refused: ["0", "3"] },
+  "line-speed": { given: ["9600"], does: optionsAre({ lineSpeed: 9_600 }), refused: ["0", "x"] },
+  speeds: {
+    given: ["9600,57600"],
+    does: optionsAre({ speeds: [9_600, 57_600] }),
+    refused: ["300"],
+  },
+  control: { given: ["0"], does: optionsAre({ controlPort: 0 }), refused: ["65536", "x"] },
   "ready-file": { given: ["/tmp/r"], does: { readyFile: "/tmp/r" } },
-  state: { given: ["/tmp/s"], does: place({ stateFile: "/tmp/s" }) },
-  instant: { given: [], does: place({ pace: { customerMs: 0, hostMs: 0 } }) },
+  state: { given: ["/tmp/s"], does: optionsAre({ stateFile: "/tmp/s" }) },
+  instant: { given: [], does: optionsAre({ pace: { customerMs: 0, hostMs: 0 } }) },
   "customer-delay-ms": duration("pace", "customerMs"),
   "card-wait-ms": duration("pace", "cardWaitMs"),
   "walk-away-ms": duration("pace", "walkAwayMs"),
@@ -138,14 +142,14 @@ const terminal: Readonly<Record<string, Tried>> = {
   },
   fault: {
     given: ["mute:at=report"],
-    does: place({
+    does: optionsAre({
       faults: [{ name: "mute", arguments: expect.objectContaining({ at: "report" }) }],
     }),
     refused: ["earthquake", "mute:at=noon", "mute:at", "toString"],
   },
   scenario: {
     given: [scenario],
-    does: place({
+    does: optionsAre({
       faults: [{ name: "mute" }],
       payments: [{ outcome: { decline: 5 }, hostMs: 7 }],
     }),
@@ -236,28 +240,30 @@ const general = Object.fromEntries(
 );
 const fault = (name: string): Tried => ({
   given: [name],
-  does: place({ faults: [{ name: name.split(":")[0] }] }),
+  does: optionsAre({ faults: [{ name: name.split(":")[0] }] }),
 });
 const lines: Readonly<Record<string, Tried>> = {
   ...general,
   serial: {
     given: ["/dev/ttyACM0"],
-    does: place({ serial: { path: "/dev/ttyACM0", dataBits: 7, parity: "even", stopBits: 1 } }),
+    does: optionsAre({
+      serial: { path: "/dev/ttyACM0", dataBits: 7, parity: "even", stopBits: 1 },
+    }),
   },
   line: {
     given: ["8N1"],
-    does: place({ serial: { dataBits: 8, parity: "none" } }),
+    does: optionsAre({ serial: { dataBits: 8, parity: "none" } }),
     refused: ["8n1", "7O1"],
   },
   report: { given: ["blank"], does: behaviour({ report: "blank" }), refused: ["none"] },
-  "enq-tries": { given: ["0"], does: place({ enqTries: 0 }), refused: ["-1"] },
+  "enq-tries": { given: ["0"], does: optionsAre({ enqTries: 0 }), refused: ["-1"] },
   "answer-ms": duration("timers", "answerMs"),
   "session-ms": duration("timers", "sessionMs"),
   "silence-ms": duration("timers", "silenceMs"),
   "enq-pause-ms": duration("timers", "enqPauseMs"),
   scenario: {
     given: [file("plain.json", '{"payments": [{"outcome": "approve", "faults": ["no-reply"]}]}')],
-    does: place({ payments: [{ outcome: "approve", faults: [{ name: "no-reply" }] }] }),
+    does: optionsAre({ payments: [{ outcome: "approve", faults: [{ name: "no-reply" }] }] }),
   },
 };
 const fixedTerminal: Readonly<Record<string, Tried>> = {
@@ -273,7 +279,7 @@ const fixedTerminal: Readonly<Record<string, Tried>> = {
 const taggedTerminal: Readonly<Record<string, Tried>> = {
   ...lines,
   protocol: { given: ["caisse-ap"], does: { options: { protocol: caisseApProtocol } } },
-  session: { given: [], does: place({ sessions: true }) },
+  session: { given: [], does: optionsAre({ sessions: true }) },
   "gap-ms": duration("timers", "gapMs"),
   fault: { ...fault("not-done:af=13"), refused: ["zero-amount", "not-done:af=14"] },
 };

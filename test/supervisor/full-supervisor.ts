@@ -21,13 +21,13 @@ export const operationIdOf = (i: number): string => `r${digits(i, 7)}`;
 /** Orders of a {@link fullSupervisor} of `n` that are in another state than sent. */
 export const special = (n: number) => ({
   due: n,
-  toLook: n - 1,
+  toLookUp: n - 1,
   parked: n - 2,
   dropped: n - 3,
   reversed: n - 4,
   doubled: n - 5,
   sending: n - 6,
-  looking: n - 7,
+  lookingUp: n - 7,
 });
 
 const digits = (i: number, length: number): string => String(i).padStart(length, "0");
@@ -35,11 +35,11 @@ const transactionId = "printf('00000000-0000-4000-8000-%012d', i)";
 
 /** How nearly all orders of a {@link fullSupervisor} stand, as values of columns of the outbox. */
 const standings = {
-  "sent long ago": { state: "sent", nextTryAtMs: "i", look: 0, sentAtMs: "NULL" },
-  "to be sent now": { state: "pending", nextTryAtMs: "i", look: 0, sentAtMs: "NULL" },
-  "to be sent later": { state: "pending", nextTryAtMs: "i + 1e12", look: 0, sentAtMs: "NULL" },
-  "to be looked up now": { state: "pending", nextTryAtMs: "i", look: 1, sentAtMs: "i" },
-  "to be looked up later": { state: "pending", nextTryAtMs: "i + 1e12", look: 1, sentAtMs: "i" },
+  "sent long ago": { state: "sent", nextTryAtMs: "i", lookUp: 0, sentAtMs: "NULL" },
+  "to be sent now": { state: "pending", nextTryAtMs: "i", lookUp: 0, sentAtMs: "NULL" },
+  "to be sent later": { state: "pending", nextTryAtMs: "i + 1e12", lookUp: 0, sentAtMs: "NULL" },
+  "to be looked up now": { state: "pending", nextTryAtMs: "i", lookUp: 1, sentAtMs: "i" },
+  "to be looked up later": { state: "pending", nextTryAtMs: "i + 1e12", lookUp: 1, sentAtMs: "i" },
 } as const;
 type Standing = keyof typeof standings;
 
@@ -51,7 +51,7 @@ export const everyStanding = Object.keys(standings) as Standing[];
  * there is a handful at the newest end.
  */
 export function fullSupervisor(n: number, standing: Standing = "sent long ago"): DatabaseSync {
-  const { state, nextTryAtMs, look, sentAtMs } = standings[standing];
+  const { state, nextTryAtMs, lookUp, sentAtMs } = standings[standing];
   const isSent = state === "sent" ? 1 : 0;
   const path = newStore(join(temporaryFolder(), "supervisor.db"), supervisorMigrations);
   const database = openDatabase(path, supervisorMigrations);
@@ -61,7 +61,7 @@ export function fullSupervisor(n: number, standing: Standing = "sent long ago"):
     const numbers = `SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < ${last}`;
     database.exec(`${into} WITH RECURSIVE row (i) AS (${numbers}) SELECT ${values} FROM row`);
   };
-  const { due, toLook, parked, dropped, reversed, doubled, sending, looking } = special(n);
+  const { due, toLookUp, parked, dropped, reversed, doubled, sending, lookingUp } = special(n);
   const [before, after] = JSON.stringify(
     fullTransaction({ transactionId: "%1", orderId: "%2" }),
   ).split(/"%1","orderId":"%2"/);
@@ -76,18 +76,18 @@ export function fullSupervisor(n: number, standing: Standing = "sent long ago"):
          claimed_at_ms, tries, failures, ambiguous, redirect_url, settled_at_ms, dropped,
          reversed, trimmed, look_next, sent_at_ms, orders_possible)`,
       `${transactionId},
-       CASE WHEN i IN (${due}, ${toLook}, ${sending}, ${looking}) THEN 'pending'
+       CASE WHEN i IN (${due}, ${toLookUp}, ${sending}, ${lookingUp}) THEN 'pending'
          WHEN i = ${parked} THEN 'parked' WHEN i IN (${dropped}, ${reversed}) THEN 'closed'
          ELSE '${state}' END,
-       i, iif(i < ${looking}, CAST(${nextTryAtMs} AS INTEGER), i), i,
-       iif(i IN (${sending}, ${looking}), i, NULL), 2 + (i = ${sending}), i = ${sending},
+       i, iif(i < ${lookingUp}, CAST(${nextTryAtMs} AS INTEGER), i), i,
+       iif(i IN (${sending}, ${lookingUp}), i, NULL), 2 + (i = ${sending}), i = ${sending},
        i = ${doubled},
-       iif(${isSent} AND i > ${n - WHOLE} AND i < ${looking}, 'page', NULL),
+       iif(${isSent} AND i > ${n - WHOLE} AND i < ${lookingUp}, 'page', NULL),
        iif(i IN (${parked}, ${dropped}, ${reversed}) OR
-         (${isSent} AND i NOT IN (${due}, ${toLook}, ${sending}, ${looking})), i, NULL),
+         (${isSent} AND i NOT IN (${due}, ${toLookUp}, ${sending}, ${lookingUp})), i, NULL),
        i = ${dropped}, i = ${reversed}, ${isSent} AND i <= ${n - WHOLE},
-       iif(i < ${looking}, ${look}, i IN (${toLook}, ${looking})),
-       iif(i < ${looking}, ${sentAtMs}, iif(i IN (${toLook}, ${looking}), i, NULL)),
+       iif(i < ${lookingUp}, ${lookUp}, i IN (${toLookUp}, ${lookingUp})),
+       iif(i < ${lookingUp}, ${sentAtMs}, iif(i IN (${toLookUp}, ${lookingUp}), i, NULL)),
        iif(i = ${doubled}, 2, 0)`,
     );
     for (const number of [1, 2]) {

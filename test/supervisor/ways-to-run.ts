@@ -105,7 +105,7 @@ function writeAlarms(database: DatabaseSync, clock: TestClock): void {
   const alarms = new AlarmStore(database, clock);
   const raise = (alarm: AlarmName) => alarms.tap(log).error({ alarm }, "told");
   for (const alarm of ["queue-old", "queue-old", "transaction-changed"] as const) raise(alarm);
-  alarms.noteRequest("a look", "1");
+  alarms.noteRequest("a check", "1");
   alarms.after(undefined, 0, PAGE);
   alarms.keepLasting([]);
   const tally = new NotificationTally(database, clock);
@@ -155,10 +155,10 @@ function changeOutbox(database: DatabaseSync, n: number): void {
   for (const claim of [store.claim("due", later), store.claim("oldest", later)]) {
     if (claim) end(store, claim, claim.number + 10);
   }
-  const looked = store.claim("lookup", later);
-  if (looked) {
+  const toLookUp = store.claim("lookup", later);
+  if (toLookUp) {
     const keeps = { state: "pending" as const, nextTryAtMs: 2 * later, reason: null };
-    store.endLookup(looked, { ...keeps, uncertain: noUncertainSend }, later);
+    store.endLookup(toLookUp, { ...keeps, uncertain: noUncertainSend }, later);
   }
   // Where all others wait for later, nothing is left that is due.
   for (let i = 0; i < DUE_MAX; i++) {

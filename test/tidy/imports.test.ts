@@ -26,8 +26,8 @@ const anyProtocol = `(${[...protocols].join("|")})`;
 const leaf = `^src/${anyProtocol}/`;
 const driverInterface = "tp-manager/terminal/terminal[.]ts$";
 
-function within(...places: string[]): RegExp {
-  return new RegExp(`^src/(${places.join("|")})`);
+function within(...folders: string[]): RegExp {
+  return new RegExp(`^src/(${folders.join("|")})`);
 }
 
 const rules: readonly Rule[] = [

@@ -21,7 +21,7 @@ import { runToEnd } from "../support/programs/own-processes.ts";
 import { Publisher } from "../support/programs/publisher.ts";
 import { contentOf } from "./content-of.ts";
 import { dataIn, finish, ledger, payments, run } from "./switch-program.ts";
-import { FROM, filesOf, look, runtimes, TO, takeReady, writeFiles } from "./update-path.ts";
+import { FROM, filesOf, runningAt, runtimes, TO, takeReady, writeFiles } from "./update-path.ts";
 
 /*
  * Power cuts over the whole path of an update, from the check to its end (docs/updates.md 4.7).
@@ -193,7 +193,7 @@ export class UpdatePath {
 
   /** Whatever the cut has left, the version is found and taken by the next check. */
   async #nextNight(root: string, version: string): Promise<string[]> {
-    const { version: found } = await look(root, this.#url, version);
+    const { version: found } = await runningAt(root, this.#url, version);
     if (version === TO) return found === undefined ? [] : [`${found} is newer than ${TO}`];
     await takeReady(root, true);
     const runs = versionAt(root);

@@ -17,7 +17,7 @@ import {
   writeSwitch,
 } from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
-import { dataIn, finish, ledger, payments, placeOf, run, siteOf } from "./switch-program.ts";
+import { dataIn, finish, ledger, payments, run, siteOf, switchSiteOf } from "./switch-program.ts";
 
 /** docs/updates.md 4.2: worst moments of an update; in the end programs run. */
 
@@ -89,7 +89,7 @@ describe("a disk that is full", () => {
     journal.close();
     writeFileSync(join(dataIn(root), "of somebody else"), Buffer.alloc(3_800_000));
     writeSwitch(dataIn(root), at("stopping"));
-    const end = await carrySwitchOut(placeOf(root, true), at("stopping"));
+    const end = await carrySwitchOut(switchSiteOf(root, true), at("stopping"));
     expect(end).toMatchObject({ step: "undone", bars: false });
     expect(readdirSync(join(dataIn(root), "update"))).not.toContain("stores-before");
     expect(payments(root, FROM)).toEqual(ledger(root));
@@ -137,7 +137,7 @@ test.each(["it works", "it fails"])(
   async (how) => {
     const root = installation();
     writeSwitch(dataIn(root), at("stopping"));
-    const works = placeOf(root, how === "it works");
+    const works = switchSiteOf(root, how === "it works");
     // The kiosk was idle; the payment comes, and is brought to its end by the stop.
     let isSold = false;
     const stop = (): Promise<void> => {
@@ -145,8 +145,8 @@ test.each(["it works", "it fails"])(
       isSold = true;
       return Promise.resolve();
     };
-    const place = { ...works, stop };
-    const { step } = await carrySwitchOut(place, at("stopping"));
+    const switchSite = { ...works, stop };
+    const { step } = await carrySwitchOut(switchSite, at("stopping"));
     const runs = how === "it works" ? TO : FROM;
     expect([step, namedVersion(root)]).toEqual([how === "it works" ? "done" : "undone", runs]);
     expect(ledger(root)).toEqual([1, 2, 3]);
@@ -160,8 +160,8 @@ test("an update that changed nothing is undone without a lock and without a byte
   mkdirSync(join(root, "previous.unfinished"));
   mkdirSync(join(root, "current.unfinished"));
   writeSwitch(dataIn(root), at("switching"));
-  const place = placeOf(root, true);
-  const end = await carrySwitchOut(place, at("switching"));
+  const switchSite = switchSiteOf(root, true);
+  const end = await carrySwitchOut(switchSite, at("switching"));
   expect(end.step).toBe("undone");
   expect(ledger(root)).toHaveLength(2);
   expect(left(root)).toEqual([]);
@@ -180,10 +180,10 @@ describe("an update folder that cannot be written any more", () => {
     const root = installation();
     writeSwitch(dataIn(root), at("stopping"));
     const { site, words: faults } = reportsOf(root);
-    const works = placeOf(root, true);
+    const works = switchSiteOf(root, true);
     const stop = () => Promise.resolve(closeUpdateFolder(root));
-    const place = { ...works, stop };
-    expect(await carrySwitchOut({ ...place, ...site }, at("stopping"))).toMatchObject({
+    const switchSite = { ...works, stop };
+    expect(await carrySwitchOut({ ...switchSite, ...site }, at("stopping"))).toMatchObject({
       step: "undone",
     });
     expect(faults.join()).toMatch(/could not record the step stopping: EISDIR/);
@@ -225,14 +225,14 @@ describe("an update folder that cannot be written any more", () => {
     const root = installation([FROM, TO], (data) => (isMounted = mountSmall(data)));
     if (!isMounted) skip("only root can mount a disk");
     writeSwitch(dataIn(root), at("stopping"));
-    const works = placeOf(root, true);
+    const works = switchSiteOf(root, true);
     const remount = (how: string): void =>
       void execFileSync("mount", ["-o", `remount,${how}`, dataIn(root)]);
     const started: string[] = [];
     const start = (version: string) => Promise.resolve(started.push(version));
-    const place = { ...works, stop: async () => remount("ro"), start };
+    const switchSite = { ...works, stop: async () => remount("ro"), start };
     const { site, words: faults } = reportsOf(root);
-    await carrySwitchOut({ ...place, ...site }, at("stopping"));
+    await carrySwitchOut({ ...switchSite, ...site }, at("stopping"));
     remount("rw");
     expect(faults.join()).toMatch(/EROFS|read-?only/);
     expect(started).toEqual([FROM]);
@@ -357,22 +357,22 @@ describe("with the file current lost, the launcher", () => {
     const before = readFileSync(join(dataIn(root), "journal.db"));
     const { site, words: faults } = reportsOf(root);
     const started: string[] = [];
-    const works = placeOf(root, true);
+    const works = switchSiteOf(root, true);
     const start = (version: string) => Promise.resolve(started.push(version));
-    const place = { ...works, start };
+    const switchSite = { ...works, start };
     expect(namedVersion(root)).toBe(FROM);
-    expect(await leaveToReader({ ...place, ...site }, FROM)).toBe(0);
+    expect(await leaveToReader({ ...switchSite, ...site }, FROM)).toBe(0);
     expect(namedVersion(root)).toBe(runs);
     expect(started).toEqual([runs]);
     expect(faults.join()).toContain(`${FROM} cannot read these stores: ${runs} is named`);
     expect(readFileSync(join(dataIn(root), "journal.db"))).toEqual(before);
-    expect(await leaveToReader({ ...place, ...site }, runs)).toBeUndefined();
+    expect(await leaveToReader({ ...switchSite, ...site }, runs)).toBeUndefined();
   });
 
   test("lets no version run that was never tried here, when both files are lost", async () => {
     const root = updated({ [FROM]: 1, [TO]: 2, [NEWER]: 3 }, [TO, NEWER]);
     rmSync(join(root, "previous"));
-    expect(await leaveToReader(placeOf(root, true), NEWER)).toBe(0);
+    expect(await leaveToReader(switchSiteOf(root, true), NEWER)).toBe(0);
     expect(namedVersion(root)).toBe(TO);
   });
 
@@ -384,7 +384,7 @@ describe("with the file current lost, the launcher", () => {
     "leaves the previous programs, which refuse what they cannot read: %s",
     async (_name, readers) => {
       const root = updated(readers, [TO]);
-      expect(await leaveToReader(placeOf(root, true), FROM)).toBeUndefined();
+      expect(await leaveToReader(switchSiteOf(root, true), FROM)).toBeUndefined();
       expect(namedVersion(root)).toBe(FROM);
       expect(() => run(root, FROM)).toThrow("start the newer program that wrote it");
       expect(payments(root, TO)).toEqual(ledger(root));
@@ -394,7 +394,7 @@ describe("with the file current lost, the launcher", () => {
   test("does not replace a version that a person has named", async () => {
     const root = updated({ [FROM]: 1, [TO]: 2 }, [TO]);
     writeFileSync(join(root, "current"), `${FROM}\n`);
-    expect(await leaveToReader(placeOf(root, true), FROM)).toBeUndefined();
+    expect(await leaveToReader(switchSiteOf(root, true), FROM)).toBeUndefined();
     expect(namedVersion(root)).toBe(FROM);
   });
 });

@@ -60,7 +60,7 @@ export function run(root: string, version: string): void {
   syncFolder(root);
 }
 
-export function placeOf(root: string, works: boolean): SwitchSite {
+export function switchSiteOf(root: string, works: boolean): SwitchSite {
   return {
     ...siteOf(root),
     root,
@@ -96,13 +96,13 @@ export async function switchOver(root: string, works: boolean): Promise<void> {
     ...switchBegins,
   };
   writeSwitch(dataIn(root), record);
-  const site = placeOf(root, works);
+  const site = switchSiteOf(root, works);
   await carrySwitchOut(site, recordNext(site, record, { event: "carried-out" }));
 }
 
 /** As the next keep-alive does it. */
 export function finish(root: string, works: boolean): Promise<void> {
-  return endSwitch(placeOf(root, works));
+  return endSwitch(switchSiteOf(root, works));
 }
 
 if (import.meta.main) {

@@ -8,7 +8,7 @@ import { clearOldVersions } from "../../src/update/disk-room.ts";
 import { removeWhole } from "../../src/update/durable-files.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
 import { readReady, type SwitchRecord, writeSwitch } from "../../src/update/update-state.ts";
-import { dataIn, finish, placeOf } from "./switch-program.ts";
+import { dataIn, finish, switchSiteOf } from "./switch-program.ts";
 
 /*
  * The whole path of an update on real files: the check for it at a publisher's repository, the
@@ -48,7 +48,7 @@ export function writeFiles(root: string, files: Readonly<Record<string, string |
 }
 
 /** One night's look by a version. */
-export function look(root: string, url: string, version: string) {
+export function runningAt(root: string, url: string, version: string) {
   return checkForUpdate({
     dataDirectory: dataIn(root),
     root,
@@ -83,7 +83,7 @@ export async function takeReady(root: string, works: boolean): Promise<SwitchRec
   mkdirSync(copies);
   copySynced(join(data, "journal.db"), join(copies, "journal.db"));
   removeWhole(copies);
-  const site = placeOf(root, works);
+  const site = switchSiteOf(root, works);
   const begun = recordNext(site, record, { event: "carried-out" });
   const end = await carrySwitchOut(site, begun);
   if (end.step === "done") clearOldVersions(root, [FROM, to]);
@@ -95,7 +95,7 @@ if (import.meta.main) {
   if (root === "finish") {
     for (const folder of [how ?? "", ...others]) await finish(folder, url === "works");
   } else {
-    await look(root, url, FROM);
+    await runningAt(root, url, FROM);
     await takeReady(root, how === "works");
   }
 }

@@ -222,8 +222,14 @@ test("a page that is not served for another reason, or not yet, is reported", as
 });
 
 test("a terminal fact with a counterexample is reported as not relied on", () => {
-  const shown = [{ name: "stores-reversals", says: "shows a reversal", holds: false }];
-  const terminal = { link: "connected", problem: null, terminalId: "1", status: "ready", shown };
+  const assumptions = [{ name: "stores-reversals", says: "shows a reversal", holds: false }];
+  const terminal = {
+    link: "connected",
+    problem: null,
+    terminalId: "1",
+    status: "ready",
+    shown: assumptions,
+  };
   const payments = { running: 0, inDoubt: 0, notHandedOver: 0 };
   const own = { program: "tp-manager", version: "1", pid: 1, uptimeMs: 1, port: 1 } as const;
   const status: TpManagerStatus = { ...own, terminal, payments };

@@ -5,7 +5,7 @@ import type { Till } from "./till.ts";
 import type { TerminalRecord } from "./zvt-line.ts";
 
 /** The next probes are answered so; those after them with the truth. */
-function looks(terminal: Till, ...answers: readonly (TerminalRecord | number | null)[]): void {
+function showsNext(terminal: Till, ...answers: readonly (TerminalRecord | number | null)[]): void {
   let count = 0;
   terminal.repeat = () => {
     const answer = answers[count];
@@ -61,7 +61,7 @@ variantTest.concurrent("no reversal by a number that a hidden staff sale has", a
   await shop.sell("C", 700);
   terminal.receipt = 411;
   terminal.sellByStaff(PRICE);
-  looks(terminal, 0xa0);
+  showsNext(terminal, 0xa0);
   await shop.sell("B", 900);
   await expectNotReversed(shop);
   await shop.expectSound();
@@ -134,7 +134,7 @@ shopTest.concurrent("a kept sale is found although a kill cut its probe off", as
   };
   const paying = shop.at.pay(PRICE / 100, "A").catch(() => {});
   await arrived.promise;
-  await shop.restart(() => looks(terminal, 0xa0));
+  await shop.restart(() => showsNext(terminal, 0xa0));
   await paying;
   await shop.asked("A");
   expect(await shop.known("A")).toMatchObject({ charged: "yes", commands: 1, charges: 1 });
@@ -147,7 +147,7 @@ shopTest.concurrent.for(variants([true, false]))(
     const { terminal } = shop;
     await shop.sell("P", 500);
     await shop.pay("A", PRICE, abortsYetStores());
-    looks(terminal, terminal.last, null, null, 0xa0, 0xa0, 0xa0);
+    showsNext(terminal, terminal.last, null, null, 0xa0, 0xa0, 0xa0);
     await shop.asked("A");
     await shop.asked("A");
     expect(await shop.known("A")).toMatchObject({ charged: "unknown", commands: 1, charges: 1 });

@@ -15,7 +15,7 @@ const staffCloses = (terminal: Till): void => {
 };
 
 /** The next probe is refused; those after it are answered as before. */
-function refusesOneLook(terminal: Till): void {
+function refusesOneProbe(terminal: Till): void {
   const { repeat } = terminal;
   terminal.repeat = () => {
     terminal.repeat = repeat;
@@ -56,7 +56,7 @@ shopTest.concurrent.for(variants([true, false]))(
     await shop.sell("P");
     if (!isRightBehind) await shop.sell("Q", 700);
     staffCloses(shop.terminal);
-    refusesOneLook(shop.terminal);
+    refusesOneProbe(shop.terminal);
     await shop.pay("A", PRICE, abortsYetStores());
     await expectOnce(shop, "unknown");
   },

@@ -21,10 +21,10 @@ variantTest.concurrent("a sale stored over a kept sale makes no wrong answer", a
   const late = terminal.next(900);
   await shop.pay("A", 900, (at) => at.abort());
   await shop.pay("C", PRICE, abortsYetStores());
-  let looks = 0;
+  let probes = 0;
   terminal.repeat = () => {
-    looks += 1;
-    if (looks === 3) terminal.book(late, "A");
+    probes += 1;
+    if (probes === 3) terminal.book(late, "A");
     return terminal.stored;
   };
   await shop.asked("B", 500);
@@ -50,10 +50,10 @@ shopTest.concurrent.for(
     PRICE,
     losesLine(() => {
       for (const sale of sales) terminal.book(sale, "A");
-      let looks = 0;
+      let probes = 0;
       terminal.repeat = () => {
-        looks += 1;
-        return looks <= 2 ? sales[0] : sales[1];
+        probes += 1;
+        return probes <= 2 ? sales[0] : sales[1];
       };
     }),
   );

@@ -265,7 +265,7 @@ describe("secrets", () => {
   });
 
   test("are not shown with the setup file, nor credentials in any address", async () => {
-    const shown = {
+    const visible = {
       GATEWAY_URL: "https://gateway.example/a/b",
       SERIAL_PORT: "tcp://192.0.2.7:20007",
       KIOSK_APP: "C:\\kiosk\\pages",
@@ -282,7 +282,7 @@ describe("secrets", () => {
       FRIEND: "hunter2",
     };
     const file = join(temporaryFolder(), "config.txt");
-    writeFileSync(file, setupText({ ...hidden, ...shown }));
+    writeFileSync(file, setupText({ ...hidden, ...visible }));
     const settings = await new Maintenance({
       installation: installationAt(dirname(file)),
       fields: sharedFields,
@@ -292,7 +292,7 @@ describe("secrets", () => {
     for (const name of Object.keys(hidden)) {
       expect(stateOf(name), name).toBe(name === "FRIEND" ? "unknown" : "hidden");
     }
-    for (const [name, value] of Object.entries(shown)) {
+    for (const [name, value] of Object.entries(visible)) {
       expect(settings).toContainEqual(expect.objectContaining({ name, value, state: "set" }));
     }
   });

@@ -50,7 +50,7 @@ test("many checks at once never make a living process seem dead", async () => {
   void announced.then(() => {
     there = true;
   });
-  for (let looks = 0; looks < 200; looks += there ? 1 : 0) {
+  for (let checks = 0; checks < 200; checks += there ? 1 : 0) {
     const before = there;
     const found = presentProcesses(base);
     if (before) expect(found).toEqual([child.pid]);

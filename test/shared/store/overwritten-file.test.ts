@@ -169,19 +169,19 @@ const busy = `const { DatabaseSync } = require("node:sqlite");
 
 test("no check of a file finds a fault because other writers of it are killed", async () => {
   const { path, proof, sell, database } = opened(2_000);
-  let looks = 0;
+  let checks = 0;
   for (let round = 0; round < 3; round++) {
     const others = [1, 2].map(() => startProcess(process.execPath, ["-e", busy, path]));
     await Promise.all(others.map((other) => other.stdout && once(other.stdout, "data")));
-    const enough = looks + 500;
+    const enough = checks + 500;
     await until("many checks", () => {
       for (let i = 0; i < 25; i++) {
         expect(proof.known).toBeUndefined();
-        looks += 1;
+        checks += 1;
       }
       patiently(sell);
-      if (looks % 500 === 0) patiently(() => database.exec("DELETE FROM sale WHERE id % 2 = 0"));
-      return looks >= enough || undefined;
+      if (checks % 500 === 0) patiently(() => database.exec("DELETE FROM sale WHERE id % 2 = 0"));
+      return checks >= enough || undefined;
     });
     await Promise.all(others.map(killed));
     expect(proof.known).toBeUndefined();

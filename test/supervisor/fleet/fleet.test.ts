@@ -14,7 +14,7 @@ async function connected(options: Partial<Parameters<typeof openFleet>[0]> = {})
 }
 
 /** Lets the fleet check for news once, and publish it. */
-async function look(clock: TestClock): Promise<void> {
+async function poll(clock: TestClock): Promise<void> {
   await clock.advance(FLEET_ROUND_MS);
 }
 
@@ -49,9 +49,9 @@ test("the birth is retained, the connection has a last will, a stop is published
 test("a payment is published with outcome, amount and duration, without the customer", async () => {
   const { broker, clock, tpManager, store } = await connected();
   tpManager.payment("running");
-  await look(clock);
+  await poll(clock);
   tpManager.payment("charged", { chargedAmountMinor: 1_250 });
-  await look(clock);
+  await poll(clock);
   await expect.poll(() => broker.documents("payment")).toHaveLength(1);
   const [payment] = broker.documents("payment");
   expect(payment).toMatchObject({
@@ -75,7 +75,7 @@ test("a payment is published with outcome, amount and duration, without the cust
 test("FLEET_PAYMENTS=no publishes no payment, and still counts them", async () => {
   const { broker, clock, tpManager, store } = await connected({ payments: false });
   tpManager.payment("charged");
-  await look(clock);
+  await poll(clock);
   expect(store.waiting).toBe(0);
   await advanceUntil(clock, FLEET_ROUND_MS, () => broker.documents("metrics").length > 0);
   expect(broker.documents("payment")).toEqual([]);
@@ -88,11 +88,11 @@ test("a condition's alarm is raised once and ends; a payment's ends with its out
   tpManager.payment("in-doubt");
   tpManager.emit("alarm", { alarm: "payment-unknown", source: "tp-manager", ...about });
   tpManager.answer = { troubles: { obstacles: [], refusedHandOffs: 2 } };
-  await look(clock);
-  await look(clock);
+  await poll(clock);
+  await poll(clock);
   tpManager.answer = {};
   tpManager.payment("charged");
-  await look(clock);
+  await poll(clock);
   const documents = () => broker.documents("alarm").map(({ phase, alarm }) => `${phase} ${alarm}`);
   await expect
     .poll(documents)
@@ -114,9 +114,9 @@ test("an unmatched transaction's alarm carries its former name with the new one"
   const named = { orderId: "o-1", transactionId: TRANSACTION, orders: ["o-1"] };
   for (const about of [nobody, named]) tpManager.emit("alarm", { ...held, ...about });
   tpManager.answer = { troubles: waits };
-  await look(clock);
+  await poll(clock);
   tpManager.answer = {};
-  await look(clock);
+  await poll(clock);
   const lasting = { alarm: alarm.alarm, formerly: "sale-without-order", transactionId: null };
   const documents = () => broker.documents("alarm");
   await expect.poll(documents).toHaveLength(4);
@@ -130,10 +130,10 @@ test("an unmatched transaction's alarm carries its former name with the new one"
   // A version before had raised the alarm by its old name.
   store.raise("sale-without-order", "");
   tpManager.answer = { troubles: waits };
-  await look(clock);
+  await poll(clock);
   expect(documents()).toHaveLength(4);
   tpManager.answer = {};
-  await look(clock);
+  await poll(clock);
   await expect.poll(documents).toHaveLength(5);
   expect(documents()[4]).toMatchObject({ phase: "ended", alarm: "sale-without-order" });
   expect(documents()[4]).not.toHaveProperty("formerly");
@@ -149,7 +149,7 @@ test("an end of day and its comparison are published in numbers", async () => {
   const orderIds = ["of Ada"];
   const compared = { id: 1, kind: "end-of-day", result: "differs", differenceMinor: -50 };
   tpManager.emit("reconciliation", { ...compared, currency: "EUR", orderIds });
-  await look(clock);
+  await poll(clock);
   await expect.poll(() => broker.documents("reconciliation")).toHaveLength(2);
   expect(broker.documents("reconciliation")).toMatchObject([
     { kind: "closing", result: "completed", transactions: 3, sumMinor: 750 },
@@ -160,11 +160,11 @@ test("an end of day and its comparison are published in numbers", async () => {
 test("a silent tp-manager and a not-ready reason are states, with names only", async () => {
   const { broker, clock, tpManager } = await connected();
   tpManager.answer = "silent";
-  await look(clock);
+  await poll(clock);
   const says = { says: "no link to the terminal of Ada", todo: "" };
   const codes = ["TERMINAL_DISCONNECTED", "ONE_OF_A_NEWER_VERSION"];
   tpManager.answer = { troubles: { obstacles: codes.map((code) => ({ code, ...says })) } };
-  await look(clock);
+  await poll(clock);
   const documents = () => broker.documents("state").map(({ now }) => now);
   await expect
     .poll(documents)
@@ -181,7 +181,7 @@ test("a broker that is down for hours at the start gets each document once, in o
   await broker.down();
   const { fleet, clock, tpManager, store, lines } = openFleet({ url: broker.url });
   fleet.start();
-  await look(clock);
+  await poll(clock);
   for (let i = 0; i < 60; i++) {
     tpManager.payment("charged", { attempt: i });
     await clock.advance(180_000);
@@ -222,7 +222,7 @@ test("a broker that sends no PUBACK is disconnected, and no document is lost", a
   const { broker, clock, tpManager, store } = await connected();
   broker.habits.holdsBack = true;
   tpManager.payment("charged");
-  await look(clock);
+  await poll(clock);
   await expect.poll(() => broker.documents("payment").length).toBe(1);
   expect(store.waiting).toBe(1);
   await advanceUntil(clock, 5_000, () => broker.connects.length > 1);
@@ -239,11 +239,11 @@ test("no more messages wait for their PUBACK than the broker takes", async () =>
   Object.assign(broker.habits, { holdsBack: true, receiveMaximum: 3 });
   const { fleet, clock, tpManager } = openFleet({ url: broker.url });
   fleet.start();
-  await look(clock);
+  await poll(clock);
   for (let i = 0; i < 10; i++) tpManager.payment("charged", { attempt: i });
-  await look(clock);
+  await poll(clock);
   await expect.poll(() => broker.published.length).toBe(3);
-  await look(clock);
+  await poll(clock);
   expect(broker.published.length).toBe(3);
 });
 
@@ -276,11 +276,11 @@ test("a document refused for good is dropped and counted, one without access is 
   const { broker, clock, tpManager, store } = await connected();
   broker.habits.answer = 0x99;
   tpManager.payment("charged", { attempt: 1 });
-  await look(clock);
+  await poll(clock);
   await expect.poll(() => store.figure("dropped")).toBe(1);
   broker.habits.answer = 0x87;
   tpManager.payment("charged", { attempt: 2 });
-  await look(clock);
+  await poll(clock);
   await advanceUntil(clock, 5_000, () => broker.connects.length > 1);
   expect(store.waiting).toBe(1);
   broker.habits.answer = 0;
@@ -294,9 +294,9 @@ test("a restart continues with what waited, and publishes nothing twice", async 
   const clock = new TestClock();
   const first = openFleet({ url: broker.url, clock });
   first.fleet.start();
-  await look(clock);
+  await poll(clock);
   first.tpManager.payment("charged");
-  await look(clock);
+  await poll(clock);
   await first.stop();
   await broker.up();
   const second = openFleet({ url: broker.url, clock, path: first.path });
@@ -304,7 +304,7 @@ test("a restart continues with what waited, and publishes nothing twice", async 
   second.fleet.start();
   await expect.poll(() => broker.documents("payment").length).toBe(1);
   await expect.poll(() => second.store.waiting).toBe(0);
-  await look(clock);
+  await poll(clock);
   expect(broker.documents("payment").length).toBe(1);
 });
 

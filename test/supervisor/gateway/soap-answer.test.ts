@@ -116,10 +116,10 @@ describe("an answer in the plain form", () => {
   );
 
   test("is read as the strict reader reads it, and no other form is taken for it", () => {
-    const places = [...typed.matchAll(/(?=[<>"])/g)].map(({ index }) => index);
+    const positions = [...typed.matchAll(/(?=[<>"])/g)].map(({ index }) => index);
     fc.assert(
       fc.property(
-        fc.oneof(fc.constantFrom(...places), fc.nat(typed.length)),
+        fc.oneof(fc.constantFrom(...positions), fc.nat(typed.length)),
         fc.oneof(fc.constant(0), fc.nat(40)),
         piece,
         (at, length, inserted) => {

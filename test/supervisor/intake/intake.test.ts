@@ -71,7 +71,7 @@ test.each([
   ["looked up first when its charge was found out later", "recovery", true, 1],
   ["looked up first when it may have been handed off before", "payment", undefined, 1],
   ["sent at once when it was never handed off before", "payment", true, 0],
-] as const)("a transaction that comes after a loss is %s", async (_, origin, isFirst, look) => {
+] as const)("a transaction that comes after a loss is %s", async (_, origin, isFirst, lookUp) => {
   const rig = await openRig();
   rig.losses.note("it is an older copy");
   // A clock that was ahead when it was charged, and is right again.
@@ -79,8 +79,8 @@ test.each([
   rig.intake.store(given, isFirst);
   const { transactionId } = given;
   const sql = "SELECT look_next FROM outbox WHERE transaction_id = ?";
-  expect(rig.database.prepare(sql).get(transactionId)).toEqual({ look_next: look });
-  expect(rig.losses.mayLack(transactionId)).toBe(look === 1);
+  expect(rig.database.prepare(sql).get(transactionId)).toEqual({ look_next: lookUp });
+  expect(rig.losses.mayLack(transactionId)).toBe(lookUp === 1);
   rig.losses.end();
   expect(rig.losses.mayLack(rig.handOver("A-2"))).toBe(false);
   rig.losses.note("it is an older copy again");

@@ -25,10 +25,10 @@ interface Waiting {
 }
 
 /** What waits, read without an index, longest due first. */
-function waiting(database: DatabaseSync, look: 0 | 1): Waiting[] {
+function waiting(database: DatabaseSync, lookUp: 0 | 1): Waiting[] {
   const sql = `SELECT sequence, next_try_at_ms AS next, delayed_at_ms AS delayed,
       queued_at_ms AS queued FROM outbox NOT INDEXED
-    WHERE state = 'pending' AND claimed_at_ms IS NULL AND look_next = ${look}
+    WHERE state = 'pending' AND claimed_at_ms IS NULL AND look_next = ${lookUp}
     ORDER BY next_try_at_ms, sequence`;
   return database.prepare(sql).all() as unknown as Waiting[];
 }
@@ -92,11 +92,11 @@ test.each(seeds)("of the waiting items the one due longest is taken (seed %i)", 
       store.add(transaction, nowMs, { mayBeSent: random.happens(1 / 5) });
       ids.push(transaction.transactionId);
     }
-    for (const look of [0, 1] as const) {
-      const all = waiting(database, look);
-      expect(store.nextDueAtMs(look === 0 ? "send" : "lookup")).toBe(all[0]?.next);
+    for (const lookUp of [0, 1] as const) {
+      const all = waiting(database, lookUp);
+      expect(store.nextDueAtMs(lookUp === 0 ? "send" : "lookup")).toBe(all[0]?.next);
       const due = all.filter(dueAt(nowMs));
-      const item = store.claim(look === 0 ? "due" : "lookup", nowMs);
+      const item = store.claim(lookUp === 0 ? "due" : "lookup", nowMs);
       const wentBack = all.some(({ delayed, next }) => delayed > nowMs && next > delayed);
       if (wentBack) expect(due.map(({ sequence }) => sequence)).toContain(item?.sequence);
       else expect(item?.sequence).toBe(due[0]?.sequence);

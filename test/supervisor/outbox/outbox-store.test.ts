@@ -241,15 +241,15 @@ test("an item whose process dies each time lets the other items go first", () =>
       delays.push(failures);
       return failures * 1_000;
     });
-    const looked = store.claim("lookup", T0 + 60_000);
-    if (looked === undefined) throw new Error("not looked up");
+    const lookup = store.claim("lookup", T0 + 60_000);
+    if (lookup === undefined) throw new Error("not looked up");
     const update = {
       state: "pending",
       nextTryAtMs: null,
       uncertain: noUncertainSend,
       reason: null,
     } as const;
-    store.endLookup(looked, update, T0 + 60);
+    store.endLookup(lookup, update, T0 + 60);
   }
   expect(delays).toEqual([1, 2]);
   expect(store.claim("due", T0 + 60)?.orderId).toBe("good");

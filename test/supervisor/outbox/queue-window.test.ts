@@ -117,10 +117,10 @@ test.each([
     const [first, others] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     // The window is full of tries under way; the first of them is refused, then the others pass.
     rig.server.behave = async () => {
-      const place = requests.length - (full - WINDOW_MAX);
-      if (place === 1) await first.promise;
-      if (place > 1) await others.promise;
-      return place === 1 ? refusal : accepted;
+      const position = requests.length - (full - WINDOW_MAX);
+      if (position === 1) await first.promise;
+      if (position > 1) await others.promise;
+      return position === 1 ? refusal : accepted;
     };
     for (let i = 0; i < 60; i++) {
       rig.store.add(sampleTransaction({ orderId: `order ${i}` }), rig.clock.now());

@@ -34,11 +34,11 @@ describe("after a send", () => {
   const classes = Object.keys(faultTable) as TryClass[];
 
   test("every class that may have made an order is looked up next, and no other", () => {
-    const looked = classes.filter(
+    const lookedUp = classes.filter(
       (name) => uncertainAfterSend(name, noUncertainSend, NOW).lookUpNext,
     );
-    expect(looked).toEqual(classes.filter((name) => faultTable[name].ambiguous));
-    expect(looked).toContain("interrupted");
+    expect(lookedUp).toEqual(classes.filter((name) => faultTable[name].ambiguous));
+    expect(lookedUp).toContain("interrupted");
     expect(lost).toMatchObject({ lookUpNext: true, sentAtMs: NOW, orders: 1, resends: 0 });
   });
 
@@ -153,9 +153,9 @@ test.each([
 
 describe("while the gateway as a whole is silent", () => {
   /** The waits of a kiosk whose lookups fail at once, until the first one after the outage. */
-  function lateBy(outageMs: number, place: number, random: () => number): number {
+  function lateBy(outageMs: number, position: number, random: () => number): number {
     let nowMs = 0;
-    while (nowMs < outageMs) nowMs += lookupHoldMs(nowMs, place, random);
+    while (nowMs < outageMs) nowMs += lookupHoldMs(nowMs, position, random);
     return nowMs - outageMs;
   }
 
@@ -163,9 +163,9 @@ describe("while the gateway as a whole is silent", () => {
     "after an outage of %d ms the lookup comes within three times that, or a quarter of an hour",
     (outageMs) => {
       const latestMs = Math.min(3 * outageMs, 15 * MINUTE);
-      for (const place of [0, 0.2, 0.5, 0.8, 0.999]) {
+      for (const position of [0, 0.2, 0.5, 0.8, 0.999]) {
         for (let part = 0; part < 1; part += 1 / 128) {
-          expect(lateBy(outageMs, place, () => part)).toBeLessThanOrEqual(latestMs);
+          expect(lateBy(outageMs, position, () => part)).toBeLessThanOrEqual(latestMs);
         }
       }
     },

@@ -11,7 +11,7 @@ const REAPER = "support/reaper.ts";
 /** Ends every other process of the run and removes its folder. */
 export function reap(folder: string): void {
   // One that is just starting another may be too late for the first look.
-  for (let look = 0; look < 3; look++) for (const { pid } of processesOf(folder)) endAtOnce(pid);
+  for (let round = 0; round < 3; round++) for (const { pid } of processesOf(folder)) endAtOnce(pid);
   try {
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   } catch {

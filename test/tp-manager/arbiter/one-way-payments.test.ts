@@ -76,13 +76,13 @@ describe("a payment at a one-way terminal", () => {
     const error: unknown = await at.arbiter.running.cancel().catch((why: unknown) => why);
     expect(error).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
     expect(outcome(await answer)).toBe("Unknown");
-    const looked = Promise.withResolvers<typeof at.terminal.last>();
-    at.terminal.lastTransaction = () => looked.promise;
+    const answered = Promise.withResolvers<typeof at.terminal.last>();
+    at.terminal.lastTransaction = () => answered.promise;
     end.resolve(lost("nothing came"));
     await at.clock.advance(1_000);
     const behind: unknown = await at.arbiter.running.cancel().catch((why: unknown) => why);
     expect(behind).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
-    looked.resolve(at.terminal.last);
+    answered.resolve(at.terminal.last);
     await at.clock.advance(1_000);
   });
 });

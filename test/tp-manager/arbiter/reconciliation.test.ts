@@ -103,13 +103,13 @@ test("a sale that the terminal booked but never reported is an alarm with its or
 });
 
 test("an unreported sale is found as first and as last of its receipt range too", async () => {
-  for (const place of ["first", "last"]) {
+  for (const position of ["first", "last"]) {
     const { at, terminal, buys } = await open();
-    if (place === "last") await buys("a");
+    if (position === "last") await buys("a");
     terminal.hides();
     await buys("hidden", 500);
     terminal.sells();
-    if (place === "first") await buys("a");
+    if (position === "first") await buys("a");
     expect((await close(at)).terminal).toMatchObject({
       differenceMinor: 500,
       suspects: [{ orderId: "hidden" }],

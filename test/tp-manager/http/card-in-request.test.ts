@@ -3,7 +3,9 @@ import { api } from "./rig.ts";
 
 const pan = "4111111111111111";
 
-const places: ReadonlyArray<[what: string, method: "GET" | "POST", path: string, body?: object]> = [
+const positions: ReadonlyArray<
+  [what: string, method: "GET" | "POST", path: string, body?: object]
+> = [
   ["an unknown member of a payment", "POST", "/payment", { amount: 1, [pan]: 1 }],
   [
     "the article number in a basket",
@@ -26,9 +28,12 @@ const places: ReadonlyArray<[what: string, method: "GET" | "POST", path: string,
   ["an order id in a path", "GET", `/payment/${pan}`],
 ];
 
-test.each(places)("a card number as %s is not in the answer", async (_what, method, path, body) => {
-  const { call } = await api();
-  const { http, text } = await call(method, path, body);
-  expect(http).toBeGreaterThanOrEqual(400);
-  expect(text).not.toContain(pan);
-});
+test.each(positions)(
+  "a card number as %s is not in the answer",
+  async (_what, method, path, body) => {
+    const { call } = await api();
+    const { http, text } = await call(method, path, body);
+    expect(http).toBeGreaterThanOrEqual(400);
+    expect(text).not.toContain(pan);
+  },
+);

@@ -236,8 +236,8 @@ test("an error about a gateway transaction of no known order has charged unknown
   const refund = { transactionPublicId: "0A1B2C3D4E5F6071" };
   const { one } = await rig.call("POST", "/gateway/refund", refund, asOperator);
   expect(one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "unknown" });
-  const looked = await rig.call("GET", "/gateway/transaction/0A1B2C", undefined, asOperator);
-  expect(looked.one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "unknown" });
+  const found = await rig.call("GET", "/gateway/transaction/0A1B2C", undefined, asOperator);
+  expect(found.one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "unknown" });
 });
 
 test("an error has a charged of its own for the other order in its details", async () => {

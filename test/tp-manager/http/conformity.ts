@@ -102,7 +102,7 @@ export function nonconformityOf(answer: SentAnswer): string | undefined {
   const who = `${method} ${url} ${status}`;
   // A call that does not exist is described by every other: 404 and 405.
   const [path, verb] = documentedCall(method, url) ?? ["/version", "get"];
-  const where = placeOf(path, verb, status);
+  const where = schemaPathOf(path, verb, status);
   const response = where && responseAt(where);
   if (!where || !response) return `${who} is not documented: ${text}`;
   const type = contentType.split(";")[0] ?? "";
@@ -114,7 +114,7 @@ export function nonconformityOf(answer: SentAnswer): string | undefined {
 }
 
 /** Where the document describes an answer. */
-export function placeOf(path: string, verb: string, status: number): string[] | undefined {
+export function schemaPathOf(path: string, verb: string, status: number): string[] | undefined {
   const response = document.paths[path]?.[verb]?.responses[String(status)];
   if (response?.$ref !== undefined) return response.$ref.split("/").slice(1);
   return response && ["paths", path, verb, "responses", String(status)];

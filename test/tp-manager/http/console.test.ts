@@ -194,11 +194,11 @@ test("doctor calls share one run, and a person can hold and release updates", as
   const maintenance = maintenanceForTest(undefined, { launcher, isUpdated: true });
   const { send, logIn } = consoleForTest({ maintenance });
   const { auth } = await logIn();
-  const looks = [1, 2, 3].map(() => send("GET", "/api/doctor", auth));
+  const checks = [1, 2, 3].map(() => send("GET", "/api/doctor", auth));
   const bundles = [1, 2].map(() => send("GET", "/api/support-bundle", auth));
   await expect.poll(() => runs).toEqual(["doctor --json"]);
   report.resolve();
-  expect((await Promise.all(looks)).map(({ http }) => http)).toEqual([200, 200, 200]);
+  expect((await Promise.all(checks)).map(({ http }) => http)).toEqual([200, 200, 200]);
   await Promise.all(bundles);
   expect(runs).toEqual(["doctor --json", expect.stringMatching(/^doctor --json --bundle /)]);
   await send("GET", "/api/doctor", auth);

@@ -235,24 +235,24 @@ describe("the OpenAPI document", () => {
     );
     const others = Object.entries({ ...document.paths, ...document.components.responses });
     found.push(...others.flatMap(([name, part]) => openSchemas(part, name)));
-    expect(found.filter((place) => !open.some((known) => known.test(place)))).toEqual([]);
+    expect(found.filter((position) => !open.some((known) => known.test(position)))).toEqual([]);
     expect(found).toContain("PaymentAnswer.properties.basket");
   });
 });
 
 /** The places of schemas that allow anything. */
-function openSchemas(value: unknown, place: string): string[] {
-  if (Array.isArray(value)) return value.flatMap((one, i) => openSchemas(one, `${place}.${i}`));
+function openSchemas(value: unknown, position: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((one, i) => openSchemas(one, `${position}.${i}`));
   if (typeof value !== "object" || value === null) return [];
   const schema = value as Record<string, unknown>;
-  const isSchema = /\.(schema|additionalProperties|items|properties\.\w+)$/.test(place);
+  const isSchema = /\.(schema|additionalProperties|items|properties\.\w+)$/.test(position);
   const says = ["type", "$ref", "anyOf", "oneOf", "const", "enum"].some((name) => name in schema);
   const isBare =
     schema["type"] === "object" && !("properties" in schema) && !("additionalProperties" in schema);
   const here = (isSchema && !says) || isBare || schema["additionalProperties"] === true;
   const { example: _, examples: __, ...parts } = schema;
   return [
-    ...(here ? [place] : []),
-    ...Object.entries(parts).flatMap(([name, part]) => openSchemas(part, `${place}.${name}`)),
+    ...(here ? [position] : []),
+    ...Object.entries(parts).flatMap(([name, part]) => openSchemas(part, `${position}.${name}`)),
   ];
 }

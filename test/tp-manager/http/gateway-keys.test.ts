@@ -140,8 +140,8 @@ describe("an idempotency key", () => {
     const { status, error } = first.one;
     expect([first.answered, status, error.charged]).toEqual([isUnknown, "Unknown", "yes"]);
     expect((await ask()).one).toEqual(first.one);
-    const shown = (await at.call("GET", "/payment/A-1")).one;
-    expect([shown.status, shown.warnings.length]).toEqual(["Success", 1]);
+    const displayed = (await at.call("GET", "/payment/A-1")).one;
+    expect([displayed.status, displayed.warnings.length]).toEqual(["Success", 1]);
     expect((await at.refund({ idempotencyKey: "l", amount: 4 })).answered).toEqual(isOpen);
     const decision = { orderId: "A-1", happened: false, note: "seen" };
     await at.call("POST", "/gateway/settle", decision);
@@ -384,8 +384,8 @@ describe("after a loss of supervisor.db", () => {
     at.fault("reset-before-commit");
     expect((await at.refund({ amount: 4 })).answered).toEqual(isUnknown);
     lose(at);
-    const shown = (await at.call("GET", "/payment/A-1")).one;
-    expect([shown.status, shown.warnings.length]).toEqual(["Success", 1]);
+    const displayed = (await at.call("GET", "/payment/A-1")).one;
+    expect([displayed.status, displayed.warnings.length]).toEqual(["Success", 1]);
     expect((await at.refund({ amount: 3, again: true })).answered).toEqual(isOpen);
     const { one } = await at.call("GET", "/gateway/open");
     expect(one.operations).toMatchObject([{ kind: "refund", amount: 4, orderId: "A-1" }]);

@@ -37,8 +37,8 @@ describe("an authorised order", () => {
     sandbox.addFault({ kind: "error-500", operation: "confirm" });
     const again = await call("POST", "/gateway/confirm", { orderId: "A-1" });
     expect([again.http, again.one.operationId]).toEqual([200, one.operationId]);
-    const shown = await call("GET", "/payment/A-1");
-    expect([shown.one.status, shown.one.gateway.state]).toEqual(["Success", "captured"]);
+    const displayed = await call("GET", "/payment/A-1");
+    expect([displayed.one.status, displayed.one.gateway.state]).toEqual(["Success", "captured"]);
   });
 
   test("is confirmed in part", async () => {
@@ -54,8 +54,8 @@ describe("an authorised order", () => {
     const { http, one } = await call("POST", "/gateway/cancel", { transactionPublicId: id });
     expect([http, one.code, one.description]).toEqual([200, 0, "transaction has been cancelled"]);
     expect(state()[0]).toBe("cancelled");
-    const { one: shown } = await call("GET", "/payment/A-1");
-    expect([shown.status, shown.gateway.state]).toEqual(["Reversed", "cancelled"]);
+    const { one: displayed } = await call("GET", "/payment/A-1");
+    expect([displayed.status, displayed.gateway.state]).toEqual(["Reversed", "cancelled"]);
     const late = await call("POST", "/gateway/confirm", { transactionPublicId: id }, operator);
     expect([late.http, late.one.error.code]).toEqual([409, "ORDER_REVERSED"]);
   });

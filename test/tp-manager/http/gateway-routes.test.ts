@@ -18,8 +18,8 @@ describe("a refund", () => {
     const at = await chargedAtGateway();
     const early = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
     expect([early.http, early.one.error.code]).toEqual([409, "GATEWAY_ID_UNKNOWN"]);
-    const looked = await at.call("GET", `/gateway/transaction/${at.publicId()}`);
-    expect([looked.http, looked.one.merchant_order_id]).toEqual([200, "A-1"]);
+    const fetched = await at.call("GET", `/gateway/transaction/${at.publicId()}`);
+    expect([fetched.http, fetched.one.merchant_order_id]).toEqual([200, "A-1"]);
     const { http, one } = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
     expect([http, one.status, one.code, one.amount, one.currency]).toEqual([
       200,
@@ -240,9 +240,9 @@ describe("a refund whose answer does not come", () => {
     expect(again.http).toBe(open ? 409 : 200);
     if (!open) return;
     expect(again.one.error.code).toBe("GATEWAY_OPERATION_OPEN");
-    const { http: shown, one } = await at.call("GET", "/payment/A-1");
+    const { http: displayed, one } = await at.call("GET", "/payment/A-1");
     // The sale stands, whatever became of the return (docs/rules/23-asked.md).
-    expect([shown, one.status, one.error]).toEqual([200, "Success", null]);
+    expect([displayed, one.status, one.error]).toEqual([200, "Success", null]);
     expect(one.warnings).toEqual(["what became of a refund of 9.99 at the gateway is not known"]);
     expect([answer.one.error.charged, again.one.error.charged]).toEqual(["yes", "yes"]);
     const reversal = await at.call("POST", "/reversal", { orderId: "A-1" });
@@ -287,8 +287,11 @@ describe("a refund whose answer does not come", () => {
     const { one } = await at.call("POST", "/gateway/cancel", target);
     expect(one.error.code).toBe("GATEWAY_OPERATION_UNKNOWN");
     await at.call("GET", `/gateway/transaction/${at.publicId()}`);
-    const { one: shown } = await at.call("GET", "/payment/A-1");
-    expect([shown.status, shown.gateway.operations[0].state]).toEqual(["Success", "refused"]);
+    const { one: displayed } = await at.call("GET", "/payment/A-1");
+    expect([displayed.status, displayed.gateway.operations[0].state]).toEqual([
+      "Success",
+      "refused",
+    ]);
     expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);
   });
 
@@ -322,8 +325,8 @@ describe("a refund whose answer does not come", () => {
     const refund = at.call("POST", "/gateway/refund", { orderId: "A-1" });
     const { returns } = at.at.journal;
     await expect.poll(() => returns.openReturns()).toHaveLength(1);
-    const looked = await at.call("GET", "/payment/A-1");
-    expect(looked.one.warnings).toEqual([expect.stringContaining("refund of 9.99")]);
+    const fetched = await at.call("GET", "/payment/A-1");
+    expect(fetched.one.warnings).toEqual([expect.stringContaining("refund of 9.99")]);
     gate.resolve();
     expect((await refund).one.status).toBe("Success");
     expect(stateOf(at)).toEqual([["refunded", "9.99"]]);
@@ -414,8 +417,8 @@ describe("who may and what is asked", () => {
     const at = await chargedAtGateway();
     const order = await at.call("POST", "/gateway/refund", { orderId: "B-1" });
     expect([order.http, order.one.error.code]).toEqual([404, "ORDER_NOT_FOUND"]);
-    const looked = await at.call("GET", "/gateway/transaction/FFFFFFFFFFFFFFFF");
-    expect([looked.http, looked.one.error.code]).toEqual([404, "GATEWAY_TRANSACTION_NOT_FOUND"]);
+    const fetched = await at.call("GET", "/gateway/transaction/FFFFFFFFFFFFFFFF");
+    expect([fetched.http, fetched.one.error.code]).toEqual([404, "GATEWAY_TRANSACTION_NOT_FOUND"]);
   });
 
   test("the kiosk's pair may not, when there is an operator", async () => {

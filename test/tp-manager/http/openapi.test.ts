@@ -4,7 +4,7 @@ import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { examplesOf } from "../../../src/tp-manager/http/openapi/document.ts";
 import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
-import { document, faultsOf, placeOf } from "./conformity.ts";
+import { document, faultsOf, schemaPathOf } from "./conformity.ts";
 import { api } from "./rig.ts";
 
 describe("GET /openapi.json", () => {
@@ -52,7 +52,7 @@ describe("GET /openapi.json", () => {
     return [
       ...(bodyExample === undefined ? [] : [{ where: body, example: bodyExample }]),
       ...(type === undefined
-        ? [{ where: [...(placeOf(path, verb, 200) ?? []), ...json], example: [answer] }]
+        ? [{ where: [...(schemaPathOf(path, verb, 200) ?? []), ...json], example: [answer] }]
         : []),
     ];
   });

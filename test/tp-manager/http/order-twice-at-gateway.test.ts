@@ -177,16 +177,16 @@ describe("an operator who found no other transaction at the gateway", () => {
 
 test("a lookup by the order id needs the gateway's id once, and names both of two", async () => {
   const at = await twice();
-  const look = (id: string | undefined) => at.call("GET", `/gateway/transaction/${id}`);
-  const early = await look("A-1");
+  const read = (id: string | undefined) => at.call("GET", `/gateway/transaction/${id}`);
+  const early = await read("A-1");
   expect([early.http, early.one.error.code]).toEqual([409, "GATEWAY_ID_UNKNOWN"]);
-  await look(at.ids[0]);
-  const known = await look("A-1");
+  await read(at.ids[0]);
+  const known = await read("A-1");
   expect([known.http, known.one.merchant_order_id]).toEqual([200, "A-1"]);
-  await look(at.ids[1]);
-  const both = await look("A-1");
+  await read(at.ids[1]);
+  const both = await read("A-1");
   expect(both.one.error.details.transactionPublicIds).toEqual(expect.arrayContaining(at.ids));
-  expect((await look("no-such-order")).http).toBe(400);
+  expect((await read("no-such-order")).http).toBe(400);
 });
 
 test("an order in the archive that is refunded here is reversed", async () => {

@@ -173,13 +173,13 @@ test("an order in doubt has one alarm until it is settled", async () => {
     void pay(at, request("A-1"));
     await at.clock.advance(300_000);
   }
-  const shown = async () =>
+  const listed = async () =>
     (await call("GET", "/health")).one.alarms.map(({ alarm }: { alarm: string }) => alarm);
-  expect(await shown()).toEqual(["payment-unknown"]);
+  expect(await listed()).toEqual(["payment-unknown"]);
   await at.clock.advance(2 * 24 * 3_600_000);
-  expect(await shown()).toEqual(["payment-unknown"]);
+  expect(await listed()).toEqual(["payment-unknown"]);
   await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen on the receipt" });
-  expect(await shown()).toEqual([]);
+  expect(await listed()).toEqual([]);
 });
 
 describe("GET /metrics", () => {

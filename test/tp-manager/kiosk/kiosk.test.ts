@@ -59,14 +59,14 @@ test("a ticket that is wrong, old, for others to read or not there opens nothing
   const before = (Date.now() - 60_000) / 1_000 - 1;
   utimesSync(path, before, before);
   expect((await session(old)).status).toBe(401);
-  const shown = writeTicket(runDirectory);
+  const written = writeTicket(runDirectory);
   if (process.platform !== "win32") {
     chmodSync(path, 0o644);
-    expect((await session(shown)).status).toBe(401);
+    expect((await session(written)).status).toBe(401);
     chmodSync(path, 0o600);
   }
-  expect((await session(`${shown.slice(0, -1)}!`)).status).toBe(401);
-  expect((await session(shown)).status).toBe(200);
+  expect((await session(`${written.slice(0, -1)}!`)).status).toBe(401);
+  expect((await session(written)).status).toBe(200);
 });
 
 test("no other page uses a ticket or a session, and none can be guessed from it", async () => {

@@ -91,18 +91,18 @@ export const stored = (change: Partial<TransactionReport> = {}): LastTransaction
 });
 export const takenBack = (change: Partial<TransactionReport> = {}): LastTransaction =>
   stored({ traceNumber: "000099", originalTrace: "000012", localTime: "130105", ...change });
-export const look = (last: LastTransaction, atMs = 200_000): Probe => ({ identity, last, atMs });
+export const probeOf = (last: LastTransaction, atMs = 200_000): Probe => ({ identity, last, atMs });
 
 /** The verdict of the last of several probes, each one a pause after the previous one. */
 export function verdictOf(
   inquiry: Inquiry,
   known: Partial<Known>,
-  ...looks: readonly (LastTransaction | Probe)[]
+  ...probes: readonly (LastTransaction | Probe)[]
 ): string {
   let earlier: EarlierProbe | null = null;
   let verdict = "";
-  for (const each of looks) {
-    const now: Probe = "kind" in each ? look(each) : each;
+  for (const each of probes) {
+    const now: Probe = "kind" in each ? probeOf(each) : each;
     verdict = judge(inquiry, now, { ...nothing, ...known }, earlier, CONFIRM_MS).verdict;
     earlier = { ...now, sinceMs: now.atMs - CONFIRM_MS };
   }

@@ -40,7 +40,7 @@ describe("what is not taken for granted proves nothing", () => {
     ["counting-receipts", "same", "not-charged"],
     ["storage-real", "new", "in-doubt"],
     ["counting-receipts", "new", "charged"],
-  ])("a look without %s: %s", async (off, shows, phase) => {
+  ])("a probe without %s: %s", async (off, shows, phase) => {
     const at = without(off);
     at.terminal.script = () => Promise.resolve(lost("the line broke"));
     at.terminal.last = shows === "same" ? baseline.last : stored(fresh);

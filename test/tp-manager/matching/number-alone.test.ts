@@ -14,12 +14,12 @@ import { ends, HOUR_MS, notReported, sells, stored, textOf, untimed } from "./re
 
 const bare = { ...untimed, traceNumber: null };
 const ofA = report({ receiptNumber: "0005" });
-const shown = report({ receiptNumber: "0005", ...bare });
+const lastRecord = report({ receiptNumber: "0005", ...bare });
 const refused = { ...aborted, code: "05", reason: "declined" } as const;
 const completed = { end: "completed", ticket: "" } as const;
 const unsent = { end: "not-sent", code: "", text: "no link" } as const;
 
-function whose({ journal, terminal, clock }: House, record = shown) {
+function whose({ journal, terminal, clock }: House, record = lastRecord) {
   return textOf(matcherFor(journal, terminal, clock, {}).whose(record, identity));
 }
 
@@ -29,7 +29,7 @@ test.each([[1], [13]])(
     const at = house();
     await sells(at, "A", ofA);
     await at.clock.advance(60_000);
-    await ends(at, "B", refused, { reports: [declined()], before: stored(shown) });
+    await ends(at, "B", refused, { reports: [declined()], before: stored(lastRecord) });
     await at.clock.advance(60_000);
     await ends(at, "C", unsent, { before: notReported });
     await at.clock.advance(hours * HOUR_MS);
@@ -41,7 +41,7 @@ test("the number of sale A, after declined B, is of no order 13 hours later", as
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", refused, { reports: [declined()], before: stored(shown) });
+  await ends(at, "B", refused, { reports: [declined()], before: stored(lastRecord) });
   await at.clock.advance(13 * HOUR_MS);
   expect(whose(at)).toBe("none");
 });
@@ -50,11 +50,11 @@ test("a declined order is no candidate for a number that its baseline showed", a
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", refused, { reports: [declined()], before: stored(shown) });
+  await ends(at, "B", refused, { reports: [declined()], before: stored(lastRecord) });
   await at.clock.advance(60_000);
   const sold = report({ amountMinor: 500, receiptNumber: "0006", ...bare });
   const change = { amountMinor: 500 };
-  await ends(at, "C", completed, { reports: [sold], before: stored(shown), change });
+  await ends(at, "C", completed, { reports: [sold], before: stored(lastRecord), change });
   await at.clock.advance(13 * HOUR_MS);
   expect(whose(at)).toBe("none");
 });
@@ -63,12 +63,12 @@ test("a declined order B is not charged by the stored sale of order A", async ()
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", refused, { reports: [declined()], before: stored(shown) });
+  await ends(at, "B", refused, { reports: [declined()], before: stored(lastRecord) });
   await at.clock.advance(60_000);
   await ends(at, "C", unsent, { before: notReported });
   await at.clock.advance(13 * HOUR_MS);
-  at.terminal.baseline = { ...baseline, last: stored(shown) };
-  at.terminal.last = stored(shown);
+  at.terminal.baseline = { ...baseline, last: stored(lastRecord) };
+  at.terminal.last = stored(lastRecord);
   const before = alarms(at).length;
   at.terminal.script = (_order, observer) => {
     observer.report(report({ amountMinor: 500, receiptNumber: "0006", ...bare }));
@@ -95,7 +95,7 @@ test.each([
   await sells(at, "A", bareOf("0005"));
   await at.clock.advance(60_000);
   if (behind === 1) at.clock.jumpWallClock(-2 * HOUR_MS);
-  await sells(at, "Q", bareOf("0006"), stored(shown));
+  await sells(at, "Q", bareOf("0006"), stored(lastRecord));
   await at.clock.advance(60_000);
   if (behind === 2) at.clock.jumpWallClock(-2 * HOUR_MS);
   await ends(at, "B", aborted, { before: notReported });
@@ -109,7 +109,7 @@ test("the reversal of order A after a sale of order B stays known as A's", async
     report({ receiptNumber, amountMinor, ...bare });
   await sells(at, "A", bareOf("0005"));
   await at.clock.advance(60_000);
-  await sells(at, "B", bareOf("0006", 500), stored(shown));
+  await sells(at, "B", bareOf("0006", 500), stored(lastRecord));
   await at.clock.advance(60_000);
   at.terminal.baseline = { ...baseline, last: stored(bareOf("0006", 500)) };
   at.terminal.reversal = (_order, observer) => {
@@ -130,12 +130,12 @@ test("no command is sent for B while A's number is stored and the clock was set 
   await at.clock.advance(60_000);
   at.clock.jumpWallClock(-2 * HOUR_MS);
   const ofQ = report({ receiptNumber: "0006", ...bare });
-  await sells(at, "Q", ofQ, stored(shown));
+  await sells(at, "Q", ofQ, stored(lastRecord));
   await at.clock.advance(60_000);
   await ends(at, "B", aborted, { before: stored(ofQ) });
-  at.terminal.last = stored(shown);
+  at.terminal.last = stored(lastRecord);
   let commands = 0;
-  at.terminal.baseline = { ...baseline, last: stored(shown) };
+  at.terminal.baseline = { ...baseline, last: stored(lastRecord) };
   at.terminal.script = () => {
     commands += 1;
     return Promise.resolve(aborted);
@@ -148,7 +148,7 @@ test("a command that was never sent and read no storage leaves A's sale known", 
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", aborted, { before: stored(shown) });
+  await ends(at, "B", aborted, { before: stored(lastRecord) });
   await at.clock.advance(60_000);
   await ends(at, "C", unsent, { before: notReported });
   await at.clock.advance(HOUR_MS);
@@ -162,7 +162,7 @@ test.each([
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
-  await ends(at, "B", end, { reports, before: stored(shown) });
+  await ends(at, "B", end, { reports, before: stored(lastRecord) });
   await at.clock.advance(20 * HOUR_MS);
   const record = report({ receiptNumber: "0007", ...bare });
   expect(whose(at, record)).toBe("many B: untimed");

@@ -9,7 +9,7 @@ import { ends, notReported, stored } from "./reported-payments.ts";
 test.each([
   ["refused", notReported],
   ["answered", baseline.last],
-])("a put-back journal whose one look was %s charges no order again", async (_how, before) => {
+])("a put-back journal whose one probe was %s charges no order again", async (_how, before) => {
   const at = house();
   at.start();
   await ends(at, "A", aborted, { before, change: { amountMinor: 500 } });

@@ -175,8 +175,8 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
     ["a terminal that shows no last transaction", reversal, [notReported], "unsettled"],
     ["an emptied storage", reversal, [none], "unsettled"],
   ];
-  test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
-    expect(verdictOf(inquiry, known, ...looks)).toBe(expected);
+  test.each(table)("%s", (_name, inquiry, probes, expected, known = {}) => {
+    expect(verdictOf(inquiry, known, ...probes)).toBe(expected);
   });
 });
 
@@ -224,7 +224,7 @@ describe("an unmatched result (docs/rules/04-approval.md)", () => {
     ],
     ["a terminal that shows no last transaction", unmatched, [notReported], "unclear"],
   ];
-  test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
-    expect(verdictOf(inquiry, known, ...looks)).toBe(expected);
+  test.each(table)("%s", (_name, inquiry, probes, expected, known = {}) => {
+    expect(verdictOf(inquiry, known, ...probes)).toBe(expected);
   });
 });

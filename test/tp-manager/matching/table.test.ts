@@ -19,10 +19,10 @@ import {
   bad,
   CONFIRM_MS,
   heard,
-  look,
   none,
   nothing,
   notReported,
+  probeOf,
   type Row,
   refusedPart,
   reversal,
@@ -265,12 +265,12 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ],
     ["the first reversed, the second not", { ...sale, heard: two }, [takenBack()], "unsettled"],
   ];
-  test.each(table)("%s", (_name, inquiry, looks, expected, known = {}) => {
-    expect(verdictOf(inquiry, known, ...looks)).toBe(expected);
+  test.each(table)("%s", (_name, inquiry, probes, expected, known = {}) => {
+    expect(verdictOf(inquiry, known, ...probes)).toBe(expected);
   });
 
   test("nothing new proves nothing before the silence is over, unless the end was heard", () => {
-    const early = look(baseline.last, 60_000);
+    const early = probeOf(baseline.last, 60_000);
     expect(judge(sale, early, nothing, null, CONFIRM_MS)).toMatchObject({
       verdict: "look-again",
       waitMs: 120_000,
@@ -302,7 +302,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
 
   test("a probe that another terminal answers counts as no answer", () => {
     const there: Probe = {
-      ...look(baseline.last),
+      ...probeOf(baseline.last),
       identity: { ...identity, serialNumber: "SN-2" },
     };
     for (const inquiry of [sale, reversal, unmatched, cancelled]) {

@@ -98,11 +98,11 @@ test("an order that was answered as sent is answered so after a crash too", asyn
   const at = killed(first);
   at.supervisor.reachable = false;
   at.start();
-  const looked = at.orders.lookUp("A-1");
+  const lookedUp = at.orders.lookUp("A-1");
   await at.clock.advance(500);
   at.supervisor.reachable = true;
   await at.clock.advance(2_000);
-  expect((await looked).delivery).toBe("sent");
+  expect((await lookedUp).delivery).toBe("sent");
 });
 
 test("an order answered as sent is answered so even by the first call after a crash", async () => {
@@ -110,11 +110,11 @@ test("an order answered as sent is answered so even by the first call after a cr
   await pay(first, request("A-1"));
   const at = killed(first);
   at.supervisor.reachable = false;
-  const looked = at.orders.lookUp("A-1");
+  const lookedUp = at.orders.lookUp("A-1");
   await at.clock.advance(500);
   at.supervisor.reachable = true;
   await at.clock.advance(2_000);
-  expect((await looked).delivery).toBe("sent");
+  expect((await lookedUp).delivery).toBe("sent");
 });
 
 /** Pays an order while the supervisor is away. */
@@ -152,11 +152,11 @@ test.each([
   at.supervisor.stateOf = first.supervisor.stateOf;
   at.supervisor.reachable = false;
   at.start();
-  const looked = Promise.all(orders.map((order) => at.orders.lookUp(order)));
+  const lookedUp = Promise.all(orders.map((order) => at.orders.lookUp(order)));
   await at.clock.advance(500);
   at.supervisor.reachable = true;
   await at.clock.advance(2_000);
-  expect((await looked).map(({ delivery }) => delivery)).toEqual(deliveries);
+  expect((await lookedUp).map(({ delivery }) => delivery)).toEqual(deliveries);
 });
 
 test("an answered delivery is known again after a crash by the hand-off alone", async () => {
@@ -166,9 +166,9 @@ test("an answered delivery is known again after a crash by the hand-off alone", 
   await at.clock.advance(IDLE_MS);
   at.supervisor.reachable = false;
   for (const order of ["A", "B", "C"]) {
-    const looked = at.orders.lookUp(order);
+    const lookedUp = at.orders.lookUp(order);
     await at.clock.advance(AWAY_MS);
-    expect((await looked).delivery).toBe("sent");
+    expect((await lookedUp).delivery).toBe("sent");
   }
 });
 

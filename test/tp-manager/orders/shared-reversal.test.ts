@@ -26,7 +26,7 @@ function untimed(terminal: NumberingTerminal): void {
 }
 
 describe("a receipt number at a terminal where staff sell too (docs/rules/16-fresh.md)", () => {
-  const looks: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
+  const cases: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
     [
       "the terminal does not show its last transaction",
       (_at, terminal) => {
@@ -51,7 +51,7 @@ describe("a receipt number at a terminal where staff sell too (docs/rules/16-fre
     ],
   ];
 
-  test.each(looks)("is not used for a reversal when %s", async (_name, happens) => {
+  test.each(cases)("is not used for a reversal when %s", async (_name, happens) => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     await happens(at, terminal);

@@ -197,7 +197,7 @@ test("a journal gap that cannot be read when it begins is alarmed and imported",
   await whole;
 });
 
-test("a lost journal looks orders up at the gateway when supervisor.db is lost too", async () => {
+test("a lost journal's orders come from the gateway when supervisor.db is lost too", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   at.manager.close();

@@ -14,7 +14,7 @@ const basic = (login: string, password: string) => ({
 });
 const good = basic(LOGIN, PASSWORD);
 
-interface Shown {
+interface Displayed {
   readonly id: number;
   readonly operations: readonly object[];
   readonly order: object;
@@ -33,17 +33,17 @@ async function paidSandbox() {
   const publicId = sandbox.orders()[0]?.transactionPublicId ?? "";
   const get = (path: string, headers: Readonly<Record<string, string>> = good) =>
     fetch(`${sandbox.url}${path}`, { headers });
-  const shown = async (path: string) => (await (await get(path)).json()) as Shown;
-  return { sandbox, publicId, get, shown };
+  const displayed = async (path: string) => (await (await get(path)).json()) as Displayed;
+  return { sandbox, publicId, get, shown: displayed };
 }
 
 test("singular and plural address, number and public id show the same transaction", async () => {
-  const { publicId, shown } = await paidSandbox();
-  const transaction = await shown(`/v3/transaction/${publicId}`);
+  const { publicId, shown: displayed } = await paidSandbox();
+  const transaction = await displayed(`/v3/transaction/${publicId}`);
   expect(transaction.id).toBeGreaterThan(2 ** 32);
   for (const id of [publicId, publicId.toLowerCase(), transaction.id]) {
-    expect(await shown(`/v3/transactions/${id}`)).toEqual(transaction);
-    expect(await shown(`/v3/transaction/${id}`)).toEqual(transaction);
+    expect(await displayed(`/v3/transactions/${id}`)).toEqual(transaction);
+    expect(await displayed(`/v3/transaction/${id}`)).toEqual(transaction);
   }
   expect(transaction).toMatchObject({
     merchant_order_id: "Order_12345",
@@ -58,9 +58,9 @@ test("singular and plural address, number and public id show the same transactio
 });
 
 test("a reported fraud is seen in the lookup", async () => {
-  const { sandbox, publicId, shown } = await paidSandbox();
+  const { sandbox, publicId, shown: displayed } = await paidSandbox();
   await fetch(`${sandbox.url}/sandbox/orders/${publicId}/fraud`, { method: "POST" });
-  expect(await shown(`/v3/transactions/${publicId}`)).toMatchObject({
+  expect(await displayed(`/v3/transactions/${publicId}`)).toMatchObject({
     fraud_reported_by_acquirer: true,
     operations: [{ date_fraud_by_acquirer: expect.stringMatching(/\+00:00$/) }],
   });
@@ -89,8 +89,8 @@ test("an API key authenticates as well as login and password", async () => {
 });
 
 test("unknown transactions and those of other merchants are not found", async () => {
-  const { publicId, get, shown } = await paidSandbox();
-  const { id } = await shown(`/v3/transaction/${publicId}`);
+  const { publicId, get, shown: displayed } = await paidSandbox();
+  const { id } = await displayed(`/v3/transaction/${publicId}`);
   for (const path of ["0", "999999999999999", id + 1, "..%2F", "x".repeat(90)]) {
     const response = await get(`/v3/transactions/${path}`);
     expect([path, response.status]).toEqual([path, 404]);
@@ -100,20 +100,20 @@ test("unknown transactions and those of other merchants are not found", async ()
 });
 
 test("collections and orders are looked up by the published addresses", async () => {
-  const { publicId, get, shown } = await paidSandbox();
-  const found = await shown(`/v3/transactions/acquirerid/${publicId}`);
+  const { publicId, get, shown: displayed } = await paidSandbox();
+  const found = await displayed(`/v3/transactions/acquirerid/${publicId}`);
   expect(found["transactions"]).toHaveLength(1);
-  expect((await shown("/v3/transactions/arn/1"))["transactions"]).toEqual([]);
+  expect((await displayed("/v3/transactions/arn/1"))["transactions"]).toEqual([]);
   expect((await get("/v3/transactions/colour/red")).status).toBe(400);
-  expect(await shown("/v3/order/Order_12345")).toMatchObject({ amount: "19.99" });
+  expect(await displayed("/v3/order/Order_12345")).toMatchObject({ amount: "19.99" });
   expect((await get("/v3/order/none")).status).toBe(404);
 });
 
 describe.runIf(haveVectors)("the published field lists", () => {
   test("every required field is present, and no field is unknown", async () => {
     const fields = JSON.parse(vector("v3/transaction-fields.json") ?? "{}");
-    const { publicId, shown } = await paidSandbox();
-    const transaction = await shown(`/v3/transaction/${publicId}`);
+    const { publicId, shown: displayed } = await paidSandbox();
+    const transaction = await displayed(`/v3/transaction/${publicId}`);
     expect(Object.keys(transaction)).toEqual(expect.arrayContaining(fields.required));
     expect(Object.keys(fields.types)).toEqual(expect.arrayContaining(Object.keys(transaction)));
     expect(Object.keys(transaction.operations[0] ?? {})).toEqual(
@@ -131,9 +131,9 @@ describe.runIf(haveVectors)("the published field lists", () => {
 
   test("the published fraud example has no field that ours lacks", async () => {
     const example = JSON.parse(vector("webhook/fraud-published-data.json") ?? "{}");
-    const { sandbox, publicId, shown } = await paidSandbox();
+    const { sandbox, publicId, shown: displayed } = await paidSandbox();
     await fetch(`${sandbox.url}/sandbox/orders/${publicId}/fraud`, { method: "POST" });
-    const ours = await shown(`/v3/transaction/${publicId}`);
+    const ours = await displayed(`/v3/transaction/${publicId}`);
     expect(Object.keys(ours)).toEqual(expect.arrayContaining(Object.keys(example)));
     expect(Object.keys(ours.operations[0] ?? {})).toEqual(
       expect.arrayContaining(Object.keys(example.operations[0])),

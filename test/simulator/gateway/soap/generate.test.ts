@@ -40,8 +40,8 @@ test("an order is stored and answered with the address of its payment page", asy
   });
   expect(order?.transactionPublicId).toMatch(/^[0-9A-F]{16}$/);
   expect(order?.page).toMatch(/^\/index\/ws\/id\/[0-9a-f]{32}$/);
-  const { wsPassword: _, ...shown } = orderRequest;
-  expect(order?.fields).toEqual(shown);
+  const { wsPassword: _, ...displayed } = orderRequest;
+  expect(order?.fields).toEqual(displayed);
 });
 
 test("orders are listed over HTTP, newest first, without any password", async () => {
@@ -96,8 +96,8 @@ test("a card number in a text is stored masked only", async () => {
     description: `paid with ${pan}`,
     freeData: `<item><key>card</key><value>${pan}</value></item>`,
   });
-  const shown = JSON.stringify(sandbox.orders());
-  expect(shown).not.toContain(pan);
+  const displayed = JSON.stringify(sandbox.orders());
+  expect(displayed).not.toContain(pan);
   expect(sandbox.orders()[0]?.freeData).toEqual({ card: `411111${"X".repeat(6)}1111` });
 });
 

@@ -264,8 +264,9 @@ async function asked(register: Register, { family, sessions }: Setting): Promise
     const exchange = await register.ask(body, QUIET_MS);
     // What a register makes of a line with another parity does not matter here.
     const foreign = exchange.findIndex((one) => one.startsWith("?") && one !== "?4");
-    const shown = foreign < 0 ? exchange : exchange.slice(0, foreign + 1);
-    const silent = shown[1] === "silence" ? [shown[0] ?? "", ...shown.slice(2)] : shown;
+    const displayed = foreign < 0 ? exchange : exchange.slice(0, foreign + 1);
+    const silent =
+      displayed[1] === "silence" ? [displayed[0] ?? "", ...displayed.slice(2)] : displayed;
     return silent.map((one) => inShort(one));
   }
   register.say(body);

@@ -143,9 +143,9 @@ describe("messages of tags on the page", () => {
       "CK receipt on the register: 100 = the customer's, as text",
       "AK receipt text: CB\n497010XXXXXX4455\n",
     ]);
-    const shown = JSON.stringify(entry);
-    expect(shown).not.toContain(CARD);
-    expect(shown).not.toContain(receipt.slice(4, 16));
+    const displayed = JSON.stringify(entry);
+    expect(displayed).not.toContain(CARD);
+    expect(displayed).not.toContain(receipt.slice(4, 16));
     const refused = new TaggedReading().read(bytes("AE00201AF00206"), "out");
     expect([refused.message, refused.says]).toEqual([
       "AE 01 not done",

@@ -34,7 +34,7 @@ async function connected(firstStatus = "00") {
     clock,
     driver,
     check: () => wire(() => terminal.check(never)),
-    look: () => wire(() => terminal.lastTransaction(never)),
+    readLast: () => wire(() => terminal.lastTransaction(never)),
     prepare: () => wire(() => terminal.prepare(never)),
   };
 }
@@ -52,12 +52,12 @@ async function answers(peer: Peer, status: () => string): Promise<never> {
 const [STATUS, LAST] = ["0501", "0620"] as const;
 
 test("a terminal heard in the last 10 s is not asked for its status before a sale", async () => {
-  const { clock, check, look, prepare } = await connected();
+  const { clock, check, readLast, prepare } = await connected();
   await clock.advance(9_000);
   expect(await prepare()).toEqual([LAST]);
   await check();
   await clock.advance(2_000);
-  expect(await look()).toEqual([STATUS, LAST]);
+  expect(await readLast()).toEqual([STATUS, LAST]);
   await clock.advance(9_000);
   expect(await prepare()).toEqual([LAST]);
 });
@@ -85,9 +85,9 @@ test("an answer to /check does not make a terminal ready for a sale", async () =
 });
 
 test("a recovery asks for the status itself, however lately /check was answered", async () => {
-  const { at, check, look } = await connected();
+  const { at, check, readLast } = await connected();
   expect(await check()).toEqual([STATUS]);
-  expect(await look()).toEqual([STATUS, LAST]);
+  expect(await readLast()).toEqual([STATUS, LAST]);
   at.status = "9c";
-  await expect(look()).rejects.toMatchObject({ reason: "busy" });
+  await expect(readLast()).rejects.toMatchObject({ reason: "busy" });
 });

@@ -88,9 +88,9 @@ describe("connecting", () => {
     await repeatReceipt(peer, [stored]);
     const baseline = await preparing;
     expect(baseline.last).toMatchObject({ report: { receiptNumber: "0007", amountMinor: 999 } });
-    const shownMs = new Date(2026, 0, 15, 12, 0, 0).getTime();
-    expect(baseline.clockOffsetMs).toBeLessThan(shownMs - Date.now() + 60_000);
-    expect(baseline.clockOffsetMs).toBeGreaterThan(shownMs - Date.now() - 60_000);
+    const displayedMs = new Date(2026, 0, 15, 12, 0, 0).getTime();
+    expect(baseline.clockOffsetMs).toBeLessThan(displayedMs - Date.now() + 60_000);
+    expect(baseline.clockOffsetMs).toBeGreaterThan(displayedMs - Date.now() - 60_000);
   });
 
   test("asks an older terminal for its version again, without a service byte", async () => {
