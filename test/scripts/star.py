@@ -27,12 +27,12 @@ class Json:
 folder = Path(sys.argv[1])
 program = {"Metric": Metric, "json": Json, "load": lambda *_names: None}
 exec((folder / "fleet.star").read_text(encoding="utf-8"), program)
-told = []
+lines = []
 for topic, text in json.loads(sys.argv[2]):
     one = Metric("connector_document")
     one.tags["topic"] = topic
     one.fields["value"] = text
     made = program["apply"](one) or []
-    told.append([[each.name, each.tags, each.fields] for each in made])
+    lines.append([[each.name, each.tags, each.fields] for each in made])
 telegraf = tomllib.loads((folder / "telegraf.conf").read_text(encoding="utf-8"))
-json.dump({"telegraf": telegraf, "told": told, "troubles": program["TROUBLES"]}, sys.stdout)
+json.dump({"telegraf": telegraf, "lines": lines, "troubles": program["TROUBLES"]}, sys.stdout)
