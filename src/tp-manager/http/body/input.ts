@@ -2,11 +2,9 @@ import { z } from "zod";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { plainForm, readableForm } from "../../../shared/masking/legible.ts";
 import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
-import { AmountError, type Currency, parseAmount } from "../../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { invalid } from "../../attempts/failures.ts";
-import { numberText } from "./json-body.ts";
 
 /** One fault of a request, as `error.details.faults` lists it. */
 export interface Fault {
@@ -71,27 +69,6 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
       listed.add(`${field} ${message}`);
       return isNew;
     });
-}
-
-/**
- * Returns the `amount` of a body in minor units, read from its text and not from a float.
- * undefined: the body has no amount, or `refuse` took the fault of an amount that is not valid.
- */
-export function readAmount(
-  body: unknown,
-  currency: Currency,
-  refuse = (message: string): void => {
-    throw invalid("amount", message);
-  },
-): number | undefined {
-  const text = numberText(body, "amount");
-  try {
-    return text === undefined ? undefined : parseAmount(text, currency, RECEIPT_AMOUNT_DIGITS);
-  } catch (error) {
-    if (!(error instanceof AmountError)) throw error;
-    refuse(error.message);
-    return undefined;
-  }
 }
 
 /** Returns a schema that accepts any value, and for which openapi.json shows `documented`. */
@@ -160,7 +137,7 @@ export function legible(charactersMax: number): z.ZodString {
 
 export const yesOrNo = z.boolean("must be true or false");
 
-/** Returns the schema of an amount in major units, whose text {@link readAmount} reads. */
+/** Returns the schema of an amount in major units, whose text `readAmount` reads. */
 export function amount(
   error: string | MessageOf = "must be a number, for example 1.50",
 ): z.ZodNumber {

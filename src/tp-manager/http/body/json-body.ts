@@ -1,5 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../../shared/catalog/errors.ts";
+import { AmountError, type Currency, parseAmount } from "../../../shared/money.ts";
+import { RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
+import { invalid } from "../../attempts/failures.ts";
 
 /** The most levels of nesting in a body; the body itself is the first level. */
 const NESTING_MAX = 32;
@@ -10,7 +13,7 @@ const numberTexts = new WeakMap<object, Map<string, string>>();
  * Returns how a number was spelt in a parsed body, so that no amount passes through a float.
  * undefined: `holder` has no number of this name.
  */
-export function numberText(holder: unknown, name: string): string | undefined {
+function numberText(holder: unknown, name: string): string | undefined {
   return numberTexts.get(holder as object)?.get(name);
 }
 
@@ -116,4 +119,25 @@ function structureOf(json: string): { levels: number; twice: string | undefined 
     }
   }
   return { levels, twice };
+}
+
+/**
+ * Returns the `amount` of a body in minor units, read from its text and not from a float.
+ * undefined: the body has no amount, or `refuse` took the fault of an amount that is not valid.
+ */
+export function readAmount(
+  body: unknown,
+  currency: Currency,
+  refuse = (message: string): void => {
+    throw invalid("amount", message);
+  },
+): number | undefined {
+  const text = numberText(body, "amount");
+  try {
+    return text === undefined ? undefined : parseAmount(text, currency, RECEIPT_AMOUNT_DIGITS);
+  } catch (error) {
+    if (!(error instanceof AmountError)) throw error;
+    refuse(error.message);
+    return undefined;
+  }
 }

@@ -5,8 +5,8 @@ import { currencyOf } from "../../../shared/money.ts";
 import { newId } from "../../../shared/new-id.ts";
 import type { Echo, PaymentRequest } from "../../attempts/payment.ts";
 import { cartOf } from "../../orders/basket-check.ts";
-import { amount, type Fault, faultsOf, judged, newOrderId, readAmount, taken } from "./input.ts";
-import { leaves } from "./json-body.ts";
+import { amount, type Fault, faultsOf, judged, newOrderId, taken } from "./input.ts";
+import { leaves, readAmount } from "./json-body.ts";
 
 /** The most seconds until POST /delivery; the terminal waits longer (docs/zvt.md 8.2). */
 const DELIVERY_SECONDS_MAX = 180;

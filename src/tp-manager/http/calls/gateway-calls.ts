@@ -12,15 +12,8 @@ import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { invalid } from "../../attempts/failures.ts";
 import type { GatewayTarget } from "../../supervisor/gateway-operations.ts";
-import {
-  amount,
-  exactlyOne,
-  note,
-  orderId,
-  pageLimit,
-  readAmount,
-  yesOrNo,
-} from "../body/input.ts";
+import { amount, exactlyOne, note, orderId, pageLimit, yesOrNo } from "../body/input.ts";
+import { readAmount } from "../body/json-body.ts";
 import { type Answer, type AnyCall, call } from "../call.ts";
 import { success } from "../envelope.ts";
 
