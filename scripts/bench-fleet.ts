@@ -39,8 +39,8 @@ try {
     await at.start();
     await at.connected();
   }
-  await inTurn("warm", WARM_UP);
-  const times = await inTurn("pair", pairs);
+  await alternately("warm", WARM_UP);
+  const times = await alternately("pair", pairs);
   const ratios = times.map(([one, other]) => one / other).sort((a, b) => a - b);
   const half = (1.96 * Math.sqrt(pairs)) / 2;
   const at = (position: number): string => (ratios[Math.round(position)] ?? Number.NaN).toFixed(4);
@@ -81,7 +81,7 @@ async function made(config: Readonly<Record<string, string>>) {
 }
 
 /** Returns the milliseconds of each pair of payments, the one with a fleet first. */
-async function inTurn(name: string, count: number): Promise<[number, number][]> {
+async function alternately(name: string, count: number): Promise<[number, number][]> {
   const times: [number, number][] = [];
   const pay = ({ at }: typeof without, i: number) =>
     poster.pay(`${at.url}/payment`, `${name}-${i}`);

@@ -41,7 +41,7 @@ const watcher = `
     before = now;
     if (ms <= longest) return;
     longest = ms;
-    writeFileSync(process.env.LONGEST_TURN, String(ms));
+    writeFileSync(process.env.LONGEST_HOLD, String(ms));
   }, 1).unref();`;
 
 interface Running {
@@ -96,7 +96,7 @@ async function start(name: string, folder: string, port: number): Promise<Runnin
   const running = spawn(
     process.execPath,
     ["--import", hook, programFile("tp-manager"), "--data", folder],
-    { stdio: "inherit", env: { ...process.env, LONGEST_TURN: longestOf(folder) } },
+    { stdio: "inherit", env: { ...process.env, LONGEST_HOLD: longestOf(folder) } },
   );
   while (!(await isListening(port))) await sleep(systemClock, "start", 100);
   if (running.exitCode !== null) throw new Error(`the port ${port} is another program's`);

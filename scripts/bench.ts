@@ -68,9 +68,9 @@ try {
   const idle = memory();
   const product = side(`${at.url}/payment`, productPids);
   const sides = simulated ? [product] : [product, side(await startFloor(), floorPids)];
-  await inTurn(sides, warmUp, "warm");
+  await alternately(sides, warmUp, "warm");
   for (const one of sides) one.begin();
-  await inTurn(sides, payments, "bench");
+  await alternately(sides, payments, "bench");
   for (const one of sides) one.end();
   const counted = await countWrites();
   print([
@@ -132,7 +132,7 @@ function at2(ms: number): string {
   return `${ms.toFixed(2)} ms`;
 }
 
-async function inTurn(sides: readonly Side[], count: number, name: string): Promise<void> {
+async function alternately(sides: readonly Side[], count: number, name: string): Promise<void> {
   for (let i = 0; i < count; i++) {
     for (const { url, times } of sides) {
       times.push(await poster.pay(url, `${name}-${i}`));

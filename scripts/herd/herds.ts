@@ -57,11 +57,11 @@ export function seeded(seed: number): () => number {
 }
 
 /** The gateway in its outage. */
-const troubles = {
+const outages = {
   "cannot be reached": { kind: "failed", cause: "socket", written: false, detail: "" },
   "loses its answers": { kind: "failed", cause: "timeout", written: true, detail: "" },
 } as const satisfies Record<string, Exchange>;
-type OutageName = keyof typeof troubles;
+type OutageName = keyof typeof outages;
 
 interface Herd {
   readonly kiosks: number;
@@ -74,7 +74,7 @@ export async function gatewayHerd({ kiosks, seed }: Herd, outage: OutageName, or
   const random = seeded(seed);
   const times: number[] = [];
   const atGateway = new Map<string, number>();
-  const gateway = gatewayWith(clock, troubles[outage], times, atGateway);
+  const gateway = gatewayWith(clock, outages[outage], times, atGateway);
   const folder = mkdtempSync(join(tmpdir(), "utc-herd-"));
   const made = join(folder, "made.db");
   openDatabase(made, supervisorMigrations).close();
@@ -148,7 +148,7 @@ const accepted: Exchange = {
 
 function gatewayWith(
   clock: HerdClock,
-  trouble: Exchange,
+  during: Exchange,
   times: number[],
   atGateway: Map<string, number>,
 ): Gateway {
@@ -162,11 +162,11 @@ function gatewayWith(
   return {
     async generate(transaction) {
       // One whose answers are lost takes every order all the same.
-      if (!isDown() || (trouble.kind === "failed" && trouble.written)) {
+      if (!isDown() || (during.kind === "failed" && during.written)) {
         const { transactionId } = transaction;
         atGateway.set(transactionId, (atGateway.get(transactionId) ?? 0) + 1);
       }
-      const exchange = (await asked()) ? trouble : accepted;
+      const exchange = (await asked()) ? during : accepted;
       return { verdict: judge("generate", exchange, orderAskedFor(transaction)), notes: [] };
     },
     async findOrder(transaction) {
@@ -181,7 +181,7 @@ function gatewayWith(
         atGateway.has(transactionId)
           ? answered(200, found)
           : answered(404, { code: 3_000_001, message: "Unknown Order" });
-      return readOrderLookup((await asked()) ? trouble : known(), transaction);
+      return readOrderLookup((await asked()) ? during : known(), transaction);
     },
     close() {},
   };

@@ -16,7 +16,7 @@ if (!haveChromium) {
 
 /**
  * Chromium reads only the last list of features on its command line: the first ones are those that
- * Playwright switches off. The others are pages behind the address bar, which each window without a
+ * Playwright switches off. The others are pages of the address bar, which each window without a
  * screen loads too: with them a window takes twice the processor time.
  */
 const featuresOff = [

@@ -169,11 +169,11 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
 
   test("a page opened in the middle of a payment shows the prompt in its language", async () => {
     const at = house();
-    const gate = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
     at.terminal.script = async (order, observer) => {
       const texts = { en: "insert the card", fr: "insérez la carte", de: "Karte einstecken" };
       observer.prompt({ code: "0a", text: texts.fr, language: "fr", texts });
-      await gate.promise;
+      await answered.promise;
       observer.prompt({ code: "0b", text: "enter the PIN", language: "", texts: null });
       return await approves(order, observer);
     };
@@ -184,16 +184,16 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await expect.poll(() => page.locator(".prompt").innerText()).toBe("insert the card");
     const main = () => page.locator("main").innerText();
     expect(await main()).toMatch(/A payment: order A-1/);
-    gate.resolve();
+    answered.resolve();
     await expect.poll(main).toMatch(/Nothing runs\./);
     await paying;
   });
 
   test("a page shows no prompt of an earlier attempt of the same order", async () => {
     const at = house();
-    const gate = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
     at.terminal.script = async (_order, observer) => {
-      await gate.promise;
+      await answered.promise;
       observer.prompt({ code: "0a", text: "card refused", language: "en", texts: null });
       observer.report(declined());
       return { end: "completed", ticket: "" };
@@ -203,7 +203,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const { page } = await consolePage(browser(), url);
     const main = () => page.locator("main").innerText();
     await expect.poll(main).toMatch(/A payment: order A-1/);
-    gate.resolve();
+    answered.resolve();
     await first;
     await expect.poll(main).toMatch(/Nothing runs\./);
     at.terminal.script = () => new Promise(() => {});

@@ -26,7 +26,7 @@ const source = `(() => {
   document.body.append(canvas);
   const paper = channels(getComputedStyle(canvas).backgroundColor);
   canvas.remove();
-  const behind = (element) => {
+  const backgroundOf = (element) => {
     const chain = [];
     for (let at = element; at; at = at.parentElement) chain.unshift(at);
     return chain.reduce(
@@ -40,7 +40,7 @@ const source = `(() => {
     if (text === "" || /^(script|style|option)$/i.test(element.tagName)) continue;
     if (!visible(element)) continue;
     const style = getComputedStyle(element);
-    const back = behind(element);
+    const back = backgroundOf(element);
     const [r, g, b, a = 1] = channels(style.color);
     const [bright, dark] =
       [light(over([r, g, b, a * opacity(element)], back)), light(back)].sort((x, y) => y - x);

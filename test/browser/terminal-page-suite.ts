@@ -149,10 +149,10 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
   test("a hidden page closes its connection, and opens it again when it is shown", async () => {
     const events = (request: { url(): string }) => request.url().endsWith("/events");
     const ended = page.waitForEvent("requestfailed", events);
-    await page.evaluate(turn(true));
+    await page.evaluate(setHidden(true));
     await ended;
     const again = page.waitForRequest(events);
-    await page.evaluate(turn(false));
+    await page.evaluate(setHidden(false));
     await again;
   });
 
@@ -248,6 +248,6 @@ const overflow = `(() => {
 })()`;
 
 /** As when another tab is chosen; a page that is driven believes to be in front always. */
-const turn = (hidden: boolean) => `
+const setHidden = (hidden: boolean) => `
   Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
   document.dispatchEvent(new Event("visibilitychange"))`;

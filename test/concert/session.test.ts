@@ -64,7 +64,7 @@ class Side {
 const frame = encodeFrame(Buffer.from("0100001250110978          A010B010"));
 const frameHex = bytesHex(frame);
 const replyHex = bytesHex(encodeFrame(Buffer.from("010000012501978          ")));
-const spoiltHex = `${replyHex.slice(0, -2)}7f`;
+const damagedHex = `${replyHex.slice(0, -2)}7f`;
 
 describe.skipIf(!hasAny("session"))(
   "as the register of published sessions (CONFORMANCE_VECTORS)",
@@ -207,10 +207,10 @@ describe("the terminal's session", () => {
 
   test("is asked to repeat a malformed reply, three times at most", () => {
     const side = new Side();
-    side.hear(ENQ + spoiltHex + spoiltHex + spoiltHex + spoiltHex + EOT);
+    side.hear(ENQ + damagedHex + damagedHex + damagedHex + damagedHex + EOT);
     expect(side.wrote()).toEqual([ACK, NAK, NAK, NAK]);
     expect(side.heard()).toEqual(["malformed", "malformed", "malformed", "malformed"]);
-    side.hear(ENQ + spoiltHex + replyHex + EOT);
+    side.hear(ENQ + damagedHex + replyHex + EOT);
     expect(side.wrote()).toEqual([ACK, NAK, ACK]);
   });
 

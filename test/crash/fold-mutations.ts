@@ -274,7 +274,7 @@ const ofFold: readonly Mutation[] = [
   oneEdit(
     "the sale of an attempt that the supervisor has handed back",
     ["9.6", "is replayed from what the supervisor gave back."],
-    ["test/tp-manager/audit/taken-over.test.ts", "test/tp-manager/attempts/attempt-event.test.ts"],
+    ["test/tp-manager/audit/imported.test.ts", "test/tp-manager/attempts/attempt-event.test.ts"],
     [events, "newerState(state ?? undefined, {", "newerState(undefined, {"],
   ),
 ];

@@ -115,7 +115,7 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
   const victim = wire?.oneWay
     ? oneWayVictim(random, powerCuts)
     : victimOf(random, wire !== null, powerCuts);
-  const behind = victim === "supervisor" || victim === "sandbox" || wire === null;
+  const isAfterTheSale = victim === "supervisor" || victim === "sandbox" || wire === null;
   const timed = { at: "time", afterMs: random.between(0, wire ? 400 : 60) } as const;
   return {
     index,
@@ -123,15 +123,15 @@ export function killPlan(seed: number, index: number, powerCuts: boolean): KillP
     victim,
     moment: wire
       ? random.weighted<Moment>([
-          [behind ? 1 : 6, eventOf(random, wire)],
-          [behind ? 1 : 3, { at: "hold", phase: random.pick(wire.holds) }],
-          [behind ? 6 : 1, timed],
+          [isAfterTheSale ? 1 : 6, eventOf(random, wire)],
+          [isAfterTheSale ? 1 : 3, { at: "hold", phase: random.pick(wire.holds) }],
+          [isAfterTheSale ? 6 : 1, timed],
         ])
       : timed,
     declined: isSale(command) && random.happens(0.08),
     repeats: random.pick(["at once", "afterwards", "never"]),
     share: random.pick(["all", "part", "nothing", "no word"]),
-    gateway: behind
+    gateway: isAfterTheSale
       ? random.pick(["hang-before-commit", "hang-after-commit", "latency", null])
       : null,
     luck: random.between(1, 1_000_000),

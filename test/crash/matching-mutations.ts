@@ -311,7 +311,7 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the one charge among those that a new record can be of",
+    "the one charge among the candidates of a new record",
     ["19-late", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
     [

@@ -36,7 +36,7 @@ export class OneWaySaleAttack extends SaleAttack {
     this.found = await this.site.known(this.orderId);
     if (this.found.status === "Unknown") {
       // A sale is made only when nothing is listened for any more.
-      await this.site.charged(`${this.orderId}-behind`);
+      await this.site.charged(`${this.orderId}-next`);
       this.found = await this.site.known(this.orderId);
     }
     return { mayRepeat: this.found.status !== "Unknown" };

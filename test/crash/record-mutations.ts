@@ -7,7 +7,7 @@ const answers = ["test/tp-manager/matching/match.test.ts"];
 const records = ["test/tp-manager/attempts/comparison.test.ts"];
 const late = "test/tp-manager/arbiter/late-reports.test.ts";
 const contradicted = ["test/tp-manager/arbiter/contradicted-reports.test.ts"];
-const fits = "test/tp-manager/matching/candidates.test.ts";
+const candidateTests = "test/tp-manager/matching/candidates.test.ts";
 
 /** Which two records are one transaction. */
 const ofComparison: readonly Mutation[] = [
@@ -290,7 +290,7 @@ const ofCandidates: readonly Mutation[] = [
   oneEdit(
     "the reversal in doubt as a candidate",
     ["04-approval", "What can be the record of a reversal in doubt is `unclear`."],
-    [late, fits, "test/tp-manager/arbiter/nameless-sale.test.ts"],
+    [late, candidateTests, "test/tp-manager/arbiter/nameless-sale.test.ts"],
     [
       match,
       "|| !canBeReversal(attempt, found, events)) continue;",
@@ -306,7 +306,7 @@ const ofCandidates: readonly Mutation[] = [
   oneEdit(
     "the old reversal that was over",
     ["matching", "when the attempt was over before a later command found something else"],
-    [late, fits],
+    [late, candidateTests],
     [match, "if (isLater || isOver(attempt, events) ||", "if (isLater ||"],
   ),
   oneEdit(
@@ -318,7 +318,7 @@ const ofCandidates: readonly Mutation[] = [
   oneEdit(
     "the command that was over before another record was found",
     ["matching", "when the attempt was over before a later command found something else"],
-    [fits],
+    [candidateTests],
     [match, "if (wasThere || isOver(attempt, events)) continue;", "if (wasThere) continue;"],
   ),
   oneEdit(
@@ -334,7 +334,7 @@ const ofCandidates: readonly Mutation[] = [
   oneEdit(
     "the age of a baseline when its command begins",
     ["matching", "when the attempt was over before a later command found something else"],
-    [fits],
+    [candidateTests],
     [match, "return wasAsked ? atMs : atMs + BASELINE_AGE_MS;", "return atMs;"],
   ),
   oneEdit(

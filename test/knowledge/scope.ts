@@ -44,10 +44,10 @@ export function scopesOf(family: Family, faults: number): Scope[] {
     ...others.map((each): Assumption[] => ["sole-user", each]),
   ];
   const declared = sets.map((off): Scope => ({ ...about, off, believed: [] }));
-  const behind = sets
+  const broken = sets
     .map((off): Scope => ({ ...about, off, believed: off.filter((each) => isRevocable(each)) }))
     .filter(({ believed }) => believed.length > 0);
-  return [...declared, ...behind];
+  return [...declared, ...broken];
 }
 
 const isRevocable = (each: Assumption): boolean => revocable.includes(each);

@@ -140,8 +140,8 @@ describe("a check of what runs, is stopped and runs again", () => {
     writeFileSync(run("tp-manager.address"), "");
     writeFileSync(run("tp-manager.1.alive"), "");
     const hourMs = 3_600_000;
-    const trouble = { missed: 1, failures: 9, kind: "died", launchedMs: 0 };
-    const paused = { ...trouble, notBeforeMs: Date.now() + 9 * 60_000 };
+    const failing = { missed: 1, failures: 9, kind: "died", launchedMs: 0 };
+    const paused = { ...failing, notBeforeMs: Date.now() + 9 * 60_000 };
     const memory = {
       configMs: statSync(join(data, "config.txt")).mtimeMs,
       programs: {} as object,

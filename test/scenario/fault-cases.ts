@@ -73,7 +73,7 @@ export interface Outcome {
   readonly agrees: boolean;
 }
 
-/** An unreported sale can be of an aborted order of its amount (docs/rules/19-late.md). */
+/** An aborted order is a candidate for an unreported sale of its amount (docs/rules/19-late.md). */
 const AMOUNT_STEP_MINOR = 100;
 
 /** One installation that plays faults one after the other. */

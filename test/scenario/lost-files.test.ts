@@ -93,7 +93,7 @@ test("a supervisor's database deleted in use is reported, saved, and restored", 
   for (const end of ["", "-wal", "-shm"]) rmSync(join(at.data, `supervisor.db${end}`));
   const reported = await until("the loss is reported", async () => {
     const { one } = (await at.call("GET", "/health")) as unknown as { one: Health };
-    return one.troubles.find(({ trouble }) => trouble === "queue-unwritable");
+    return one.troubles.find(({ trouble: condition }) => condition === "queue-unwritable");
   });
   expect(reported.says).toMatch(/supervisor\.db was deleted or moved away.*saved as/);
   expect((await at.pay(9, "A")).one).toMatchObject({ status: "Success" });

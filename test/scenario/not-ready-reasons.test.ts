@@ -9,7 +9,7 @@ import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
 import { pay, request } from "../support/house/payment-house.ts";
 import { report } from "../support/terminals/reports.ts";
 import { disconnected, lost } from "../support/terminals/scripted-terminal.ts";
-import { expectConditions, openFaces } from "./trouble-faces.ts";
+import { expectConditions, openFaces } from "./condition-faces.ts";
 
 /** The console's own sentences. */
 const pages: ReadonlyArray<Readonly<Record<string, string>>> = [english, german, french];

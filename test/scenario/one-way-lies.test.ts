@@ -26,10 +26,10 @@ async function lied<L extends Liar>(
 const zeros = { private: ZEROS };
 const refused = { status: "7" };
 
-/** The last result, which was reported for another order, and then whatever `behind` says. */
+/** The last result, which was reported for another order, and then whatever `after` says. */
 const again =
-  (before: Uint8Array, behind: (request: string) => readonly Uint8Array[] = () => []) =>
-  (request: string) => [before, ...behind(request)];
+  (before: Uint8Array, after: (request: string) => readonly Uint8Array[] = () => []) =>
+  (request: string) => [before, ...after(request)];
 
 test.concurrent.for([
   ["a refusal", refused, "Declined PAYMENT_DECLINED"],

@@ -111,12 +111,12 @@ function names(lines: Ran["lines"]): string[] {
 test.skipIf(!hasTool("python3"))(
   "topics, members and metrics are those of the schemas",
   async () => {
-    const { telegraf, lines, troubles } = await run();
+    const { telegraf, lines, troubles: conditions } = await run();
     const [input] = telegraf.inputs.mqtt_consumer;
     const read = Object.keys(documents).map((name) => topicOf("+", name as FleetName));
     expect([...(input?.topics ?? [])].sort()).toEqual(read.sort());
     const { troubles: schema } = fleetDocuments.state.schema.shape.now.unwrap().shape;
-    expect(troubles).toEqual(schema.element.options);
+    expect(conditions).toEqual(schema.element.options);
 
     const [online = [], lost = [], alarm, reconciliation, metrics = [], another] = lines;
     expect(online[0]).toEqual([
@@ -137,8 +137,8 @@ test.skipIf(!hasTool("python3"))(
       }),
     ]);
     expect(online[0]?.[2]).not.toHaveProperty("version_tp_manager");
-    const present = online.filter(([, , { trouble }]) => trouble === 1);
-    expect(present.map(([, { trouble }]) => trouble)).toEqual(["queue-old"]);
+    const present = online.filter(([, , { trouble: condition }]) => condition === 1);
+    expect(present.map(([, { trouble: condition }]) => condition)).toEqual(["queue-old"]);
     expect(lost).toEqual([["connector", { kiosk: "kiosk-7" }, { online: 0, lost: 1 }]]);
     const twin = { kiosk: "kiosk-7", alarm: "fleet-twin", phase: "raised" };
     expect(alarm).toEqual([["connector", twin, { alarm_at: 1_700_000_000 }]]);

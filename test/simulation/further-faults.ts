@@ -105,7 +105,7 @@ const furtherFaults: readonly FurtherFault[] = [
   { name: "gateway-return", probability: 0.16, actions: gatewayReturn },
 ];
 
-const troubles: ReadonlyArray<(random: Random) => Action> = [
+const disturbances: ReadonlyArray<(random: Random) => Action> = [
   (random) => ({ do: "crash", ms: pause(random) }),
   (random) => ({ do: "supervisor-crash", ms: pause(random) }),
   (random) => ({ do: "crash-at-write", when: "after", ...atWrite(random) }),
@@ -141,7 +141,7 @@ function gatewayReturn(random: Random): readonly Action[] {
   const sale = { goodsSeconds: null, patienceMs: null };
   if (random.happens(0.5))
     actions.push({ do: "pay", order, amountMinor: random.pick([999, 500]), ...sale });
-  if (random.happens(0.5)) actions.push(random.pick(troubles)(random));
+  if (random.happens(0.5)) actions.push(random.pick(disturbances)(random));
   return random.happens(0.5) ? actions : actions.toReversed();
 }
 

@@ -413,9 +413,10 @@ export class World {
   }
 
   #leaves(what: "payment" | "reversal", order: string): void {
-    const turn = this.tpManager?.arbiter.lease.current;
-    if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
-    if (turn) this.#left.add(turn);
+    const leased = this.tpManager?.arbiter.lease.current;
+    if (leased && this.#cancelled.has(leased))
+      this.see("a cancel that was taken is not lost", order);
+    if (leased) this.#left.add(leased);
     this.#watch.leaves(what, order);
     if (what !== "payment") return;
     this.#hasRead();

@@ -63,10 +63,10 @@ test("the end is a condition of the status, with its alarm and the doctor's line
     outbox,
     certificates,
   } as const;
-  const [trouble, ...others] = conditionsOf({ supervisor, tpManager: undefined });
+  const [condition, ...others] = conditionsOf({ supervisor, tpManager: undefined });
   expect(others).toEqual([]);
-  expect(trouble?.row).toMatchObject({ alarm: "certificates-end", check: "certificates" });
-  expect(trouble && conditionText(trouble)).toMatch(
+  expect(condition?.row).toMatchObject({ alarm: "certificates-end", check: "certificates" });
+  expect(condition && conditionText(condition)).toMatch(
     /FLEET_CA_FILE ends on .* -> replace the certificate file/,
   );
 });

@@ -65,7 +65,7 @@ test("an answer of the gateway that comes during the stop is on disk after it", 
 test("refused notifications are counted on disk after a stop", async () => {
   const port = await freePort();
   const { supervisor, onDisk } = await started({ NOTIFICATION_PORT: String(port) });
-  const body = new URLSearchParams({ xml: mapiOf(resultOf(), md5("somebody else's")) });
+  const body = new URLSearchParams({ xml: mapiOf(resultOf(), md5("another's")) });
   await fetch(`http://127.0.0.1:${port}/notify`, { method: "POST", body });
   const { notifications } = await supervisor.call("status", {}, PATIENCE_MS);
   expect(notifications?.refused?.count).toBe(1);

@@ -39,7 +39,7 @@ const standard = new RegExp(
 );
 
 /** Numbers of lists that the repository does not hold; refused in its books and pages too. */
-const strayNumbers: readonly RegExp[] = [
+const bareNumbers: readonly RegExp[] = [
   /\b[Rr]ules? (?:number )?\d+/g,
   new RegExp(
     String.raw`\brules? (?:number )?(?:one|two|three|four|five|six|seven|eight|nine|ten` +
@@ -54,7 +54,7 @@ const strayNumbers: readonly RegExp[] = [
 
 /** What a reader cannot follow: it names no file of this repository, or no section of it. */
 const refused: readonly RegExp[] = [
-  ...strayNumbers,
+  ...bareNumbers,
   /\bDESIGN\b/g,
   new RegExp(String.raw`(?<!docs/)\b(${books})\.md\b`, "g"),
   /(?<!docs\/)\brules\/\d\d-[\w-]+\.md\b/g,
@@ -118,7 +118,7 @@ export function refusedIn(text: string): string[] {
 
 /** The few of them that a book or a page may not use either. */
 export function refusedInPage(text: string): string[] {
-  return matchesOf(strayNumbers, text);
+  return matchesOf(bareNumbers, text);
 }
 
 function matchesOf(patterns: readonly RegExp[], text: string): string[] {

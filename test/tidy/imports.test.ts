@@ -225,7 +225,7 @@ test("every folder imports only what its place in the design allows", () => {
   expect(wrong).toEqual([]);
 });
 
-/** A room of src, such as `src/tp-manager/http`, or a file that lies beside the rooms. */
+/** A room of src, such as `src/tp-manager/http`, or a file that lies next to the rooms. */
 const roomOf = (path: string): string => path.split("/").slice(0, 3).join("/");
 
 test("rooms import values of each other in one direction", () => {

@@ -84,7 +84,7 @@ describe("a link", () => {
   });
 });
 
-test("the folder map has every folder beside src", () => {
+test("the folder map has every folder other than src", () => {
   const listed = [...all.matchAll(/^((?:test|scripts|docs|examples)\/[\w-]+)(?= {2,})/gm)];
   const folders = ["test", "scripts", "docs", "examples"].flatMap((top) =>
     repositoryFiles(top)

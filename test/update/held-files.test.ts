@@ -100,7 +100,7 @@ test.each(["works", "fails"])("an update %s also when each file is held", async 
 test("a file that stays held is tried for 10 seconds, and not longer", () => {
   const root = installation();
   faults.inUse = "hold.json";
-  const hold = { who: "somebody", sinceMs: 0, untilMs: null };
+  const hold = { who: "an operator", sinceMs: 0, untilMs: null };
   expect(() => writeHold(dataIn(root), hold)).toThrow("is held");
   expect(waits).toHaveBeenCalledTimes(100);
   expect(waits.mock.calls[0]?.[3]).toBe(100);

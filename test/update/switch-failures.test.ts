@@ -87,7 +87,7 @@ describe("a disk that is full", () => {
     const journal = new DatabaseSync(join(dataIn(root), "journal.db"));
     journal.exec("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(2500000))");
     journal.close();
-    writeFileSync(join(dataIn(root), "of somebody else"), Buffer.alloc(3_800_000));
+    writeFileSync(join(dataIn(root), "of another program"), Buffer.alloc(3_800_000));
     writeSwitch(dataIn(root), at("stopping"));
     const end = await carrySwitchOut(switchSiteOf(root, true), at("stopping"));
     expect(end).toMatchObject({ step: "undone", bars: false });

@@ -51,10 +51,10 @@ variantTest.concurrent("a kept sale is found by the number of the last sale", as
 
 shopTest.concurrent.for(variants([true, false]))(
   "a kept sale with an earlier number is unknown after a refused probe, just after it: %s",
-  async (isRightBehind, { open }) => {
+  async (isNext, { open }) => {
     const shop = await open({}, byReceipt);
     await shop.sell("P");
-    if (!isRightBehind) await shop.sell("Q", 700);
+    if (!isNext) await shop.sell("Q", 700);
     staffCloses(shop.terminal);
     refusesOneProbe(shop.terminal);
     await shop.pay("A", PRICE, abortsYetStores());

@@ -11,7 +11,7 @@ shopTest.concurrent("F1b: a kept aborted sale is found after 25 refusals", async
   const shop = await open({ whole: true });
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
-  await shop.turnAway(25);
+  await shop.refuseRequests(25);
   await shop.asked("A");
   expect(await shop.known("A")).toEqual(charged);
   expect(await shop.alarmsOf("A")).toContain("charged-late");

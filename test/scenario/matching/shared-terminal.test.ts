@@ -10,7 +10,7 @@ variantTest.concurrent("F1: a kept aborted sale is unknown after 25 refusals", a
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
-  await shop.turnAway(25);
+  await shop.refuseRequests(25);
   await shop.asked("A");
   expect(await shop.known("A")).toEqual({ ...unknown, charges: 1 });
   await shop.alarmsOf("A");

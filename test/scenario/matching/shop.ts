@@ -120,7 +120,7 @@ export class Shop {
   }
 
   /** The terminal is away for so many requests, which fail before anything leaves. */
-  async turnAway(requests: number): Promise<void> {
+  async refuseRequests(requests: number): Promise<void> {
     this.terminal.goAway();
     let failed = 0;
     await until("the requests have failed", async () => {
@@ -141,11 +141,11 @@ export class Shop {
   async quiet(): Promise<void> {
     await until("nothing is in question", async () => {
       const { one } = await this.at.call("GET", "/health");
-      const { obstacles, running } = one as unknown as {
+      const { obstacles: reasons, running } = one as unknown as {
         readonly obstacles: readonly { readonly code: string }[];
         readonly running: object | null;
       };
-      const isFree = obstacles.every(({ code }) => !askAgain.slice(0, -1).includes(code));
+      const isFree = reasons.every(({ code }) => !askAgain.slice(0, -1).includes(code));
       return (isFree && running === null) || undefined;
     });
     await this.terminal.idle();

@@ -22,13 +22,13 @@ const names = (facts: Parameters<typeof conditionsOf>[0]) =>
 
 test("conditions of a supervisor of the previous version are found from its counts", () => {
   const supervisor = supervisorMessages.status.response.parse(older);
-  const troubles = conditionsOf({ supervisor, tpManager: undefined });
-  expect(troubles.map(({ name, sinceMs }) => [name, sinceMs])).toEqual([
+  const conditions = conditionsOf({ supervisor, tpManager: undefined });
+  expect(conditions.map(({ name, sinceMs }) => [name, sinceMs])).toEqual([
     ["credentials-refused", null],
     ["queue-old", null],
     ["transactions-parked", null],
   ]);
-  expect(conditionText(troubles[2] as never)).toMatch(
+  expect(conditionText(conditions[2] as never)).toMatch(
     /^2 transactions parked: .* -> read .* GET \/outbox/,
   );
 });

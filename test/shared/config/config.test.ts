@@ -233,14 +233,17 @@ describe("secrets", () => {
       .tuple(fc.constantFrom(...secrets), plainText, fc.nat(4))
       .map(([name, value, form]) => {
         const bad = value.replace(/[\r\n]/g, "").trim();
-        const spoilt = [
+        const damaged = [
           `${bad}\u0001`,
           bad.padEnd(200, "#"),
           `${bad}:${bad}\u0002`,
           bad.padEnd(150),
           `${bad} # note\u0003`,
         ][form] as string;
-        return { value: bad, text: `${name}=${spoilt}\n${name} = ${spoilt}\n${name} ${spoilt}\n` };
+        return {
+          value: bad,
+          text: `${name}=${damaged}\n${name} = ${damaged}\n${name} ${damaged}\n`,
+        };
       });
     fc.assert(
       fc.property(line, ({ value, text }) => {

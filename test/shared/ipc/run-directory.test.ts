@@ -129,11 +129,11 @@ test("a socket left by a dead process is removed, anything else in its place is 
   claimAddress(run, "supervisor");
   expect(existsSync(path)).toBe(false);
 
-  writeFileSync(path, "somebody's file");
+  writeFileSync(path, "another's file");
   expect(() => claimAddress(run, "supervisor")).toThrow(
     `${path} is in the place of a program's socket: delete it`,
   );
-  expect(readFileSync(path, "utf8")).toBe("somebody's file");
+  expect(readFileSync(path, "utf8")).toBe("another's file");
 });
 
 test("the longest address that is chosen can really be listened at", async () => {

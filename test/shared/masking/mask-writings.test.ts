@@ -122,8 +122,8 @@ test("the separators may differ from group to group and the digits from each oth
       around,
       (pan, separators, writers, before, after) => {
         const written = [...pan].map((digit, i) => {
-          const behind = i % 4 === 3 ? (separators[(i - 3) / 4] ?? "") : "";
-          return `${(writers[i] as (digit: string) => string)(digit)}${behind}`;
+          const after = i % 4 === 3 ? (separators[(i - 3) / 4] ?? "") : "";
+          return `${(writers[i] as (digit: string) => string)(digit)}${after}`;
         });
         const text = before + written.join("") + after;
         fc.pre(!separators.includes("") || separators.every((gap) => gap.length <= 2));

@@ -184,7 +184,7 @@ export class OneWayDevice extends ModelDevice {
         await saying({ says: "nothing clear" });
         return;
       case "result damaged":
-        this.#line?.spoil();
+        this.#line?.damage();
         await this.#pause(500);
         break;
       case "result sent again":

@@ -49,6 +49,6 @@ export interface RegisterEnd {
   readonly isSpeaking: boolean;
   /** false: it got no ACK. "newest": the current connection, whatever it was opened for. */
   deliver(reply: Uint8Array, on: Connection | "newest" | undefined): boolean;
-  spoil(): void;
+  damage(): void;
   broken(ms: number): void;
 }

@@ -96,7 +96,7 @@ export class OneWayLine implements Dialogue, RegisterEnd {
     return this.#listener.reply(reply, this.#isSpeaking);
   }
 
-  spoil(): void {
+  damage(): void {
     if (this.alive && this.#device.reachable) this.#listener?.malformed("a damaged frame");
   }
 

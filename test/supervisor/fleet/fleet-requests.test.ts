@@ -251,7 +251,7 @@ test("a request that a kept session brings at the connection is answered", async
   const { clock, fleet } = openFleet({ url: broker.url, commands: true });
   const payload = JSON.stringify(requestOf(clock, "state"));
   const message = { topic, payload, qos: 1, messageId: 9, retain: false, dup: false } as const;
-  broker.habits.behind = { cmd: "publish", ...message };
+  broker.habits.following = { cmd: "publish", ...message };
   fleet.start();
   await expect.poll(() => broker.documents("reply")).toMatchObject([{ outcome: "done" }]);
 });

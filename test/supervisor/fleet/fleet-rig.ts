@@ -162,12 +162,12 @@ export async function passing(
   clock: TestClock,
   stepMs: number,
   isEnough: () => boolean,
-  turn?: () => Promise<void>,
+  afterEach?: () => Promise<void>,
 ): Promise<void> {
   for (let steps = 0; !isEnough(); steps++) {
     expect(steps).toBeLessThan(5_000);
     await clock.advance(stepMs);
-    await turn?.();
+    await afterEach?.();
     await setTimeout(10);
   }
 }

@@ -124,13 +124,13 @@ inMosquitto("down at the start, down for hours, killed and slow: each document c
   await advanceUntil(clock, 60_000, () => clock.monotonicMs() > fromMs + 3 * 3_600_000);
   expect(store.waiting).toBe(1);
   await broker.up();
-  const turn = () => broker.turn();
+  const roundTrip = () => broker.roundTrip();
   const watched = await broker.watch(all);
-  await passing(clock, 5_000, () => store.waiting === 0, turn);
+  await passing(clock, 5_000, () => store.waiting === 0, roundTrip);
   await expect.poll(() => watched.documents("payment")).toMatchObject([{ attempt: 1 }]);
   const steady = async (): Promise<void> => {
     const sinceMs = clock.monotonicMs();
-    await passing(clock, 2_000, () => clock.monotonicMs() > sinceMs + 61_000, turn);
+    await passing(clock, 2_000, () => clock.monotonicMs() > sinceMs + 61_000, roundTrip);
   };
   await steady();
 
@@ -140,7 +140,7 @@ inMosquitto("down at the start, down for hours, killed and slow: each document c
   await clock.advance(FLEET_ROUND_MS);
   await broker.up();
   const again = await broker.watch(all);
-  await passing(clock, 1_000, () => store.waiting === 0, turn);
+  await passing(clock, 1_000, () => store.waiting === 0, roundTrip);
   await expect.poll(() => again.documents("payment")).toMatchObject([{ attempt: 2 }]);
   expect(online()).toBe(2);
   await steady();
@@ -153,7 +153,7 @@ inMosquitto("down at the start, down for hours, killed and slow: each document c
   await passing(clock, 5_000, () => losses() > before);
   expect(store.waiting).toBe(1);
   broker.signal("SIGCONT");
-  await passing(clock, 1_000, () => store.waiting === 0, turn);
+  await passing(clock, 1_000, () => store.waiting === 0, roundTrip);
   const ids = () => new Set(again.documents("payment").map(({ id }) => id)).size;
   await expect.poll(ids).toBe(2);
 });
@@ -171,7 +171,7 @@ inMosquitto("a twin that takes the session: an alarm, and a wait of minutes", as
   for (let steps = 0; !rigs.some(alarmed); steps++) {
     expect(steps).toBeLessThan(1_000);
     for (const { clock } of rigs) await clock.advance(500);
-    await broker.turn();
+    await broker.roundTrip();
     await setTimeout(10);
   }
   const waiting = rigs.filter(alarmed);
@@ -182,7 +182,7 @@ inMosquitto("a twin that takes the session: an alarm, and a wait of minutes", as
   expect(waiting.map(births)).toEqual(before);
   const [one] = waiting;
   const isBack = () => one === undefined || births(one) > (before[0] ?? 0);
-  if (one) await passing(one.clock, 5_000, isBack, () => broker.turn());
+  if (one) await passing(one.clock, 5_000, isBack, () => broker.roundTrip());
 });
 
 inMosquitto("a kiosk without power is shown as lost within 1.5 times the keep-alive", async () => {

@@ -95,7 +95,7 @@ export class Mosquitto {
    * Until it has done what was there for it: it serves its clients one after the other, and then a
    * new one.
    */
-  turn(): Promise<void> {
+  roundTrip(): Promise<void> {
     return new Promise((resolve, reject) => {
       const socket = connect(this.port, "127.0.0.1", () => socket.write(CONNECT));
       socket.once("data", () => socket.destroy());

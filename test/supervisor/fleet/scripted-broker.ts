@@ -21,7 +21,7 @@ interface BrokerHabits {
   answer: number;
   receiveMaximum: number;
   /** Comes with the acceptance, as what a kept session held. */
-  behind: Packet | undefined;
+  following: Packet | undefined;
   /** These bytes come in place of the acceptance. */
   opening: Buffer | undefined;
 }
@@ -36,7 +36,7 @@ export class ScriptedBroker {
     holdsBack: false,
     answer: 0,
     receiveMaximum: 16,
-    behind: undefined,
+    following: undefined,
     opening: undefined,
   };
   readonly connects: IConnectPacket[] = [];
@@ -118,7 +118,7 @@ export class ScriptedBroker {
   }
 
   #take(packet: Packet, socket: Socket): void {
-    const { refuse, silent, holdsBack, answer, receiveMaximum, behind, opening } = this.habits;
+    const { refuse, silent, holdsBack, answer, receiveMaximum, following, opening } = this.habits;
     const say = (out: Packet): void => void socket.write(generate(out, version));
     if (packet.cmd === "connect") {
       this.connects.push(packet);
@@ -126,7 +126,7 @@ export class ScriptedBroker {
       if (silent || opening) return;
       const properties = { receiveMaximum };
       say({ cmd: "connack", reasonCode: refuse, sessionPresent: false, properties });
-      if (behind) say(behind);
+      if (following) say(following);
       if (refuse !== 0) socket.end();
     }
     if (packet.cmd === "publish") {

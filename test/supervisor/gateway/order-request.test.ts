@@ -65,11 +65,11 @@ test("the longest order id fits description and reference", () => {
 });
 
 test("an e-mail of 32 characters is sent, one of 33 is left out with a note", () => {
-  const fits = `${"a".repeat(19)}@shop.example`;
-  expect(fits).toHaveLength(32);
-  expect(parametersOf({ customerEmail: fits })).toMatchObject({ customerEmail: fits });
+  const longest = `${"a".repeat(19)}@shop.example`;
+  expect(longest).toHaveLength(32);
+  expect(parametersOf({ customerEmail: longest })).toMatchObject({ customerEmail: longest });
   const { parameters, notes } = orderRequestOf(
-    sampleTransaction({ customerEmail: `a${fits}` }),
+    sampleTransaction({ customerEmail: `a${longest}` }),
     settings,
   );
   expect(parameters).not.toHaveProperty("customerEmail");

@@ -22,7 +22,7 @@ const around = (content: string): string =>
   "</n:generateResponse></S:Body></S:Envelope>";
 
 /** A result with another element next to its response. */
-const beside = (content: string): string =>
+const withResult = (content: string): string =>
   around("<code>0</code>").replace("</S:Body>", `${content}</S:Body>`);
 
 test("a result is read with its code, description and further fields", () => {
@@ -68,9 +68,9 @@ test.each([
   ["a result outside its response", resultBody(0).replaceAll("ns1:generateResponse", "ns1:other")],
   ["two envelopes", resultBody(0) + resultBody(0).replace(/<\?xml.*\?>/, "")],
   ["something after the envelope", `${resultBody(0)}<html/>`],
-  ["an empty Fault next to the result", beside("<Fault/>")],
-  ["a Fault next to the result", beside("<Fault><faultcode>x</faultcode></Fault>")],
-  ["the answer to something else too", beside("<confirmResponse><a/></confirmResponse>")],
+  ["an empty Fault next to the result", withResult("<Fault/>")],
+  ["a Fault next to the result", withResult("<Fault><faultcode>x</faultcode></Fault>")],
+  ["the answer to something else too", withResult("<confirmResponse><a/></confirmResponse>")],
   ["an open element", resultBody(0).slice(0, -1)],
   ["nothing", ""],
   ["blanks", " \n "],

@@ -65,7 +65,7 @@ describe("a proxy of the environment", () => {
   const certificates = selfSignedTls(["gateway.example.test"], systemClock.now());
 
   /** A gateway behind a proxy; `behave` ends one request. */
-  async function behindProxy(behave: (socket: Socket) => void, variable = "HTTPS_PROXY") {
+  async function throughProxy(behave: (socket: Socket) => void, variable = "HTTPS_PROXY") {
     const server = createTlsServer(
       { key: certificates.key, cert: certificates.cert },
       (request, response) => {
@@ -85,14 +85,14 @@ describe("a proxy of the environment", () => {
   }
 
   test.each(["HTTPS_PROXY", "https_proxy"])("%s carries https through a tunnel", async (name) => {
-    const { proxy, send } = await behindProxy(() => {}, name);
+    const { proxy, send } = await throughProxy(() => {}, name);
     expect(await send()).toMatchObject({ kind: "answered", httpStatus: 200, body: "ok" });
     expect(await send()).toMatchObject({ httpStatus: 200 });
     expect(new Set(proxy.asked)).toEqual(new Set(["CONNECT gateway.example.test:443"]));
   });
 
   test("a connection that breaks after the proxy's tunnel may have sent the request", async () => {
-    const { send } = await behindProxy((socket) => void socket.destroy());
+    const { send } = await throughProxy((socket) => void socket.destroy());
     expect(await send()).toMatchObject({ kind: "failed", cause: "socket", written: true });
   });
 

@@ -19,7 +19,7 @@ describe("an operation whose end could not be written is unknown", () => {
     return { ...rig, request };
   };
 
-  test("as soon as somebody asks for it", async () => {
+  test("as soon as a client asks for it", async () => {
     const { operations, operationStore, alarms, server, request } = await unwritten();
     const { operation } = await operations.end({ operationId: request.operationId });
     expect(operation?.state).toBe("unknown");

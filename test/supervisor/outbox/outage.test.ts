@@ -6,10 +6,10 @@ import {
   absent,
   answered,
   most,
+  type Outage,
   openTroubled,
   orderOf,
   sum,
-  type Trouble,
 } from "./troubled-gateway.ts";
 
 const MINUTE = 60_000;
@@ -41,7 +41,7 @@ afterAll(() => {
   }
 });
 
-const hours: Array<[string, Trouble]> = [
+const hours: Array<[string, Outage]> = [
   [
     "answers nothing and takes the orders",
     { answer: failed("timeout"), takesMs: 30_000, commits: true },
@@ -59,9 +59,9 @@ const hours: Array<[string, Trouble]> = [
 
 test.each(hours)(
   "an hour in which the gateway %s leaves each of many orders there once",
-  async (name, trouble) => {
+  async (name, outage) => {
     const clock = new TestClock();
-    const at = await openTroubled(clock, { trouble, troubledMs: HOUR, orders: ORDERS });
+    const at = await openTroubled(clock, { outage, outageMs: HOUR, orders: ORDERS });
     at.watch();
     await clock.advance(2 * HOUR);
     expect(at.rig.store.counts()).toMatchObject({ sent: ORDERS, pending: 0, parked: 0 });
@@ -71,10 +71,10 @@ test.each(hours)(
     const figures = [sum(sends), sum(lookups), most(sends), most(lookups), ofAllOrders];
     outages.push(`| ${[name, ...figures, others.join(", ")].join(" | ")} |`);
     // One that did not leave this machine is tried again until it can.
-    if (trouble.answer.kind === "failed" && !trouble.answer.written) {
+    if (outage.answer.kind === "failed" && !outage.answer.written) {
       expect([most(sends) > 2, sum(lookups)]).toEqual([true, 0]);
     } else {
-      expect(most(sends)).toBeLessThanOrEqual(trouble.commits ? 1 : 2);
+      expect(most(sends)).toBeLessThanOrEqual(outage.commits ? 1 : 2);
       expect(most(lookups)).toBeLessThanOrEqual(8);
     }
     expect(ofAllOrders).toBe(0);
@@ -85,7 +85,7 @@ test.each(hours)(
 
 interface Days {
   readonly answer?: Exchange;
-  readonly lookup: NonNullable<Trouble["lookup"]>;
+  readonly lookup: NonNullable<Outage["lookup"]>;
   /** Sends, lookups and alarms of the one order after each day. */
   readonly counts: ReadonlyArray<readonly [sends: number, lookups: number, alarms: number]>;
   readonly state: "sent" | "parked" | "pending";
@@ -161,8 +161,8 @@ const ones: Array<[string, Days]> = [
 test.each(ones)("one order whose answers are lost, when %s", async (name, given) => {
   const clock = new TestClock();
   const { answer = failed("socket"), lookup, counts, state, possibleOrders = 0 } = given;
-  const trouble = { answer, takesMs: 10, commits: false, lookup };
-  const at = await openTroubled(clock, { trouble, troubledMs: 10 * DAY, orders: 1 });
+  const outage = { answer, takesMs: 10, commits: false, lookup };
+  const at = await openTroubled(clock, { outage, outageMs: 10 * DAY, orders: 1 });
   const [item] = at.rig.admin.list(undefined, 0, 1).items;
   const stored = () => at.rig.store.delivery(item?.transactionId ?? "")?.state;
   const counted: number[][] = [];

@@ -21,7 +21,7 @@ const T0 = 1_000_000;
 const history = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
 
 /** Of a commit of eight results and eight claims; a sync takes them all. */
-const PAGES_OF_TURN_MAX = 12;
+const PAGES_OF_COMMIT_MAX = 12;
 /** Of a payment that the gateway takes at once: one commit stores it, one ends its try. */
 const PAGES_OF_PAYMENT_MAX = 14;
 /** SQLite copies a log of 1000 pages back and begins it anew. */
@@ -301,7 +301,7 @@ test("a queue that never pauses writes few pages an item, into a log that stays 
   turns(80);
   const { salt, commits, pages } = countLog(path);
   expect(commits).toBe(80);
-  expect(pages / commits).toBeLessThan(PAGES_OF_TURN_MAX);
+  expect(pages / commits).toBeLessThan(PAGES_OF_COMMIT_MAX);
   turns(40);
   expect(countLog(path).salt).not.toBe(salt);
   expect(statSync(`${path}-wal`).size).toBeLessThan(LOG_BYTES_MAX);

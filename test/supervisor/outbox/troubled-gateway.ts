@@ -11,7 +11,7 @@ import { sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
 
 /** How the gateway answers while it fails. */
-export interface Trouble {
+export interface Outage {
   readonly answer: Exchange;
   readonly takesMs: number;
   /** It carries orders out all the same. */
@@ -37,12 +37,12 @@ class TroubledGateway implements Gateway, OperationGateway {
   readonly lookups = new Map<string, number>();
   readonly atGateway = new Map<string, number>();
   readonly #clock: TestClock;
-  readonly #trouble: Trouble;
+  readonly #outage: Outage;
   readonly #troubled: () => boolean;
 
-  constructor(clock: TestClock, trouble: Trouble, troubled: () => boolean) {
+  constructor(clock: TestClock, outage: Outage, troubled: () => boolean) {
     this.#clock = clock;
-    this.#trouble = trouble;
+    this.#outage = outage;
     this.#troubled = troubled;
   }
 
@@ -54,7 +54,7 @@ class TroubledGateway implements Gateway, OperationGateway {
   generate: Gateway["generate"] = async (transaction) => {
     const { transactionId } = transaction;
     count(this.sends, transactionId);
-    const { answer, takesMs, commits } = this.#trouble;
+    const { answer, takesMs, commits } = this.#outage;
     const failing = this.#troubled();
     if (!failing || commits) count(this.atGateway, transactionId);
     await sleep(this.#clock, "gateway answer", failing ? takesMs : 20);
@@ -65,7 +65,7 @@ class TroubledGateway implements Gateway, OperationGateway {
   findOrder: Gateway["findOrder"] = async (transaction) => {
     const { transactionId, orderId } = transaction;
     count(this.lookups, transactionId);
-    const { answer, takesMs, lookup = () => answer } = this.#trouble;
+    const { answer, takesMs, lookup = () => answer } = this.#outage;
     const failing = this.#troubled();
     await sleep(this.#clock, "gateway answer", failing ? takesMs : 20);
     const known = () =>
@@ -85,10 +85,10 @@ export const sum = (counts: ReadonlyMap<string, number>) =>
 /** The supervisor's parts before such a gateway, with so many orders. */
 export async function openTroubled(
   clock: TestClock,
-  given: { trouble: Trouble; troubledMs: number; orders: number },
+  given: { outage: Outage; outageMs: number; orders: number },
 ) {
-  const troubled = () => clock.monotonicMs() < given.troubledMs;
-  const gateway = new TroubledGateway(clock, given.trouble, troubled);
+  const troubled = () => clock.monotonicMs() < given.outageMs;
+  const gateway = new TroubledGateway(clock, given.outage, troubled);
   const rig = await openRig({ clock, gateway });
   rig.database.exec("PRAGMA synchronous = OFF"); // the disk is not what is measured here
   for (let i = 0; i < given.orders; i++) {

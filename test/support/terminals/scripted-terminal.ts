@@ -110,7 +110,7 @@ export class ScriptedTerminal implements Terminal {
   /** Payments of a former process: their numbers are given. */
   soldBefore = 0;
   /** Of each payment, as a driver that wants to know it asks. */
-  inStep: Array<boolean | undefined> = [];
+  inSyncAnswers: Array<boolean | undefined> = [];
   reversal: (order: ReversalOrder, observer: PaymentObserver) => Promise<PaymentEnd> = reverses;
   reversed: ReversalOrder[] = [];
   decisions: GoodsDecision[] = [];
@@ -198,7 +198,7 @@ export class ScriptedTerminal implements Terminal {
 
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     this.paid.push(order);
-    this.inStep.push(order.inSync?.());
+    this.inSyncAnswers.push(order.inSync?.());
     return this.script(order, this.#remembering(observer), this.soldBefore + this.paid.length - 1);
   }
 

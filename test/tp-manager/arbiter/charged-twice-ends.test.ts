@@ -69,7 +69,7 @@ async function soldTwice(): Promise<House> {
   return at;
 }
 
-describe("an approval without a reference that can be of an order's first attempt", () => {
+describe("an approval without a reference whose candidate is an order's first attempt", () => {
   test("leaves the order unknown when the running second attempt is then declined", async () => {
     const at = oneWayKiosk();
     at.terminal.script = () => Promise.resolve(aborted);

@@ -90,7 +90,7 @@ const handed = (at: House): number => at.supervisor.stored.length;
 const courses = [
   ["that its own command had reported", toldBefore, "charged", "yes"],
   ["that carries its attempt's reference", reportedByName, "charged", "yes"],
-  ["that can be of its first attempt", turnedAway, "in-doubt", "unknown"],
+  ["whose candidate is its first attempt", turnedAway, "in-doubt", "unknown"],
   ["of another amount", () => reportedByName({ amountMinor: 500 }), "in-doubt", "unknown"],
 ] as const;
 

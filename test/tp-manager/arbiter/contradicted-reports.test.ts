@@ -134,7 +134,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     expect(await asked(at, "A-1")).toBe("Unknown");
   });
 
-  test("that can be of the sale that was reversed leaves the order unknown", async () => {
+  test("whose candidate is the reversed sale leaves the order unknown", async () => {
     const at = house();
     at.start();
     at.terminal.script = (_order, observer) =>

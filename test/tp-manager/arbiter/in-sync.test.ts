@@ -24,7 +24,7 @@ test("the terminal hears that both know the same when its last sale is our last 
   expect(outcome(await pay(at, request("A-2")))).toBe("Declined");
   at.terminal.script = approves;
   await pay(at, request("A-3"));
-  expect(at.terminal.inStep).toEqual([false, true, true]);
+  expect(at.terminal.inSyncAnswers).toEqual([false, true, true]);
 });
 
 test("not when it has another one, older or newer", async () => {
@@ -32,7 +32,7 @@ test("not when it has another one, older or newer", async () => {
   for (const other of [earlierReport, report({ receiptNumber: "0003" })]) {
     at.terminal.baseline = { ...before, last: { kind: "transaction", report: other } };
     await pay(at, request(`other-${other.receiptNumber}`));
-    expect(at.terminal.inStep.at(-1)).toBe(false);
+    expect(at.terminal.inSyncAnswers.at(-1)).toBe(false);
   }
 });
 
@@ -43,12 +43,12 @@ test("not while an earlier payment is unknown, though sales go on", async () => 
   expect(outcome(await pay(at, request("A-2")))).toBe("Unknown");
   at.terminal.script = approves;
   await pay(at, request("A-3"));
-  expect(at.terminal.inStep.at(-1)).toBe(false);
+  expect(at.terminal.inSyncAnswers.at(-1)).toBe(false);
 });
 
 test("not after a reversal: what the terminal has last is not a sale of ours", async () => {
   const at = await afterOneSale();
   await at.afterSale.reverse("A-1");
   await pay(at, request("A-2"));
-  expect(at.terminal.inStep.at(-1)).toBe(false);
+  expect(at.terminal.inSyncAnswers.at(-1)).toBe(false);
 });

@@ -61,7 +61,7 @@ describe("a late sale of an order whose next attempt is never sent (docs/rules/1
 });
 
 /** The command reports its result, then the line breaks; the storage shows no new sale. */
-async function lostBehindResult(at: House, orderId: string, amountMinor = 999): Promise<void> {
+async function lostAfterResult(at: House, orderId: string, amountMinor = 999): Promise<void> {
   at.terminal.script = (_order, observer) => {
     observer.report(report());
     return Promise.resolve(lost("the line broke"));
@@ -74,7 +74,7 @@ async function lostBehindResult(at: House, orderId: string, amountMinor = 999): 
 test("a second late sale of an order raises order-charged-twice and is handed off", async () => {
   const at = house();
   at.start();
-  await lostBehindResult(at, "A-1");
+  await lostAfterResult(at, "A-1");
   at.terminal.script = () => Promise.resolve(aborted);
   expect(outcome(await pay(at, request("A-1")))).toBe("Cancelled");
   await soldLate(at);
@@ -89,8 +89,8 @@ test("a second late sale of an order raises order-charged-twice and is handed of
 test("a stored sale that a later payment reported again charges its own order", async () => {
   const at = house();
   at.start();
-  await lostBehindResult(at, "A-1");
-  await lostBehindResult(at, "B-1", 500);
+  await lostAfterResult(at, "A-1");
+  await lostAfterResult(at, "B-1", 500);
   at.terminal.stores(report());
   const again = pay(at, request("A-1")).catch((error: unknown) => error);
   await at.clock.advance(400_000);

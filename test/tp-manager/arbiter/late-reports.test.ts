@@ -207,13 +207,13 @@ describe("a sale reported or found after the end of a payment (docs/rules/19-lat
     return at;
   }
 
-  test("that can be of either of two orders charges neither", async () => {
+  test("with two orders as candidates charges neither", async () => {
     const at = await twoTurnedAway();
     expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
     expect(alarms(at)).toContain("unmatched-transaction held");
   });
 
-  test("that can be of either of two orders leaves both unknown, and not paid again", async () => {
+  test("with two orders as candidates leaves both unknown, and not paid again", async () => {
     const at = await twoTurnedAway();
     expect(alarms(at).filter((alarm) => alarm === "payment-unknown")).toHaveLength(2);
     for (const orderId of ["A-1", "B-1"]) {
@@ -235,7 +235,7 @@ describe("a sale reported or found after the end of a payment (docs/rules/19-lat
     expect(after.supervisor.stored).toMatchObject([{ orderId: "B-1" }]);
   });
 
-  test("that can be of either of two orders leaves both not charged once reversed", async () => {
+  test("with two orders as candidates leaves both not charged once reversed", async () => {
     const at = await twoTurnedAway();
     const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
     shows(at, report(back));
@@ -294,7 +294,7 @@ describe("a good report while an order is in doubt (docs/rules/19-late.md)", () 
     expect(outcome(await pay(at, request(orderId)))).toBe("Unknown");
   }
 
-  test("charges that order when it can be of no other", async () => {
+  test("charges that order when it has no other candidate", async () => {
     const at = house();
     at.start();
     await lostWith(at, "B-1");
@@ -328,7 +328,7 @@ describe("a good report while an order is in doubt (docs/rules/19-late.md)", () 
     expect(phases(at, "B-1", "C-1")).toEqual(["in-doubt", "charged"]);
   });
 
-  test("proves nothing when it can be of two orders in doubt", async () => {
+  test("proves nothing when two orders in doubt are candidates", async () => {
     const at = house();
     at.start();
     at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
@@ -374,7 +374,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     expect(charges(at)).toEqual(["A-1", "B-1"]);
   });
 
-  test("that can be of no order raises one alarm, which names the nearest order", async () => {
+  test("without a candidate raises one alarm, which names the nearest order", async () => {
     const at = await turnedAway();
     shows(at, report({ amountMinor: 1250 }));
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
@@ -387,7 +387,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     expect(findings(at)).toEqual(["unclear"]);
   });
 
-  test("that can be of no order shows a lost journal right after a start", async () => {
+  test("without a candidate shows a lost journal right after a start", async () => {
     const before = await turnedAway();
     before.close();
     const at = house(before.path);

@@ -80,8 +80,8 @@ describe("a payment at a one-way terminal", () => {
     at.terminal.lastTransaction = () => answered.promise;
     end.resolve(lost("nothing came"));
     await at.clock.advance(1_000);
-    const behind: unknown = await at.arbiter.running.cancel().catch((why: unknown) => why);
-    expect(behind).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
+    const refusal: unknown = await at.arbiter.running.cancel().catch((why: unknown) => why);
+    expect(refusal).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
     answered.resolve(at.terminal.last);
     await at.clock.advance(1_000);
   });

@@ -19,7 +19,7 @@ function oneWayKiosk(path?: string, identity = nobody, cannotRefuse = true): Hou
 const cannotBeAsked = { kind: "not-told", why: "cannot be asked" } as const;
 
 /** The process dies when the result is on disk, before its end is. */
-async function killedBehind(said: TransactionReport, at: House): Promise<void> {
+async function killedAfter(said: TransactionReport, at: House): Promise<void> {
   at.start();
   at.terminal.script = (_order, observer) => {
     observer.report(said);
@@ -54,7 +54,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
     ["a result that says nothing", report({ good: false, resultCode: null }), "in-doubt"],
   ])("%s is the end after a restart as far as it is clear", async (_, said, phase) => {
     const at = oneWayKiosk();
-    await killedBehind(said, at);
+    await killedAfter(said, at);
     expect(await phaseAfter(at.path)).toBe(phase);
   });
 
@@ -79,7 +79,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
 
   test("is no sale without an order when the next process hears it again, unnamed", async () => {
     const at = oneWayKiosk();
-    await killedBehind(report(), at);
+    await killedAfter(report(), at);
     const next = oneWayKiosk(at.path);
     let take = (_again: OneWayResult): boolean => false;
     Object.assign(next.terminal, {
@@ -99,7 +99,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
 
   test("is the end when the process died between its two steps", async () => {
     const at = oneWayKiosk();
-    await killedBehind(report(), at);
+    await killedAfter(report(), at);
     const next = oneWayKiosk(at.path);
     takesOnly(next, "in-doubt");
     expect(() => next.start()).toThrow("disk full");
@@ -128,15 +128,15 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
   test("is no end at a terminal that takes back what gets no ACK", async () => {
     const named = { ...nobody, terminalId: "52500001" };
     const at = oneWayKiosk(undefined, named, false);
-    await killedBehind(report(), at);
+    await killedAfter(report(), at);
     expect(await phaseAfter(at.path, named, false)).toBe("in-doubt");
     const other = oneWayKiosk(undefined, named, false);
-    await killedBehind(report(), other);
+    await killedAfter(report(), other);
     expect(await phaseAfter(other.path)).toBe("in-doubt");
     const nameless = oneWayKiosk(undefined, nobody, false);
     const { baseline } = nameless.terminal;
     Object.assign(nameless.terminal, { baseline: { ...baseline, last: { kind: "none" } } });
-    await killedBehind(report(), nameless);
+    await killedAfter(report(), nameless);
     expect(await phaseAfter(nameless.path)).toBe("in-doubt");
   });
 });

@@ -39,9 +39,9 @@ async function whenTimePasses<T>({ clock }: House, answer: Promise<T>): Promise<
   const ended = answer.finally(() => {
     open = false;
   });
-  for (let turn = 0; open && turn < 200; turn++) {
+  for (let round = 0; open && round < 200; round++) {
     await new Promise((resolve) => setImmediate(resolve));
-    if (turn > 50) await clock.advance(5_000);
+    if (round > 50) await clock.advance(5_000);
   }
   return await ended;
 }

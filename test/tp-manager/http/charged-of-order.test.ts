@@ -115,12 +115,12 @@ test.each(Object.entries(named))(
 
 /** An order whose payment has the terminal, which is being prepared until `ready` is called. */
 async function prepared({ at, post }: Rig, orderId: string) {
-  const gate = Promise.withResolvers<void>();
-  at.terminal.prepare = () => gate.promise.then(() => at.terminal.baseline);
+  const blocked = Promise.withResolvers<void>();
+  at.terminal.prepare = () => blocked.promise.then(() => at.terminal.baseline);
   const paid = post({ amount: 9.99, orderId });
   paid.catch(() => undefined);
   await expect.poll(() => at.arbiter.lease.current).toBeDefined();
-  return { ready: gate.resolve, paid };
+  return { ready: blocked.resolve, paid };
 }
 
 type Rig = Awaited<ReturnType<typeof api>>;
@@ -293,9 +293,9 @@ test("a repetition with another basket or customer is answered with warnings", a
 test("with REPEAT_MUST_MATCH=all a charged or running order refuses another basket", async () => {
   const at = house(undefined, undefined, { repeatMustMatch: "all" });
   const rig = await api({}, at);
-  const gate = Promise.withResolvers<void>();
+  const blocked = Promise.withResolvers<void>();
   at.terminal.script = async (order, observer) => {
-    await gate.promise;
+    await blocked.promise;
     return approves(order, observer);
   };
   const sale = { amount: 9.99, orderId: "0001", customer: { id: 7 }, basket: { name: "Tea" } };
@@ -305,7 +305,7 @@ test("with REPEAT_MUST_MATCH=all a charged or running order refuses another bask
   const running = await rig.call("POST", "/payment", other);
   expect([running.http, running.one.error.code]).toEqual([422, "ORDER_MISMATCH"]);
   expect(running.one.error.charged).toBe("unknown");
-  gate.resolve();
+  blocked.resolve();
   expect((await first).one.status).toBe("Success");
   const charged = await rig.call("POST", "/payment", other);
   expect([charged.http, charged.one.error]).toMatchObject([

@@ -49,16 +49,16 @@ describe("a refusal of a payment has receipt, ticket and notificationGatewaySent
 
   test("which are empty when another order is the reason of the refusal", async () => {
     const { at, call } = await api();
-    const gate = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     at.terminal.script = async (order, observer) => {
-      await gate.promise;
+      await blocked.promise;
       return approves(order, observer);
     };
     const first = call("POST", "/payment", pay);
     await expect.poll(() => at.arbiter.lease.current).toBeDefined();
     const busy = await call("POST", "/payment", { ...pay, orderId: "A-2" });
     expect(busy.one).toMatchObject({ ...noProof, error: { code: "TERMINAL_BUSY" } });
-    gate.resolve();
+    blocked.resolve();
     await first;
   });
 

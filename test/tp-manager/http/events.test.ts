@@ -46,7 +46,7 @@ function read(block: string, arrived: Arrived[]): void {
 }
 
 /** A gateway's answer is written with the next commit, at the latest after this time. */
-const RIDES_MS = 1_000;
+const COMMIT_MS = 1_000;
 
 const getEvents = ({ port }: Api): string =>
   `GET /events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: ${authorization}\r\n\r\n`;
@@ -64,7 +64,7 @@ describe("GET /events", () => {
       return approves(order, observer);
     };
     await api.at.orders.pay(request("A-1"));
-    await api.at.clock.advance(RIDES_MS);
+    await api.at.clock.advance(COMMIT_MS);
     await expect.poll(() => arrived.length).toBe(5);
     expect(names(arrived)).toEqual([
       "terminal ready",
@@ -81,7 +81,7 @@ describe("GET /events", () => {
     const first = house();
     await first.orders.pay(request("A-1"));
     await first.orders.pay(request("A-2"));
-    await first.clock.advance(RIDES_MS);
+    await first.clock.advance(COMMIT_MS);
     first.close();
     const api = await listening({}, house(first.path));
     const { arrived } = await stream(api, { "last-event-id": "2" });

@@ -297,8 +297,8 @@ function pairOf(random: Random, { kiosk, operator }: FuzzTarget, path: string): 
   if (random.happens(0.003)) {
     return `Basic ${Buffer.from(`${noise(random, 6)}:${noise(random, 6)}`).toString("base64")}`;
   }
-  const grave = /stop|reset|tlc/i.test(path);
-  return !grave && random.happens(0.2) ? operator : kiosk;
+  const isCritical = /stop|reset|tlc/i.test(path);
+  return !isCritical && random.happens(0.2) ? operator : kiosk;
 }
 
 function lengthOf(body: string): string {

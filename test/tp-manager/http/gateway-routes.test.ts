@@ -315,19 +315,19 @@ describe("a refund whose answer does not come", () => {
   test("that is on its way is not forbidden by a lookup that overtakes it", async () => {
     const at = await chargedAtGateway();
     await at.call("GET", `/gateway/transaction/${at.publicId()}`);
-    const gate = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     const { supervisor } = at;
     const call = supervisor.call.bind(supervisor);
     supervisor.call = ((name, asked) =>
       name === "gateway-operation"
-        ? gate.promise.then(() => call(name, asked))
+        ? blocked.promise.then(() => call(name, asked))
         : call(name, asked)) as typeof call;
     const refund = at.call("POST", "/gateway/refund", { orderId: "A-1" });
     const { returns } = at.at.journal;
     await expect.poll(() => returns.openReturns()).toHaveLength(1);
     const fetched = await at.call("GET", "/payment/A-1");
     expect(fetched.one.warnings).toEqual([expect.stringContaining("refund of 9.99")]);
-    gate.resolve();
+    blocked.resolve();
     expect((await refund).one.status).toBe("Success");
     expect(stateOf(at)).toEqual([["refunded", "9.99"]]);
   });

@@ -163,9 +163,9 @@ describe("over a real socket", () => {
 
   test("garbage that follows a running payment gets no answer, the payment goes on", async () => {
     const api = await listening();
-    const gate = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     api.at.terminal.script = async (order, observer) => {
-      await gate.promise;
+      await blocked.promise;
       return approves(order, observer);
     };
     const body = '{"amount":1,"orderId":"A-1"}';
@@ -173,7 +173,7 @@ describe("over a real socket", () => {
     await expect.poll(() => api.at.terminal.paid.length).toBe(1);
     kiosk.socket.write("\x16\x03\x01 not HTTP\r\n\r\n");
     expect(await kiosk.ended).toBe("");
-    gate.resolve();
+    blocked.resolve();
     await expect
       .poll(async () => ((await (await api.get("/payment/A-1")).json()) as [{ status: string }])[0])
       .toMatchObject({ status: "Success" });
@@ -295,9 +295,9 @@ describe("the limit of connections", () => {
 
   test("closes none that had the right credentials, nor one with a running payment", async () => {
     const api = await listening();
-    const gate = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     api.at.terminal.script = async (order, observer) => {
-      await gate.promise;
+      await blocked.promise;
       return approves(order, observer);
     };
     const body = '{"amount":1,"orderId":"A-1"}';
@@ -310,15 +310,15 @@ describe("the limit of connections", () => {
     await expect.poll(() => api.app.connections.size).toBe(256);
     kept.socket.write(`${get(api).join("\r\n")}\r\n\r\n`);
     await expect.poll(() => kept.received().split('"tpa"').length).toBe(3);
-    gate.resolve();
+    blocked.resolve();
     expect(bodyOf(await kiosk.ended)).toMatchObject({ status: "Success", orderId: "A-1" });
   });
 
   test("a stop waits for running answers and closes all other connections", async () => {
     const api = await listening();
-    const gate = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     api.at.terminal.script = async (order, observer) => {
-      await gate.promise;
+      await blocked.promise;
       return approves(order, observer);
     };
     const whole = (lines: readonly string[], body = "") => `${lines.join("\r\n")}\r\n\r\n${body}`;
@@ -337,7 +337,7 @@ describe("the limit of connections", () => {
     const closing = api.close();
     await Promise.all(idle.map(({ ended }) => ended));
     expect(paying.received()).toBe("");
-    gate.resolve();
+    blocked.resolve();
     const answer = await paying.ended;
     expect(bodyOf(answer)).toMatchObject({ status: "Success", orderId: "A-1" });
     await closing;

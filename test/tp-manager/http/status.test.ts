@@ -111,9 +111,9 @@ describe("GET /health", () => {
   test("names a running payment and an order in doubt", async () => {
     const at = house();
     const { call } = await api({}, at);
-    const gate = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     at.terminal.script = async () => {
-      await gate.promise;
+      await blocked.promise;
       return lost("line broken");
     };
     const answer = at.orders.pay(request("A-1"));
@@ -122,7 +122,7 @@ describe("GET /health", () => {
       running: { what: "payment", orderId: "A-1", prompt: null, promptTexts: null },
     });
     at.terminal.unavailable = disconnected();
-    gate.resolve();
+    blocked.resolve();
     await expect.poll(() => at.arbiter.inquiries.blockedBy).toBe("A-1");
     const { one: health } = await call("GET", "/health");
     expect(health.reasons).toEqual(["order A-1 is in doubt and asked about"]);

@@ -26,8 +26,8 @@ test("a charge found after the answer is a condition until its order is looked u
   const { at, get } = await listening();
   await found(at, "A-1");
   expect(unread(at)).toEqual(["A-1"]);
-  const troubles = await monitorOf(at, () => Promise.reject(new Error("down"))).conditions();
-  expect(troubles.find(({ name }) => name === "charges-unread")).toMatchObject({
+  const listed = await monitorOf(at, () => Promise.reject(new Error("down"))).conditions();
+  expect(listed.find(({ name }) => name === "charges-unread")).toMatchObject({
     count: 1,
     says: "1 charge that the kiosk does not know of: A-1",
   });
@@ -57,8 +57,8 @@ test("what an operator has acknowledged waits no longer, and no money changes", 
   at.journal.reconciliations.keep(jump, "number-missing");
   const { call } = await api({ clock: at.clock }, at);
   const waits = async () => {
-    const { troubles, alarms, warnings } = (await call("GET", "/health")).one;
-    const names = troubles.map(({ trouble }: { trouble: string }) => trouble);
+    const { troubles: listed, alarms, warnings } = (await call("GET", "/health")).one;
+    const names = listed.map(({ trouble: condition }: { trouble: string }) => condition);
     return [names, alarms.map(({ alarm }: { alarm: string }) => alarm), warnings.length];
   };
   const money = async () => [(await call("GET", "/payments")).text, at.orders.decisive("A-1")];

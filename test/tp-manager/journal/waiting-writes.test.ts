@@ -9,13 +9,13 @@ test("what is added while a commit is made is written with the next one", async 
   const { statements } = new Journal(join(temporaryFolder(), "journal.db"), clock);
   const written: string[] = [];
   const announced: string[] = [];
-  const ride = (what: string): void =>
+  const writeWithNext = (what: string): void =>
     statements.waiting.add(
       () => written.push(what),
       () => announced.push(what),
     );
-  ride("added before");
-  statements.transaction(() => ride("added meanwhile"));
+  writeWithNext("added before");
+  statements.transaction(() => writeWithNext("added meanwhile"));
   expect([written, announced]).toEqual([["added before"], ["added before"]]);
   expect(statements.waiting.isEmpty).toBe(false);
   await clock.advance(1_000);

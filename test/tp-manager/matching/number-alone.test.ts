@@ -88,16 +88,16 @@ test.each([
   ["never", 0],
   ["after A", 1],
   ["after Q", 2],
-])("A's number stored after Q may belong to B, the clock set back %s", async (_when, behind) => {
+])("A's number stored after Q may belong to B, the clock set back %s", async (_when, setBackAt) => {
   const at = house();
   const bareOf = (receiptNumber: string, amountMinor = 999) =>
     report({ receiptNumber, amountMinor, ...bare });
   await sells(at, "A", bareOf("0005"));
   await at.clock.advance(60_000);
-  if (behind === 1) at.clock.jumpWallClock(-2 * HOUR_MS);
+  if (setBackAt === 1) at.clock.jumpWallClock(-2 * HOUR_MS);
   await sells(at, "Q", bareOf("0006"), stored(lastRecord));
   await at.clock.advance(60_000);
-  if (behind === 2) at.clock.jumpWallClock(-2 * HOUR_MS);
+  if (setBackAt === 2) at.clock.jumpWallClock(-2 * HOUR_MS);
   await ends(at, "B", aborted, { before: notReported });
   await at.clock.advance(60_000);
   expect(whose(at)).toBe("many B: retold");

@@ -109,19 +109,19 @@ test.each(["closed", "sent"] as const)(
     const settled = { orderId: "A-1", note: "seen in the account" };
     await at.settle({ ...settled, outcome: "charged" });
     await at.clock.advance(0);
-    const gate = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     const { link } = at.supervisor;
     const call = link.call.bind(link);
     link.call = ((name, asked) =>
       name === "withdraw-transaction"
-        ? gate.promise.then(() => call(name, asked))
+        ? blocked.promise.then(() => call(name, asked))
         : call(name, asked)) as typeof call;
     at.supervisor.state = state;
     await at.settle({ ...settled, outcome: "not_charged" });
     await at.clock.advance(0);
     at.reports({ reference });
     // The supervisor goes away before the sale is handed off again.
-    gate.resolve();
+    blocked.resolve();
     at.supervisor.refuse = () => {
       throw new IpcError("unreachable", "nobody listens");
     };

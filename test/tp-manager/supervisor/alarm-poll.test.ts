@@ -137,8 +137,8 @@ test("alarms of a new supervisor.db are read from the first, old ones not again"
       rig.log.error({ alarm: "transaction-parked", orderId: `${i} ${n}` }, "parked");
     }
   }
-  for (const [turn, which] of [0, 1, 0].entries()) {
-    const folder = folders[turn] ?? "";
+  for (const [round, which] of [0, 1, 0].entries()) {
+    const folder = folders[round] ?? "";
     const server = await answering(rigs[which] as Rig, folder);
     const poll = polling(at, folder);
     await expect

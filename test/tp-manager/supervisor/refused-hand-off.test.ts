@@ -46,7 +46,7 @@ async function refusedHouse() {
   return { at, arrived, over, id };
 }
 
-const troubles = ({ handOff, clock, arbiter, journal }: House): string[] =>
+const conditions = ({ handOff, clock, arbiter, journal }: House): string[] =>
   conditionsOf({
     supervisor: undefined,
     tpManager: ownConditions({ handOff, clock, arbiter, journal }),
@@ -56,12 +56,12 @@ const alarms = ({ lines }: House): unknown[] =>
 
 test("a hand-off refused for ever is listed, and ends by an operator's decision", async () => {
   const { at, arrived, id } = await refusedHouse();
-  expect(troubles(at)).toEqual(["hand-over-refused"]);
+  expect(conditions(at)).toEqual(["hand-over-refused"]);
   expect(at.refused.list(0, 10)).toMatchObject([
     { transaction: { transactionId: id, orderId: "A" }, why: "no such field" },
   ]);
   expect(at.refused.drop(id, "booked by hand")).toBe(true);
-  expect(troubles(at)).toEqual([]);
+  expect(conditions(at)).toEqual([]);
   expect(at.refused.list(0, 10)).toEqual([]);
   await at.clock.advance(3 * HOUR_MS);
   expect(arrived).toEqual(["stored B"]);
@@ -77,7 +77,7 @@ test("a requeue hands off at once, also what was dropped", async () => {
   const { at, arrived, over, id } = await refusedHouse();
   expect(at.refused.requeue(id)).toBe(true);
   await at.clock.advance(1_000);
-  expect([troubles(at), alarms(at)]).toEqual([
+  expect([conditions(at), alarms(at)]).toEqual([
     ["hand-over-refused"],
     ["hand-off-refused", "hand-off-refused"],
   ]);
@@ -86,7 +86,7 @@ test("a requeue hands off at once, also what was dropped", async () => {
   expect(at.refused.requeue(id)).toBe(true);
   await at.clock.advance(1_000);
   expect(arrived).toEqual(["stored B", "stored A"]);
-  expect([troubles(at), at.journal.handOffs.countPendingHandOffs()]).toEqual([[], 0]);
+  expect([conditions(at), at.journal.handOffs.countPendingHandOffs()]).toEqual([[], 0]);
   expect(at.refused.requeue(id)).toBe(false);
   expect((await at.orders.lookUp("A")).delivery).toBe("sent");
   const { events } = at.journal;
@@ -104,7 +104,7 @@ test("a sale that was dropped and then reversed is no news, unless it is requeue
   await at.afterSale.reverse("A");
   await at.clock.advance(1_000);
   expect(at.refused.list(0, 10)).toEqual([]);
-  expect([troubles(at), alarms(at), arrived]).toEqual([[], ["hand-off-refused"], ["stored B"]]);
+  expect([conditions(at), alarms(at), arrived]).toEqual([[], ["hand-off-refused"], ["stored B"]]);
   over.is = true;
   expect(at.refused.requeue(id)).toBe(true);
   await at.clock.advance(1_000);
@@ -121,7 +121,7 @@ test("a reversal whose news is dropped is a condition: the gateway has the order
   await at.afterSale.reverse("A");
   await at.clock.advance(1_000);
   expect(at.refused.drop(id, "refunded by hand")).toBe(true);
-  expect(troubles(at)).toEqual(["reversed-at-terminal-only"]);
+  expect(conditions(at)).toEqual(["reversed-at-terminal-only"]);
   expect(alarms(at)).toContain("reversed-after-sending");
 });
 

@@ -74,15 +74,15 @@ test.each([
   expect(stored).toEqual(["B", "C"]);
   expect(at.journal.handOffs.countRefused()).toBe(1);
   expect(alarms(at.lines)).toEqual(["hand-off-refused"]);
-  const troubles = () => conditionsOf({ supervisor: undefined, tpManager: statusOf(at) });
-  expect(troubles()).toMatchObject([{ name: "hand-over-refused", count: 1 }]);
+  const conditions = () => conditionsOf({ supervisor: undefined, tpManager: statusOf(at) });
+  expect(conditions()).toMatchObject([{ name: "hand-over-refused", count: 1 }]);
   isOver = true;
   await at.clock.advance(HOUR_MS);
   at.handOff.nudge();
   await at.clock.advance(1_000);
   expect(stored).toEqual(["B", "C", "A"]);
   expect(at.journal.handOffs.countPendingHandOffs()).toBe(0);
-  expect(troubles()).toEqual([]);
+  expect(conditions()).toEqual([]);
 });
 
 test("nobody waits for a row that was refused: its answer comes at once, each time", async () => {

@@ -33,7 +33,8 @@ interface Case {
   readonly stays?: true;
 }
 
-const among = (fits: (setting: Setting) => boolean): readonly Setting[] => settings.filter(fits);
+const among = (isIncluded: (setting: Setting) => boolean): readonly Setting[] =>
+  settings.filter(isIncluded);
 const inSessions = among(({ sessions }) => sessions);
 const fixed = among(({ family }) => family === "concert");
 const tagged = among(({ family }) => family === "caisse-ap");

@@ -146,8 +146,8 @@ describe("a message of tags", () => {
       expect(reply).toContain("CF003A-1");
       const [, length, container = ""] = /ZT(\d{3})(.*)$/s.exec(reply) ?? [];
       expect(container).toHaveLength(Number(length));
-      const [, wish, text = ""] = /^CK003(\d{3})AK\d{3}(.*)\n$/s.exec(container) ?? [];
-      expect(wish).toBe("100");
+      const [, requested, text = ""] = /^CK003(\d{3})AK\d{3}(.*)\n$/s.exec(container) ?? [];
+      expect(requested).toBe("100");
       expect(text).toContain("\n");
       expect(Buffer.from(text, "base64").toString("latin1")).toMatch(/^CARTE BANCAIRE\n/);
     },

@@ -106,7 +106,7 @@ const fromTerminal = ({ from }: Step): boolean => from === "terminal";
 const bodyOf = ({ hex = "" }: Step): Uint8Array => hexBytes(hex).slice(1, -2);
 
 /** A frame whose check byte is wrong. */
-const isSpoilt = (step: Step): boolean =>
+const isDamaged = (step: Step): boolean =>
   latin(step.hex ?? "") !== frameOf(Buffer.from(bodyOf(step)).toString("latin1"));
 
 function playedSerially({ steps }: Vector): Played {
@@ -116,9 +116,9 @@ function playedSerially({ steps }: Vector): Played {
   const faults = [
     ...(names.length === 0 ? ["silent-enq"] : []),
     ...(names[0] === "NAK" ? ["nak-enq"] : []),
-    ...(names[1] === "NAK" && request && !isSpoilt(request) ? ["nak-frame"] : []),
+    ...(names[1] === "NAK" && request && !isDamaged(request) ? ["nak-frame"] : []),
     ...(names.length === 2 && names[1] === "ACK" ? ["no-reply"] : []),
-    ...(reply && isSpoilt(reply) ? ["bad-check"] : []),
+    ...(reply && isDamaged(reply) ? ["bad-check"] : []),
     ...(reply && !names.includes("EOT") ? ["no-eot"] : []),
   ];
   return { faults, declines: reply !== undefined && isRefusal(reply) };
@@ -138,10 +138,10 @@ function lineOf({ steps, protocol }: Vector) {
   const isBare = steps.every(({ name }) => name === "message" || name === "close");
   // A malformed request gets its NAK before the terminal is asked.
   const isOf = (step: Step, name: Step["name"]): boolean =>
-    step.name === name && !fromTerminal(step) && (name === "ENQ" || !isSpoilt(step));
-  const behind = (name: Step["name"]): (Step | undefined)[] =>
+    step.name === name && !fromTerminal(step) && (name === "ENQ" || !isDamaged(step));
+  const following = (name: Step["name"]): (Step | undefined)[] =>
     steps.flatMap((step, at) => (isOf(step, name) ? [steps[at + 1]] : []));
-  const [enquiries, requests] = [behind("ENQ"), behind("frame")];
+  const [enquiries, requests] = [following("ENQ"), following("frame")];
   const replies = steps.filter((step) => fromTerminal(step) && step.name === "frame");
   const takes = (body: Uint8Array): boolean =>
     requests.shift()?.name !== "NAK" && (protocol === "caisse-ap" || isRequest(body));
@@ -159,7 +159,7 @@ function lineOf({ steps, protocol }: Vector) {
         return !steps.some((step) => fromTerminal(step) && step.name === "EOT");
       case "bad-check": {
         const reply = replies.shift();
-        return reply !== undefined && isSpoilt(reply);
+        return reply !== undefined && isDamaged(reply);
       }
       default:
         return false;
@@ -301,7 +301,7 @@ describe.skipIf(!hasAny("session"))(
     /** The terminal's own texts differ; what it returns of the request does not. */
     function expectSameReply(heard: string, step: Step, request: Step): void {
       if (heard === "bad") {
-        expect(isSpoilt(step)).toBe(true);
+        expect(isDamaged(step)).toBe(true);
         return;
       }
       const asked = decodeFixedRequest(bodyOf(request));

@@ -64,14 +64,14 @@ describe.each(linesOr("pty"))("over %s", (transport) => {
   test("Read Card reports a card that is not for payments as unknown", async () => {
     const { register, simulator } = await registered(transport, manual);
     const reading = register.run(READ_STRIPE);
-    await acts(simulator, { action: "other-card" });
+    await customerDoes(simulator, { action: "other-card" });
     expect((await reading).at(-1)).toBe("040f02277a");
   });
 
   test("a payment takes the card that was read, and asks for none", async () => {
     const { register, simulator } = await registered(transport, manual);
     const reading = register.run(READ_STRIPE);
-    await acts(simulator, { action: "insert", card: "visa" });
+    await customerDoes(simulator, { action: "insert", card: "visa" });
     await reading;
     const messages = await register.run(USE_READ_CARD);
     expect(messages.some((message) => /^04ff..0a/.test(message))).toBe(false);
@@ -84,13 +84,13 @@ describe.each(linesOr("pty"))("over %s", (transport) => {
   test("Card poll is a payment, and reports a card that is for something else", async () => {
     const { register, simulator } = await registered(transport, manual);
     const paying = register.run(authorisation(1200).replace("0601", "06e6"));
-    await acts(simulator, { action: "insert" });
+    await customerDoes(simulator, { action: "insert" });
     expect((await paying).at(-1)).toBe("060f00");
     const polling = register.run(authorisation(1200).replace("0601", "06e6"));
-    await acts(simulator, { action: "other-card" });
+    await customerDoes(simulator, { action: "other-card" });
     expect((await polling).at(-1)).toBe("061e0f7a060ce60a4c04080000ff1f4c0101");
     const refused = register.run(authorisation(1200));
-    await acts(simulator, { action: "other-card" });
+    await customerDoes(simulator, { action: "other-card" });
     expect((await refused).at(-1)).toBe("061e017a");
     expect(bank(simulator)).toEqual(["charge 1200 final"]);
   });
@@ -98,7 +98,7 @@ describe.each(linesOr("pty"))("over %s", (transport) => {
   test("a display with answer reports the key", async () => {
     const { register, simulator } = await registered(transport, manual);
     const asking = register.run("06e1 09 f0 00 f1 f0 f4 52657921");
-    await acts(simulator, { action: "key", key: "f2" });
+    await customerDoes(simulator, { action: "key", key: "f2" });
     expect(await asking).toEqual(["80000132"]);
     expect(simulator.terminal.parts.displayed).toEqual(["Rey!"]);
   });
@@ -106,7 +106,7 @@ describe.each(linesOr("pty"))("over %s", (transport) => {
   test("a display with answer reports a card only where the register asks for it", async () => {
     const { register, simulator } = await registered(transport, manual);
     const asking = register.run("06e1 02 f9 ff");
-    await acts(simulator, { action: "insert" });
+    await customerDoes(simulator, { action: "insert" });
     expect(await asking).toEqual(["800001dc"]);
     const other = register.run("06e1 02 f0 00");
     await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
@@ -128,10 +128,10 @@ describe.each(linesOr("pty"))("over %s", (transport) => {
     const { register, simulator } = await registered(transport, manual);
     expect(await register.run("06e2 04 e0 02 e9 04")).toEqual(["847500"]);
     const asking = register.run("06e2 0d e0 02 e9 04 eb 0011223344556677");
-    await acts(simulator, { action: "digits", digits: "471100" });
+    await customerDoes(simulator, { action: "digits", digits: "471100" });
     expect(await asking).toEqual(["80000434373131"]);
     const again = register.run("06e2 0d e0 02 e9 04 eb 0011223344556677");
-    await acts(simulator, { action: "cancel" });
+    await customerDoes(simulator, { action: "cancel" });
     expect(await again).toEqual(["8000011b"]);
   });
 });
@@ -157,7 +157,7 @@ async function registered(transport: Line, options?: Options) {
 }
 
 /** The customer acts as soon as the terminal waits for one. */
-async function acts(
+async function customerDoes(
   { terminal }: Awaited<ReturnType<typeof started>>["simulator"],
   action: Parameters<typeof terminal.parts.customer.act>[0],
 ): Promise<void> {

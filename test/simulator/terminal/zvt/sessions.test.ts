@@ -109,9 +109,9 @@ describe.skipIf(!hasVectors)("the conformance sessions", () => {
     const vector = sessions.get(id);
     const { register } = await started(transport, { ...options, faults });
     for (const command of before) await register.run(command);
-    const turns = turnsOf(vector?.steps ?? []);
-    expect(turns.length).toBeGreaterThan(0);
-    for (const { command, naks, answers, meant } of turns) {
+    const rounds = roundsOf(vector?.steps ?? []);
+    expect(rounds.length).toBeGreaterThan(0);
+    for (const { command, naks, answers, expected } of rounds) {
       for (let i = 0; i < naks; i++) {
         register.send(command);
         expect(await register.next()).toBe("nak");
@@ -119,7 +119,7 @@ describe.skipIf(!hasVectors)("the conformance sessions", () => {
       const heard: string[] = [];
       const left = [...answers];
       register.send(command);
-      while (heard.length < meant.length) {
+      while (heard.length < expected.length) {
         const apdu = await register.nextApdu();
         heard.push(...meaningOf(apdu));
         if (!/^8[04]/.test(apdu)) {
@@ -127,48 +127,48 @@ describe.skipIf(!hasVectors)("the conformance sessions", () => {
           register.send(answer ?? ackOf(apdu));
         }
       }
-      expect(heard, command).toEqual(meant);
+      expect(heard, command).toEqual(expected);
     }
   });
 });
 
-interface Turn {
+interface Round {
   readonly command: string;
   /** How often the terminal refuses the frame before it takes it. */
   readonly naks: number;
   /** What the register says to reports, in order. */
   readonly answers: readonly string[];
-  readonly meant: readonly string[];
+  readonly expected: readonly string[];
 }
 
 /** The commands of a session, each with what the terminal meant. */
-function turnsOf(steps: readonly Step[]): Turn[] {
-  const turns: { command: string; naks: number; answers: string[]; meant: string[] }[] = [];
+function roundsOf(steps: readonly Step[]): Round[] {
+  const rounds: { command: string; naks: number; answers: string[]; expected: string[] }[] = [];
   let reported = false;
   for (const { direction, what, apdu, hex = "", crcOk = true } of steps) {
-    const last = turns.at(-1);
+    const last = rounds.at(-1);
     const message = what === "frame" ? (apdu ?? "") : hex;
     if (direction === "PT->ECR" && what === "nak" && last) last.naks += 1;
     if ((what !== "frame" && what !== "apdu") || !crcOk) continue;
     if (direction === "PT->ECR") {
-      last?.meant.push(...meaningOf(message));
+      last?.expected.push(...meaningOf(message));
       reported = message.startsWith("040f");
     } else if (/^8[04]/.test(message)) {
       if (reported) last?.answers.push(message);
-    } else if (last?.command === message && last.naks > 0 && last.meant.length === 0) {
+    } else if (last?.command === message && last.naks > 0 && last.expected.length === 0) {
       // The repeat after NAK.
     } else {
-      turns.push({ command: message, naks: 0, answers: [], meant: [] });
+      rounds.push({ command: message, naks: 0, answers: [], expected: [] });
     }
   }
-  return turns.map(withAcceptance);
+  return rounds.map(withAcceptance);
 }
 
 /** One source left out all answers: its terminal went on, so it had accepted. */
-function withAcceptance(turn: Turn): Turn {
-  const [first = ""] = turn.meant;
+function withAcceptance(round: Round): Round {
+  const [first = ""] = round.expected;
   const wentOn = ["good", "not good", "completed", "aborted"].includes(first);
-  return wentOn ? { ...turn, meant: ["accepted", ...turn.meant] } : turn;
+  return wentOn ? { ...round, expected: ["accepted", ...round.expected] } : round;
 }
 
 function meaningOf(apdu: string): string[] {

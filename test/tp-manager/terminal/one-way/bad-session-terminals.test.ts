@@ -21,7 +21,7 @@ interface BadTerminal {
   readonly later?: string;
 }
 
-const spoilt = (hex: string): string => hex.slice(0, -2) + (hex.endsWith("7f") ? "7e" : "7f");
+const damaged = (hex: string): string => hex.slice(0, -2) + (hex.endsWith("7f") ? "7e" : "7f");
 const parity = (hex: string): string =>
   Buffer.from(
     Buffer.from(hex, "hex").map((byte) =>
@@ -164,7 +164,7 @@ const terminals: readonly BadTerminal[] = [
   {
     does: "replies with a wrong check byte once, then right",
     with: (peer) => {
-      peer.onPaid = () => peer.send(spoilt(peer.answer()), peer.answer());
+      peer.onPaid = () => peer.send(damaged(peer.answer()), peer.answer());
     },
     end: "Success",
     charged: true,
@@ -172,7 +172,7 @@ const terminals: readonly BadTerminal[] = [
   {
     does: "replies with a wrong check byte for ever",
     with: (peer) => {
-      peer.onPaid = () => peer.send(spoilt(peer.answer()));
+      peer.onPaid = () => peer.send(damaged(peer.answer()));
     },
     end: "Unknown",
     charged: true,
@@ -181,7 +181,7 @@ const terminals: readonly BadTerminal[] = [
     does: "refuses with a wrong check byte for ever",
     with: (peer) => {
       peer.change = { status: "7" };
-      peer.onPaid = () => peer.send(spoilt(peer.answer()));
+      peer.onPaid = () => peer.send(damaged(peer.answer()));
     },
     end: "Unknown",
     charged: false,

@@ -66,9 +66,9 @@ describe("a reply that comes in pieces", () => {
   test.each([
     ["amount and currency of an approval", { AE: "10" }, { CB: "998", CE: "978" }],
     ["the reason of a refusal", { AE: "01", CB: "998", CE: "978" }, { AF: "07" }],
-  ])("is not over while %s may follow", async (_what, before, behind) => {
+  ])("is not over while %s may follow", async (_what, before, following) => {
     const { clock, peer, heard } = await asked();
-    const [first, second] = [tagged({ CZ: "0300", ...before }), tagged(behind)];
+    const [first, second] = [tagged({ CZ: "0300", ...before }), tagged(following)];
     peer.say(first, 1);
     peer.say(second, 1_000);
     await clock.advance(10_000);

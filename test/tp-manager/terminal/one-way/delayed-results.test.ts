@@ -13,7 +13,7 @@ type Kept = OneWayHouse<SessionPeer> & {
 };
 
 /** A terminal whose results name no payment, and have not come yet for A-1 (9.99). */
-async function keptBack(before?: (made: Kept) => Promise<void>): Promise<Kept> {
+async function delayed(before?: (made: Kept) => Promise<void>): Promise<Kept> {
   const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   const { peer, paid, at } = made;
   const { onPaid } = peer;
@@ -36,7 +36,7 @@ async function keptBack(before?: (made: Kept) => Promise<void>): Promise<Kept> {
 
 describe("a delayed result that comes within the next payment and names none", () => {
   test("proves neither order of its amount", async () => {
-    const { at, paid, next, phase, alarms } = await keptBack();
+    const { at, paid, next, phase, alarms } = await delayed();
     next();
     expect(await paid("B-1")).toBe("Unknown");
     expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "in-doubt"]);
@@ -49,7 +49,7 @@ describe("a delayed result that comes within the next payment and names none", (
     ["of its amount", 999],
     ["without an amount", 0],
   ])("that refuses leaves both orders in doubt: a refusal %s", async (_, amountMinor) => {
-    const { paid, peer, next, phase } = await keptBack();
+    const { paid, peer, next, phase } = await delayed();
     next();
     peer.change = { private: blank, amountMinor, status: "7" };
     expect(await paid("B-1", amountMinor === 0 ? 500 : 999)).toBe("Unknown");
@@ -57,7 +57,7 @@ describe("a delayed result that comes within the next payment and names none", (
   });
 
   test("is not expected any more after a later order had its own result", async () => {
-    const { paid, next, phase } = await keptBack();
+    const { paid, next, phase } = await delayed();
     next(500);
     expect(await paid("B-1", 500)).toBe("Success");
     next();
@@ -66,7 +66,7 @@ describe("a delayed result that comes within the next payment and names none", (
   });
 
   test("does not stop an order whose result carries its reference", async () => {
-    const { paid, peer, next, phase } = await keptBack();
+    const { paid, peer, next, phase } = await delayed();
     next();
     peer.change = {};
     expect(await paid("B-1")).toBe("Success");
@@ -74,7 +74,7 @@ describe("a delayed result that comes within the next payment and names none", (
   });
 
   test("stops sales of its amount at a terminal whose results are known to name none", async () => {
-    const { paid, peer, next, phase } = await keptBack(async (made) => {
+    const { paid, peer, next, phase } = await delayed(async (made) => {
       made.next();
       expect(await made.paid("Z-1")).toBe("Success");
     });
@@ -132,14 +132,14 @@ describe("a delayed result of an order that an operator has settled since", () =
       "Success",
     ],
   ] as const)("%s", async (_, outcome, amountMinor, results, end) => {
-    const made = await keptBack();
+    const made = await delayed();
     await settle(made, "A-1", outcome);
     expect(await sells(made, amountMinor, ...results)).toBe(end);
     expect(made.phase("A-1")).toBe(outcome.replace("_", "-"));
   });
 
   test("leaves one more order unknown at a kiosk with one price until it is settled", async () => {
-    const made = await keptBack();
+    const made = await delayed();
     await settle(made, "A-1", "charged");
     expect(await sells(made, 999, yes)).toBe("Unknown");
     made.next();
@@ -151,7 +151,7 @@ describe("a delayed result of an order that an operator has settled since", () =
   });
 
   test("is not expected any more when it has come while nothing ran", async () => {
-    const made = await keptBack();
+    const made = await delayed();
     await settle(made, "A-1", "charged");
     made.peer.send(made.peer.answer());
     await made.at.clock.advance(20_000);
@@ -160,7 +160,7 @@ describe("a delayed result of an order that an operator has settled since", () =
   });
 
   test("does not charge another order in doubt", async () => {
-    const made = await keptBack();
+    const made = await delayed();
     await settle(made, "A-1", "charged");
     expect(await sells(made, 999)).toBe("Unknown");
     made.peer.send(made.peer.answer());

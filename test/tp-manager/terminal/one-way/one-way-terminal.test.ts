@@ -62,7 +62,7 @@ function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } 
     driver,
     lines,
     reported,
-    spoilt: (text: string) => listener?.malformed(text),
+    sendsNoise: (text: string) => listener?.malformed(text),
   };
 }
 
@@ -212,7 +212,7 @@ describe("the silence before the question of a recovery run (docs/concert.md 4.9
   test.each([
     ["without a result ends RECOVERY_SILENCE_MS after the 504", [5_000, 5_001], [0, 1]],
     ["ends with a result after the 504, and no question is sent", [5_000, 60_000], [0, 0]],
-  ])("%s", async (what, [before = 0, behind = 0], expected) => {
+  ])("%s", async (what, [before = 0, after = 0], expected) => {
     let pings = 0;
     const ping = (): Promise<Opened> => {
       pings += 1;
@@ -228,7 +228,7 @@ describe("the silence before the question of a recovery run (docs/concert.md 4.9
     await clock.advance(before);
     const pingsBefore = [pings];
     if (what.startsWith("ends")) expect(reported({ private: "" })).toBe(true);
-    await clock.advance(behind);
+    await clock.advance(after);
     await probed;
     expect([...pingsBefore, pings]).toEqual(expected);
     expect(late).toEqual(what.startsWith("ends") ? [true] : []);
@@ -239,15 +239,15 @@ describe("a fault of this program while a result is judged or stored", () => {
   const breaks = (): never => {
     throw new BrokenInvariant("of a test");
   };
-  test.each<[string, Partial<PaymentObserver>, "told" | "spoilt"]>([
+  test.each<[string, Partial<PaymentObserver>, "told" | "noise"]>([
     ["whether it is of the payment", { concerns: breaks }, "told"],
     ["the result", { report: breaks }, "told"],
-    ["a malformed message", { report: breaks }, "spoilt"],
+    ["a malformed message", { report: breaks }, "noise"],
   ])("leaves the driver, so that the process stops: %s", async (_, observer, by) => {
-    const { clock, driver, lines, reported, spoilt } = started({ isShared: false });
+    const { clock, driver, lines, reported, sendsNoise } = started({ isShared: false });
     const paying = driver.pay(order, { ...heedless, report: () => "accept", ...observer });
     await clock.advance(1);
-    expect(() => (by === "told" ? reported({}) : spoilt("noise"))).toThrow(BrokenInvariant);
+    expect(() => (by === "told" ? reported({}) : sendsNoise("noise"))).toThrow(BrokenInvariant);
     // The log says what the terminal will not repeat.
     expect(lines.some((line) => line.includes('"amountMinor":999'))).toBe(by === "told");
     await clock.advance(210_000);
@@ -257,7 +257,7 @@ describe("a fault of this program while a result is judged or stored", () => {
 
 describe("a line with endless noise", () => {
   test("fills neither the log nor the journal", async () => {
-    const { clock, driver, lines, spoilt } = started({});
+    const { clock, driver, lines, sendsNoise } = started({});
     let [reported, reports] = [0, 0];
     driver.subscribe(() => {
       reported += 1;
@@ -270,15 +270,15 @@ describe("a line with endless noise", () => {
       },
     });
     await clock.advance(1);
-    for (let one = 0; one < 1_000; one++) spoilt(`noise ${one}`);
+    for (let one = 0; one < 1_000; one++) sendsNoise(`noise ${one}`);
     expect([reported, reports, lines.length].every((count) => count < 60)).toBe(true);
     expect(reports).toBeGreaterThan(0);
     await clock.advance(120_000);
-    spoilt("the last word");
+    sendsNoise("the last noise");
     await clock.advance(120_000);
     expect(await paying).toMatchObject({
       end: "lost",
-      text: expect.stringContaining("the last word"),
+      text: expect.stringContaining("the last noise"),
     });
   });
 });

@@ -49,14 +49,14 @@ const sessionAgain = () =>
 describe("the question of a recovery run that holds up no sale (docs/rules/25-one-way.md)", () => {
   test("does not close the connection of a sale that runs by then", async () => {
     const { at, peer, paid } = await bareAgain();
-    const beside: number[] = [];
+    const meanwhile: number[] = [];
     peer.onRequest = () => {
       peer.say(peer.answer({ CB: "300" }), RESULT_MS);
-      at.clock.startTimer("beside", RESULT_MS, () => beside.push(peer.pings));
+      at.clock.startTimer("meanwhile", RESULT_MS, () => meanwhile.push(peer.pings));
     };
     await at.clock.advance(QUIET_MS - 1_000);
     expect(await paid("B-1", 300)).toBe("Success");
-    expect(beside).toEqual([0]);
+    expect(meanwhile).toEqual([0]);
     await at.clock.advance(60_000);
     expect(peer.pings).toBe(1);
   });

@@ -148,7 +148,7 @@ async function play(kind: "serial" | "tcp", random: Random): Promise<string> {
   for (let i = 0; i < 4 && end === ""; i++) await clock.advance(99 * 60_000 + 40_000);
   if (end === "") throw new Error("the payment hangs");
   await session.close();
-  if (clock.running.length > 0) throw new Error(`timers left behind: ${clock.running}`);
+  if (clock.running.length > 0) throw new Error(`timers still run: ${clock.running}`);
   return end;
 }
 

@@ -49,8 +49,8 @@ export class Peer {
   /** Asserts what comes next; a pattern may leave bytes open. */
   async expect(expected: string | RegExp): Promise<string> {
     const apdu = await this.next();
-    const fits = typeof expected === "string" ? apdu === bare(expected) : expected.test(apdu);
-    if (!fits) throw new Error(`expected ${expected}, the register sent ${apdu}`);
+    const isExpected = typeof expected === "string" ? apdu === bare(expected) : expected.test(apdu);
+    if (!isExpected) throw new Error(`expected ${expected}, the register sent ${apdu}`);
     return apdu;
   }
 

@@ -96,8 +96,8 @@ async function openSession(
 function playable(steps: readonly Step[]): readonly Step[] {
   const begin = steps.findIndex((step) => isCommand(step) && controlOf(step) === "06c0");
   if (begin < 0) return steps;
-  const behind = steps.slice(begin + 1);
-  return [...steps.slice(0, begin), ...behind.slice(behind.findIndex(isCommand))];
+  const following = steps.slice(begin + 1);
+  return [...steps.slice(0, begin), ...following.slice(following.findIndex(isCommand))];
 }
 
 function apduOf({ apdu, hex = "" }: Step): string {

@@ -56,8 +56,8 @@ describe("the register's session", () => {
 
   test("goes on after NAK: the same frame is taken when it comes again", () => {
     const quiet = opened();
-    const spoilt = frameOf(REQUEST).replace("1200", "1300");
-    for (const frame of [spoilt, spoilt, frameOf(REQUEST)]) quiet.hears(frame);
+    const damaged = frameOf(REQUEST).replace("1200", "1300");
+    for (const frame of [damaged, damaged, frameOf(REQUEST)]) quiet.hears(frame);
     expect(quiet.said()).toBe(`${NAK}${NAK}${ACK}`);
     expect(bodies(quiet)).toEqual([REQUEST]);
   });

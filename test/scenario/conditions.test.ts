@@ -11,7 +11,7 @@ import { PASSWORD } from "../supervisor/supervisor-rig.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
 import { request } from "../support/house/payment-house.ts";
 import { isWhole } from "../support/run/scope.ts";
-import { expectConditions, openFaces } from "./trouble-faces.ts";
+import { expectConditions, openFaces } from "./condition-faces.ts";
 
 const secrets = [{ setting: "GATEWAY_PWD", value: PASSWORD }];
 const HOUR = 3_600_000;
@@ -172,8 +172,8 @@ test(`${WRONG_DIGESTS} notifications with a wrong digest: one alarm, count and s
   await rig.clock.advance(26 * HOUR);
   await at.at.clock.advance(26 * HOUR);
   await at.watchFor(0);
-  const troubles = ["notifications-refused"] as const;
-  const health = await expectConditions(at, troubles);
+  const expected = ["notifications-refused"] as const;
+  const health = await expectConditions(at, expected);
   expect(health.troubles[0]).toEqual({
     trouble: "notifications-refused",
     orderIds: [],
@@ -195,7 +195,7 @@ test(`${WRONG_DIGESTS} notifications with a wrong digest: one alarm, count and s
   // A good one alone is not the end: the next wrong one may be a minute away.
   expect(await send("an old password")).toBe(403);
   expect(await send(PASSWORD)).toBe(200);
-  await expectConditions(at, troubles);
+  await expectConditions(at, expected);
   await rig.clock.advance(QUIET_MS);
   await at.watchFor(MINUTE);
   await expectConditions(at, []);

@@ -110,7 +110,7 @@ export async function expectConditions(
   const { http, health, measured, status, rows, findings } = await faces();
   expect([http, health.status]).toEqual([200, "Ready"]);
   const listed = health.troubles as Array<{ trouble: string; says: string; todo: string }>;
-  expect(listed.map(({ trouble }) => trouble)).toEqual(names);
+  expect(listed.map(({ trouble: condition }) => condition)).toEqual(names);
   expect(measured).toEqual(names);
   for (const { says, todo } of listed) {
     expect(health.warnings.some((text: string) => text.startsWith(says))).toBe(true);
@@ -118,8 +118,10 @@ export async function expectConditions(
   }
   expect(health.warnings).toHaveLength(names.length);
   // The launcher shows a program that does not run in the program's own row.
-  const others = listed.filter(({ trouble }) => trouble !== "supervisor-silent");
-  expect(status.troubles.map(({ name }) => name)).toEqual(others.map(({ trouble }) => trouble));
+  const others = listed.filter(({ trouble: condition }) => condition !== "supervisor-silent");
+  expect(status.troubles.map(({ name }) => name)).toEqual(
+    others.map(({ trouble: condition }) => condition),
+  );
   for (const { todo } of others) {
     expect(rows.some((row) => row.endsWith(`-> ${todo}`))).toBe(true);
     expect(findings.map((finding) => finding.todo)).toContain(todo);
