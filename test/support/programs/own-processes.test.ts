@@ -102,7 +102,7 @@ test("tests that fail or take too long end what they have started", async (conte
   expect(await run.ended).toBe(1);
   expect(Object.keys(run.started())).toEqual(["failed", "late", "shared"]);
   expect(run.output()).toMatch(/\n2 passed, 2 failed, 0 skipped\n$/);
-  expect(run.output()).not.toContain("left behind");
+  expect(run.output()).not.toContain("not ended");
   await run.gone();
 });
 
@@ -113,7 +113,7 @@ test("a process that a test has detached and left is a failure, and ended", asyn
     context,
   );
   expect(await run.ended).toBe(1);
-  expect(run.output()).toMatch(/left behind: sleep 1000/);
+  expect(run.output()).toMatch(/not ended: sleep 1000/);
   expect(run.output()).toMatch(/\n1 passed, 1 failed, 0 skipped\n$/);
   await run.gone();
 });

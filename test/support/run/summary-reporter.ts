@@ -21,8 +21,8 @@ export class SummaryReporter implements Reporter {
       // A file that fails to load has no tests, but it has failed.
       if (module.state() === "failed" && module.errors().length > 0) counts.failed += 1;
     }
-    for (const { args } of await leftBehind()) {
-      process.stdout.write(`left behind: ${args}\n`);
+    for (const { args } of await stillRunning()) {
+      process.stdout.write(`not ended: ${args}\n`);
       process.exitCode = 1;
       counts.failed += 1;
     }
@@ -37,7 +37,7 @@ export class SummaryReporter implements Reporter {
  * What still runs when all tests are over: a test has started it and did not see to its end. One
  * that is about to end is given time; vitest's own workers are its children.
  */
-async function leftBehind(): Promise<readonly RunProcess[]> {
+async function stillRunning(): Promise<readonly RunProcess[]> {
   const startedMs = systemClock.monotonicMs();
   for (;;) {
     const left = processesOf(runFolder).filter(({ parent }) => parent !== process.pid);

@@ -55,7 +55,8 @@ test.each(ways)("after a journal that is %s no order is charged twice", async (_
   await expectRefused(at, "B", "ORDER_REVERSED");
   await expectSold(at, "C");
   const { attempts } = await manager.orders.lookUp("A");
-  expect(attempts.at(-1)?.request.warnings.join()).toContain("taken over");
+  const imported = "the order was taken over from the supervisor";
+  expect(attempts.at(-1)?.request.warnings.join()).toContain(imported);
 });
 
 test("a write-ahead log next to an empty journal is kept under another name", async () => {

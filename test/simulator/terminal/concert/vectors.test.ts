@@ -290,10 +290,10 @@ describe.skipIf(!hasAny("session"))(
       const text = (await register.rest(asSlow(1_000)))
         .filter((heard) => heard !== "closed")
         .join("");
-      const published = text === "" ? [] : text.split(/(?<=.)(?=CZ004)/);
-      expect(published).toHaveLength(answers.length);
+      const ours = text === "" ? [] : text.split(/(?<=.)(?=CZ004)/);
+      expect(ours).toHaveLength(answers.length);
       const asked = request ? tagsOf(request) : [];
-      for (const [i, one] of published.entries()) {
+      for (const [i, one] of ours.entries()) {
         expectSameAnswer(one, tagsOf(answers[i] as Step), asked);
       }
     });
