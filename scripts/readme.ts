@@ -191,7 +191,7 @@ const listedSchemas: Readonly<Record<string, string>> = {
   PaymentRequest: "The request",
   CartObject: "`CartObject`, a line of the basket",
   Customer: "`Customer`",
-  PaymentAnswer: "The answer",
+  PaymentAnswer: "The answer about an attempt",
 };
 
 function members(): string {
