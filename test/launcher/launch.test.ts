@@ -208,7 +208,7 @@ describe("started, looked at and stopped", () => {
 });
 
 test("a good start warns of what may be wrong in the setup file", async () => {
-  const data = checkout.dataFolder("faulty", `${completeConfig}LOCALPORT=1\n`);
+  const data = checkout.dataFolder("unlikely", `${completeConfig}LOCALPORT=1\n`);
   chmodSync(join(data, "config.txt"), 0o644);
   const { code, out } = await checkout.launch("--data", data);
   expect(code).toBe(0);
