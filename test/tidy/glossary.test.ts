@@ -28,8 +28,8 @@ const sources = repositoryFiles("src", "docs", "README.md")
   );
 const hits = sources.flatMap((source) => hitsIn(source, rows, names));
 
-/** Words that tests use in quotes of the code, of a table and of a metric; none joins them. */
-const leftInTests: readonly string[] = ["of before", "stray", "trouble"];
+/** Words that tests quote: of the code, a table, a metric and an older release; none joins them. */
+const leftInTests: readonly string[] = ["of before", "stray", "tell", "trouble"];
 /** This test and its list show refused words on purpose. */
 const showsWords = /^test\/tidy\/glossary/;
 /** A mutation quotes lines of the code, and published names with them. */

@@ -86,7 +86,7 @@ export async function everyPhase({ house, pay }: Release = now): Promise<string>
   };
   /** An order in doubt that a run of recovery has not settled. */
   const leaveInDoubt = async (orderId: string, receiptNumber: string): Promise<void> => {
-    at.terminal.last = { kind: "not-told", why: "it names none" };
+    at.terminal.last = { kind: "not-told", why: "it does not tell" };
     await buy(orderId, withoutEnd(receiptNumber));
     await at.clock.advance(60_000);
   };
@@ -117,7 +117,7 @@ export async function everyPhase({ house, pay }: Release = now): Promise<string>
   terminal.sells();
   await buy("last");
   at.terminal.reversal = () => Promise.resolve(lost("line broken"));
-  at.terminal.last = { kind: "not-told", why: "it names none" };
+  at.terminal.last = { kind: "not-told", why: "it does not tell" };
   await at.afterSale.reverse("last").catch(() => undefined);
   await at.clock.advance(60_000);
   at.terminal.script = () => new Promise(() => undefined);
