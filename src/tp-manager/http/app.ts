@@ -111,11 +111,10 @@ export function openCalls(
     const path = url.split("?")[0] ?? "";
     const methods = allowedMethods(path);
     if (methods.length > 0) void reply.header("allow", methods.join(", "));
-    const charged = mayMeanOrder(path) ? ({ charged: "unknown" } as const) : {};
     const error =
       methods.length > 0
-        ? new AppError("METHOD_NOT_ALLOWED", undefined, charged)
-        : new AppError("NOT_FOUND", hintFor(path), charged);
+        ? new AppError("METHOD_NOT_ALLOWED")
+        : new AppError("NOT_FOUND", hintFor(path));
     error.orderId = orderIn(path);
     throw error;
   });
@@ -141,14 +140,6 @@ const forms = calls.flatMap((record) =>
 
 function allowedMethods(path: string): string[] {
   return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
-}
-
-const ofOrders = calls.flatMap(({ path }) => path.match(/\w+(?=\/\{orderId\})/) ?? []);
-
-/** Whether a mistyped path may mean any order; a URL parser makes "/" of an order id "..". */
-function mayMeanOrder(path: string): boolean {
-  const [, first = "", second] = path.toLowerCase().split(/\/+/);
-  return first === "" || (second !== undefined && ofOrders.includes(first));
 }
 
 /** Returns the order id in the path of a payment, even an id whose slash was not encoded. */

@@ -87,7 +87,7 @@ function chargedOfAsked(
 ): Charged | undefined {
   const { role, routeOptions } = request;
   const { call } = routeOptions.config;
-  if (role === null) return call && isAboutOrders(call) ? "unknown" : undefined;
+  if (role === null) return !call || isAboutOrders(call) ? "unknown" : undefined;
   const { gatewayId, ordersOf } = call ?? {};
   const orderId = error.orderId ?? namedOrder(request, orders);
   const asked = orderId === undefined ? ordersOf?.(request.body) : [orderId];

@@ -349,6 +349,10 @@ test.each([
   ["POST", "/payment//settle", 404, "unknown"],
   ["GET", "/story/", 404, "unknown"],
   ["GET", "/", 405, "unknown"],
+  ["POST", "/settle", 404, "unknown"], // what a URL parser makes of /payment/../settle
+  ["POST", "/payment/", 404, "unknown"], // the order in its body can be charged
+  ["GET", "/gateway/transaction/", 404, "unknown"],
+  ["POST", "/outbox//requeue", 404, "unknown"],
 ])("a wrong call about a charged order never has charged no: %s %s", async (...row) => {
   const [method, path, status, charged] = row;
   const rig = await api();
@@ -376,6 +380,21 @@ test("a broken invariant before a payment is no fault of the disk and not 'not p
   attempts.begin = begin;
   expect((await rig.call("POST", "/payment", sale)).one.status).toBe("Success");
   expect(at.terminal.paid).toHaveLength(1);
+});
+
+test("a broken invariant after a sale without an order id answers the generated id", async () => {
+  const at = house();
+  const rig = await api({}, at);
+  const { attempts } = at.journal;
+  const read = attempts.read.bind(attempts);
+  attempts.read = (transactionId) => {
+    const attempt = read(transactionId);
+    if (attempt?.state.phase === "charged") throw new BrokenInvariant("of a test");
+    return attempt;
+  };
+  const { http, one } = await rig.call("POST", "/payment", { amount: 9.99 });
+  expect([http, one.status, one.error.charged]).toEqual([500, "Unknown", "unknown"]);
+  expect(attempts.decisive(one.orderId)?.state.phase).toBe("charged");
 });
 
 test("a broken invariant while an order is read leaves it unknown", async () => {

@@ -56,9 +56,10 @@ export const paymentCalls: readonly AnyCall[] = [
         followCharge(request, reply, at, result);
         return sendResult(reply, result);
       } catch (error) {
-        // Only this refusal has the generated order id of a payment that may be stored, so the
-        // journal notes when it was written to the kiosk (docs/rules/11-unread.md).
-        if (generatedId && error instanceof AppError && error.code === "STORAGE_FAILED") {
+        // Any other refusal came before the payment. The order id of a payment that may be stored
+        // is answered, so the journal notes when it was written (docs/rules/11-unread.md).
+        const isRefused = error instanceof AppError && error.code !== "STORAGE_FAILED";
+        if (generatedId && !isRefused) {
           request.about = { orderId, echo: named };
           whenWritten(request, reply, at, orderId);
         }
