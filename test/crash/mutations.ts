@@ -31,17 +31,15 @@ export const mutations: readonly Mutation[] = [
       {
         file: attempts,
         from: "  decisive(orderId: string)",
-        to: `  held: Omit<Attempt, "number" | "ticket"> | undefined;
+        to: `  held: NewAttempt | undefined;
   decisive(orderId: string)`,
       },
       {
         file: attempts,
-        from: `this.parts.events.commit((emit) => {
-      const before = this.#mustRead(transactionId);`,
-        to: `this.parts.events.commit((emit) => {
-      if (this.held?.transactionId === transactionId) this.#insertRow(this.held);
-      this.held = undefined;
-      const before = this.#mustRead(transactionId);`,
+        from: "    const known = this.#knownNow();\n    const [attempt, stamp]",
+        to: `    if (this.held?.transactionId === transactionId) this.#insert(this.held);
+    this.held = undefined;
+    const known = this.#knownNow();\n    const [attempt, stamp]`,
       },
     ],
   },
