@@ -15,6 +15,8 @@ const RUNS = 7;
 const FACTOR_MAX = 5;
 /** Whatever is faster searches no {@link LARGE} rows: below this only the timer is measured. */
 const FAST_MS = 0.02;
+/** A statement that reads hundreds of rows is interrupted in each of a few runs by other work. */
+const ROUNDS_MAX = 4;
 
 /** By their nature, and by nobody but an operator or once in the life of a database. */
 const growsWithWhatWaits = [
@@ -27,17 +29,22 @@ const growsWithWhatWaits = [
 test.each(rowsOf(everyStanding, 3))(
   "no statement takes longer with many orders %s",
   async (standing) => {
-    const short = await timesOf(SMALL, standing);
-    const { database, uses } = await timesOf(LARGE, standing);
-    if (standing === everyStanding[0]) expect(notRun([...uses.keys()])).toEqual([]);
-    const grown = [...uses].flatMap(([sql, times]) => {
-      if (growsWithWhatWaits.some((one) => one.test(sql)) && standing !== "sent long ago")
-        return [];
-      const before = short.uses.get(sql) ?? [];
-      const factors = times.map((ms, use) => ms / Math.max(before[use] ?? 0, FAST_MS));
-      const factor = Math.round(Math.max(...factors));
-      return factor > FACTOR_MAX ? [explained(database, sql, factor)] : [];
-    });
+    const short = new Map<string, number[]>();
+    const long = new Map<string, number[]>();
+    let grown = ["not measured"];
+    for (let round = 0; round < ROUNDS_MAX && grown.length > 0; round += 1) {
+      await measure(SMALL, standing, short);
+      const database = await measure(LARGE, standing, long);
+      if (standing === everyStanding[0]) expect(notRun([...long.keys()])).toEqual([]);
+      grown = [...long].flatMap(([sql, times]) => {
+        if (growsWithWhatWaits.some((one) => one.test(sql)) && standing !== "sent long ago")
+          return [];
+        const before = short.get(sql) ?? [];
+        const factors = times.map((ms, use) => ms / Math.max(before[use] ?? 0, FAST_MS));
+        const factor = Math.round(Math.max(...factors));
+        return factor > FACTOR_MAX ? [explained(database, sql, factor)] : [];
+      });
+    }
     expect(grown).toEqual([]);
   },
 );
@@ -63,13 +70,24 @@ test.each(rowsOf(everyStanding, 3))(
   },
 );
 
-/** How long each use of each statement took; both sizes have the same uses. */
-async function timesOf(n: number, standing: (typeof everyStanding)[number]) {
+/** Notes how long each use of each statement took at best; both sizes have the same uses. */
+async function measure(
+  n: number,
+  standing: (typeof everyStanding)[number],
+  best: Map<string, number[]>,
+): Promise<DatabaseSync> {
   const database = fullSupervisor(n, standing);
   const uses = new Map<string, number[]>();
   watched(database, (sql, ms) => uses.set(sql, [...(uses.get(sql) ?? []), ms]));
   await runAll(database, n);
-  return { database, uses };
+  for (const [sql, times] of uses) {
+    const earlier = best.get(sql) ?? [];
+    best.set(
+      sql,
+      times.map((ms, use) => Math.min(ms, earlier[use] ?? ms)),
+    );
+  }
+  return database;
 }
 
 /** Each use of a statement is measured before it is carried out. */

@@ -13,6 +13,9 @@ const RUNS = 7;
 const FACTOR_MAX = 5;
 /** Whatever is faster searches no {@link LARGE} rows: below this only the timer is measured. */
 const FAST_MS = 0.02;
+/** A statement that reads hundreds of rows is interrupted in each of a few runs by other work. */
+const ROUNDS_MAX = 20;
+
 test("a statement takes as long in a long journal as in a short one", () => {
   const short = fullJournal(SMALL);
   const long = fullJournal(LARGE);
@@ -20,10 +23,16 @@ test("a statement takes as long in a long journal as in a short one", () => {
   expect(Object.keys(waysToRun).sort()).toEqual([...names].sort());
 
   const found = names.map((name) => {
-    const before = timesOf(short, name, SMALL);
-    const after = timesOf(long, name, LARGE);
-    const factors = after.map((ms, way) => ms / Math.max(before[way] ?? 0, FAST_MS));
-    return { name, factor: Math.round(Math.max(...factors)) };
+    let before: number[] = [];
+    let after: number[] = [];
+    let factor = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < ROUNDS_MAX && factor > FACTOR_MAX; round += 1) {
+      before = shorterOf(timesOf(short, name, SMALL), before);
+      after = shorterOf(timesOf(long, name, LARGE), after);
+      const factors = after.map((ms, way) => ms / Math.max(before[way] ?? 0, FAST_MS));
+      factor = Math.round(Math.max(...factors));
+    }
+    return { name, factor };
   });
   const grown = found.filter(({ factor }) => factor > FACTOR_MAX);
   expect(grown.map((one) => explained(long, one))).toEqual([]);
@@ -41,6 +50,10 @@ test("only statements, opening and audit of the journal see a database", () => {
     "journal/journal.ts",
   ]);
 });
+
+function shorterOf(times: readonly number[], earlier: readonly number[]): number[] {
+  return times.map((ms, way) => Math.min(ms, earlier[way] ?? ms));
+}
 
 function timesOf(journal: Journal, name: string, n: number): number[] {
   const ways = waysToRun[name]?.(n) ?? [];
