@@ -69,7 +69,7 @@ interface TestResults {
 }
 
 /** Returns the tests that fail; undefined: none, or a test file that does not load. */
-async function tested(tree: string, { tests }: Mutation): Promise<Detection | undefined> {
+async function tested(tree: string, { removes, tests }: Mutation): Promise<Detection | undefined> {
   const results = join(tree, "results.json");
   const json = ["--reporter=json", `--outputFile=${results}`];
   const vitest = join(tree, "node_modules/vitest/vitest.mjs");
@@ -94,7 +94,10 @@ async function tested(tree: string, { tests }: Mutation): Promise<Detection | un
   if (first === undefined && hasFailed && haveRun) {
     return { after: `${seconds} s`, by: ["an error that no test waits for"] };
   }
-  if (first === undefined) return undefined;
+  if (first === undefined) {
+    if (hasFailed) process.stderr.write(`${removes}: a test file did not load\n`);
+    return undefined;
+  }
   return { after: `${seconds} s`, by: more.length > 0 ? [first, `${more.length} more`] : [first] };
 }
 
