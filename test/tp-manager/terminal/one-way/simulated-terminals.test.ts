@@ -24,9 +24,11 @@ import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { traitsOf } from "../../../scenario/one-way-fault-house.ts";
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { house, outcome, pay, request } from "../../../support/house/payment-house.ts";
 import { recordingLog } from "../../../support/house/recording-log.ts";
 import { until } from "../../../support/programs/child-program.ts";
+import { lineIn } from "../../../support/programs/line-name.ts";
 import { isWhole, tries } from "../../../support/run/scope.ts";
 import type { ScriptedTerminal } from "../../../support/terminals/scripted-terminal.ts";
 
@@ -69,11 +71,13 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
   const protocol = family === "concert" ? concertProtocol : caisseApProtocol;
   // The fault any-body takes effect at a request of a variant that the terminal does not know.
   const variant = faults.includes("any-body") ? "e" : "e-plus";
+  // The driver tries again and again: the device itself may meanwhile be the line of another test.
+  const link = lineIn(temporaryFolder());
   const simulator = await openTerminal(
     protocol,
     completed<ConcertOptions>(protocol.defaults, steppedClock, {
       tcp: transport === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
-      pty: transport === "pty" ? { link: null } : null,
+      pty: transport === "pty" ? { link } : null,
       sessions,
       behaviour: { variant },
       faults: faults.map((fault) => parseFault(protocol.faults, fault)),
@@ -84,7 +88,7 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
   open.push(simulator);
   const address = simulator.endpoints.tcp?.port
     ? `tcp://127.0.0.1:${simulator.endpoints.tcp?.port}`
-    : String(simulator.endpoints.pty);
+    : link;
   const line = createTransport(address, { baudRate: 9_600, stopBits: 1 }, steppedClock);
   const dialogue: Dialogue = sessions
     ? new SessionLine(line, steppedClock, times, { minMs: 20, maxMs: 100 })

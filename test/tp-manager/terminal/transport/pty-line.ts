@@ -1,6 +1,14 @@
+import { randomUUID } from "node:crypto";
+import { rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { openPty } from "../../../../src/simulator/terminal/port/ports.ts";
 
-/** The far end of a serial line made of a pseudo-terminal; `path` is what a program opens. */
+/**
+ * The far end of a serial line made of a pseudo-terminal. `path` is what a program opens: a link,
+ * which is removed before the line is closed. The system gives the device of a closed line to the
+ * next one, so a program that still tried the device itself would take the line of another test.
+ */
 export interface PtyLine {
   readonly path: string;
   write(bytes: Uint8Array): void;
@@ -10,7 +18,9 @@ export interface PtyLine {
 }
 
 export async function openPtyLine(): Promise<PtyLine> {
-  const { path, terminalEnd, close } = await openPty();
+  const { path: device, terminalEnd, close } = await openPty();
+  const path = join(tmpdir(), `line-${randomUUID()}`);
+  symlinkSync(device, path);
   terminalEnd.on("error", () => {}); // EIO when the plug is pulled
   let plugged = true;
   return {
@@ -20,6 +30,7 @@ export async function openPtyLine(): Promise<PtyLine> {
     unplug() {
       if (!plugged) return;
       plugged = false;
+      rmSync(path);
       close();
     },
   };
