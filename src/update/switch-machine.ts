@@ -15,7 +15,11 @@ export type SwitchEvent =
       readonly event: "given-up";
       readonly received: boolean;
       readonly readableByOlder: boolean;
-    };
+    }
+  /** A version that the rest of the switch needs is missing, so the version that exists runs. */
+  | { readonly event: "version-missing"; readonly why: string }
+  /** The version of a finished switch is given up: by an operator, or because it crashes. */
+  | { readonly event: "go-back"; readonly why: string };
 
 /** After this number of interrupted probations the previous version comes back. */
 const PROBATIONS_MAX = 3;
@@ -71,6 +75,12 @@ export function nextSwitchState<S extends SwitchState>(record: S, event: SwitchE
       // Databases with payments of the probation stay, and the previous version must read them.
       if (!event.received) return { ...record, step: "going-back", withStores: true };
       return { ...record, step: event.readableByOlder ? "going-back" : "staying" };
+    case "version-missing":
+      return { ...record, step: "undone", why: event.why, bars: false };
+    case "go-back":
+      if (step !== "done") return unknown(record, event);
+      // The present databases stay, because they may hold payments of the new version.
+      return { ...record, step: "giving-up", why: event.why, bars: true, withStores: false };
   }
 }
 

@@ -77,6 +77,20 @@ describe("a cut", () => {
   });
 });
 
+test("a finished switch goes back on the present stores, and bars its version", () => {
+  const back = nextSwitchState(reached(...probation, done, done), { event: "go-back", why: "so" });
+  expect(back).toMatchObject({ step: "giving-up", withStores: false, bars: true, why: "so" });
+  expect(() => reached(done, { event: "go-back", why: "so" })).toThrow("stopping");
+});
+
+test("a missing version ends the switch at each step, and bars nothing", () => {
+  const steps = [[], [done], probation, [...probation, fails(true)]];
+  for (const before of steps) {
+    const end = reached(...before, { event: "version-missing", why: "gone" });
+    expect(end).toMatchObject({ step: "undone", bars: false, why: "gone" });
+  }
+});
+
 test("an event that a step does not know is a fault of the program", () => {
   expect(() => reached(givenUp(true, true))).toThrow("testing");
   expect(() => reached(...probation, done, done, done)).toThrow("done");

@@ -235,7 +235,8 @@ async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void>
   endProbation(dataDirectory);
   const why = `${step} was cut off, and ${from} or ${to} is not in this installation`;
   output.fault(why);
-  writeRecord(dataDirectory, { ...record, step: "undone", why, bars: false, atMs: clock.now() });
+  const next = nextSwitchState(record, { event: "version-missing", why });
+  writeRecord(dataDirectory, { ...next, atMs: clock.now() });
 }
 
 async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Promise<void> {

@@ -7,7 +7,7 @@ import { poll, sleep } from "../../shared/time.ts";
 import { installationRoot, isDelivery, programFile } from "../../shared/version-files.ts";
 import { clearOldVersions, lackOfRoom, roomForSwitch } from "../../update/disk-room.ts";
 import { areReadableByOlder } from "../../update/store-copies.ts";
-import { switchBegins } from "../../update/switch-machine.ts";
+import { nextSwitchState, switchBegins } from "../../update/switch-machine.ts";
 import {
   BY_OPERATOR,
   changeState,
@@ -260,7 +260,7 @@ export async function goBackFromCrashes(context: CommandContext, what: string): 
   }
 }
 
-/** Goes back on the present databases, because they may hold payments of the new version. */
+/** Gives up the version of a finished switch and returns the last record of going back. */
 async function switchBack(
   context: CommandContext,
   last: SwitchRecord,
@@ -269,9 +269,8 @@ async function switchBack(
   const { dataDirectory } = context;
   // The databases are marked as used before the record is written, so no copy can replace them.
   admitPayments(dataDirectory);
-  const atMs = context.clock.now();
-  const begins = { step: "giving-up", bars: true, withStores: false } as const;
-  const record: SwitchRecord = { ...last, ...begins, why, atMs };
+  const next = nextSwitchState(last, { event: "go-back", why });
+  const record = { ...next, atMs: context.clock.now() };
   writeSwitch(dataDirectory, record);
   return await carrySwitchOut(switchSiteOf(context), record);
 }
