@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Order } from "./orders/order.ts";
 import { operationNames } from "./soap/services.ts";
 import texts from "./texts.json" with { type: "json" };
 
@@ -7,7 +8,7 @@ export const faultKinds = texts.faults;
 
 type FaultKind = keyof typeof faultKinds;
 
-export const faultSchema = z.strictObject({
+const settingsSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
   /** The number of requests, operations or events that the fault strikes; missing: no limit. */
   times: z.int().min(1).optional(),
@@ -26,6 +27,11 @@ export const faultSchema = z.strictObject({
   /** Whether the request is carried out before the fault strikes; missing: decided by `kind`. */
   commit: z.boolean().optional(),
 });
+
+export const faultSchema = settingsSchema.refine(
+  ({ kind, merchantReference }) => merchantReference === undefined || !kind.startsWith("lookup-"),
+  { path: ["merchantReference"], error: "a fault of lookups names no order" },
+);
 
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
@@ -65,6 +71,10 @@ function settingValue(text: string): string | number | boolean {
   return text === "true" || text === "false" ? text === "true" : text;
 }
 
+function strikesOrder(fault: Fault, merchantReference: string): boolean {
+  return (fault.merchantReference ?? merchantReference) === merchantReference;
+}
+
 /** The armed faults of the sandbox, oldest first. */
 export class FaultList {
   #faults: Fault[];
@@ -94,7 +104,7 @@ export class FaultList {
       (fault) =>
         !/^(notification|lookup)-/.test(fault.kind) &&
         (fault.operation ?? operation) === operation &&
-        (fault.merchantReference ?? merchantReference) === merchantReference,
+        strikesOrder(fault, merchantReference),
     );
     const latencies = mine.filter(({ kind }) => kind === "latency");
     const strike = mine.find(({ kind }) => kind !== "latency" && !kind.endsWith("-nok"));
@@ -103,8 +113,10 @@ export class FaultList {
   }
 
   /** Returns the faults for the notifications of one event, and uses up one strike of each. */
-  takeForNotification(): readonly Fault[] {
-    const mine = this.#faults.filter(({ kind }) => kind.startsWith("notification-"));
+  takeForNotification({ merchantReference }: Order): readonly Fault[] {
+    const mine = this.#faults.filter(
+      (fault) => fault.kind.startsWith("notification-") && strikesOrder(fault, merchantReference),
+    );
     this.#use(mine);
     return mine;
   }
@@ -112,20 +124,24 @@ export class FaultList {
   /** Returns the HTTP status with which a fault refuses a lookup, and uses up one strike. */
   takeForLookup(plural: boolean): number | undefined {
     const refusing = plural ? ["lookup-refused", "lookup-plural-refused"] : ["lookup-refused"];
-    return this.#oldest(refusing)?.status;
+    return this.#oldest(({ kind }) => refusing.includes(kind))?.status;
   }
 
-  inForce(kind: FaultKind): boolean {
-    return this.#faults.some((fault) => fault.kind === kind);
+  inForce(kind: FaultKind, merchantReference: string): boolean {
+    return this.#faults.some(
+      (fault) => fault.kind === kind && strikesOrder(fault, merchantReference),
+    );
   }
 
   /** Returns whether a fault makes this operation fail, and uses up one of its strikes. */
-  takeForOperation(type: string): boolean {
-    return this.#oldest([`${type}-nok`]) !== undefined;
+  takeForOperation(type: string, { merchantReference }: Order): boolean {
+    const fails = (fault: Fault): boolean =>
+      fault.kind === `${type}-nok` && strikesOrder(fault, merchantReference);
+    return this.#oldest(fails) !== undefined;
   }
 
-  #oldest(kinds: readonly string[]): Fault | undefined {
-    const found = this.#faults.find(({ kind }) => kinds.includes(kind));
+  #oldest(strikes: (fault: Fault) => boolean): Fault | undefined {
+    const found = this.#faults.find(strikes);
     if (found) this.#use([found]);
     return found;
   }

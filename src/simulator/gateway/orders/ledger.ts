@@ -63,7 +63,7 @@ export class Ledger {
     let current = order;
     for (const demand of demands) {
       const step = decide(current, demand);
-      const fails = faults.takeForOperation(step.type);
+      const fails = faults.takeForOperation(step.type, order);
       orders.change(order.id, fails ? {} : step.next);
       orders.addOperation(order.id, fails ? { ...step, status: "nok" } : step);
       current = orders.known(order.id);
@@ -94,7 +94,7 @@ export class Ledger {
     if (secret === undefined) return;
     const to = mails ? mailAddresses(textOf(order.fields, "emailCallback")) : [];
     if (url === "" && to.length === 0) return;
-    const struck = faults.takeForNotification();
+    const struck = faults.takeForNotification(order);
     const inOrder = has(struck, "notification-reversed") ? operations.toReversed() : operations;
     for (const operation of inOrder.flatMap((one) => announced(one, struck))) {
       const subject = `${operation.type} ${operation.status}`;
@@ -129,7 +129,7 @@ export class Ledger {
   #notifyFraud(order: Order, operations: readonly OrderOperation[]): void {
     const website = websiteOf(this.#parts.accounts, order);
     if (website?.fraudUrl === undefined) return;
-    const struck = this.#parts.faults.takeForNotification();
+    const struck = this.#parts.faults.takeForNotification(order);
     const body = JSON.stringify({
       event_key: "operation.fraud_reported_by_acquirer",
       data: transactionView(order, operations),

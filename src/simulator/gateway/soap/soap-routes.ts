@@ -73,10 +73,8 @@ async function answer(
   if (encoding !== "identity") throw new RequestRefused(415, `send it without ${encoding}`);
   const element = readEnvelope(bodyBytes(request));
   const operation = operationNamed(service, element.name);
-  const { latencyMs, strike: fault } = parts.faults.take(
-    operation.name,
-    parameterOf(element, "merchantReference"),
-  );
+  const reference = parameterOf(element, "merchantReference");
+  const { latencyMs, strike: fault } = parts.faults.take(operation.name, reference);
   if (latencyMs > 0) await sleep(parts.clock, "fault latency", latencyMs, parts.closing);
   const send = ({ status, result }: Answer, times = 1): FastifyReply => {
     // The answer uses the request's namespace, because a client's WSDL can name another host.
@@ -92,7 +90,7 @@ async function answer(
     countArrival(parts, operation, element);
     return strike(fault, reply, send, undefined);
   }
-  const notifyFirst = parts.faults.inForce("notification-before-answer");
+  const notifyFirst = parts.faults.inForce("notification-before-answer", reference);
   const done = transaction(parts.database, () => {
     countArrival(parts, operation, element);
     return carryOut(operation, element, { ...parts, baseUrl: baseUrlOf(request) });

@@ -119,7 +119,9 @@ test("a fault that names an order lets the requests of all others pass", async (
 test("a fault that does not exist is refused with a readable reason", async () => {
   const sandbox = await sandboxForTest();
   const url = `${sandbox.url}/sandbox/faults`;
-  for (const body of ['{"kind":"explode"}', '{"kind":"latency","speed":1}', "[{}]", "{", ""]) {
+  const ofLookup = '{"kind":"lookup-refused","merchantReference":"2"}';
+  const speed = '{"kind":"latency","speed":1}';
+  for (const body of ['{"kind":"explode"}', speed, ofLookup, "[{}]", "{", ""]) {
     const response = await fetch(url, { method: "POST", body });
     expect([body, response.status]).toEqual([body, 400]);
     expect(await response.json()).toEqual({ error: expect.stringMatching(/\w{4}/) });
