@@ -10,7 +10,7 @@ while [ -L "$self" ]; do
     *) self=${self%/*}/$link ;;
   esac
 done
-# Read in, not run: another shell would cost as much as the look itself may.
+# Read in, not run, because another shell would cost as much as the check may.
 set -- keep-alive "$@"
 # shellcheck source=launch.sh
 . "${self%/*}/launch.sh"

@@ -1,6 +1,6 @@
 @echo off
 rem Starts, stops and watches the connector: launch.cmd --help. Finds a Node runtime, installs what
-rem package-lock.json names when that is missing, and hands over to src\launcher.
+rem package-lock.json names when that is missing, and starts src\launcher.
 setlocal EnableExtensions DisableDelayedExpansion
 set "ROOT=%~dp0"
 if not defined NODE_COMPILE_CACHE set "NODE_COMPILE_CACHE=%ROOT%data\compile-cache"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Starts, stops and watches the connector: ./launch.sh --help. Finds a Node runtime, installs what
-# package-lock.json names when that is missing, and hands over to src/launcher.
+# package-lock.json names when that is missing, and starts src/launcher.
 set -eu
 
 case $0 in */*) self=$0 ;; *) self=./$0 ;; esac

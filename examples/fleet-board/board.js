@@ -1,12 +1,12 @@
-import { h, shownTime } from "./dom.js";
+import { h, timeOf } from "./dom.js";
 import {
   Fleet,
   passes,
+  summaryOf,
   takesMoney,
   versionOf,
   versionsOf,
   waitsForPerson,
-  wordOf,
 } from "./fleet.js";
 import { kioskView } from "./kiosk.js";
 // @ts-expect-error: serve.js takes it from the package
@@ -78,20 +78,20 @@ function addRows(news) {
 /** @param {Kiosk} kiosk */
 function fillRow(kiosk) {
   const { name, state } = kiosk;
+  const now = state?.now;
   const row = rows.get(name);
   if (!row) return;
-  const [word, colour] = wordOf(kiosk);
+  const [summary, colour] = summaryOf(kiosk);
   const hadFocus = row.contains(document.activeElement);
   const link = h("a", { href: `#${name}` }, name);
-  const { obstacles = [], troubles = [], gateway } = state?.now ?? {};
   row.replaceChildren(
     h("th", { scope: "row" }, link),
-    h("td", {}, h("span", { class: `word ${colour}` }, word)),
-    h("td", { class: "wide" }, [...obstacles, ...troubles].join(", ")),
+    h("td", {}, h("span", { class: `word ${colour}` }, summary)),
+    h("td", { class: "wide" }, [...(now?.obstacles ?? []), ...(now?.troubles ?? [])].join(", ")),
     h("td", { class: "number" }, waitsForPerson(kiosk) || ""),
-    h("td", { class: "number wide" }, gateway?.pending || ""),
+    h("td", { class: "number wide" }, now?.gateway.pending || ""),
     h("td", { class: "wide" }, versionOf(kiosk)),
-    h("td", { class: "wide" }, state ? shownTime(state.since) : ""),
+    h("td", { class: "wide" }, state ? timeOf(state.since) : ""),
   );
   if (hadFocus) link.focus();
 }
@@ -109,13 +109,13 @@ function chosen() {
 
 function drawList() {
   const choice = chosen();
-  let shown = 0;
+  let listed = 0;
   for (const [name, row] of rows) {
     const kiosk = fleet.kiosks.get(name);
     row.hidden = !kiosk || !passes(kiosk, choice);
-    if (!row.hidden) shown += 1;
+    if (!row.hidden) listed += 1;
   }
-  at("shown").textContent = `${shown} of ${rows.size} kiosks`;
+  at("listed").textContent = `${listed} of ${rows.size} kiosks`;
 }
 
 function drawCounts() {
@@ -132,12 +132,12 @@ function drawCounts() {
   drawVersions(versionsOf(kiosks), kiosks.length);
   at("changes").replaceChildren(
     ...fleet.changes.map(({ kiosk, connection, at: when }) =>
-      h("li", {}, shownTime(when), " ", h("a", { href: `#${kiosk}` }, kiosk), ` ${connection}`),
+      h("li", {}, timeOf(when), " ", h("a", { href: `#${kiosk}` }, kiosk), ` ${connection}`),
     ),
   );
 }
 
-let versionsShown = "";
+let drawnVersions = "";
 
 /**
  * @param {[version: string, count: number][]} versions
@@ -145,10 +145,10 @@ let versionsShown = "";
  */
 function drawVersions(versions, all) {
   const text = JSON.stringify(versions);
-  if (text === versionsShown) return;
-  versionsShown = text;
+  if (text === drawnVersions) return;
+  drawnVersions = text;
   /** @param {string} version */
-  const name = (version) => version || "not told";
+  const name = (version) => version || "not known";
   at("versions").replaceChildren(
     ...versions.map(([version, count]) =>
       h(
@@ -174,13 +174,13 @@ const openName = () => location.hash.slice(1);
 /** @param {boolean} takeFocus */
 function drawKiosk(takeFocus) {
   const kiosk = fleet.kiosks.get(openName());
-  const place = at("kiosk");
-  const hadFocus = place.contains(document.activeElement);
-  place.hidden = !kiosk;
-  if (!kiosk) return place.replaceChildren();
+  const element = at("kiosk");
+  const hadFocus = element.contains(document.activeElement);
+  element.hidden = !kiosk;
+  if (!kiosk) return element.replaceChildren();
   const wasClose = hadFocus && document.activeElement?.tagName === "BUTTON";
-  place.replaceChildren(kioskView(kiosk, close));
-  if (wasClose) place.querySelector("button").focus();
+  element.replaceChildren(kioskView(kiosk, close));
+  if (wasClose) element.querySelector("button").focus();
   else if (takeFocus || hadFocus) at("kiosk-heading").focus({ preventScroll: !takeFocus });
 }
 
@@ -195,9 +195,9 @@ function close() {
  * @param {string} colour
  */
 function say(text, colour) {
-  const place = at("connection");
-  place.textContent = text;
-  place.className = `word ${colour}`;
+  const element = at("connection");
+  element.textContent = text;
+  element.className = `word ${colour}`;
 }
 
 /**

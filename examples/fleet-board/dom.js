@@ -22,13 +22,13 @@ const clock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
  * In the reader's own time zone.
  * @param {string} iso
  */
-export const shownTime = (iso) => h("time", { datetime: iso }, clock.format(new Date(iso)));
+export const timeOf = (iso) => h("time", { datetime: iso }, clock.format(new Date(iso)));
 
 /**
  * @param {number | null} minor
  * @param {string | null} currency
  */
-export function shownMoney(minor, currency) {
+export function moneyText(minor, currency) {
   if (minor === null) return "";
   if (currency === null) return `${minor} (minor units)`;
   const format = new Intl.NumberFormat("en-GB", { style: "currency", currency });

@@ -10,7 +10,7 @@ import { isValid } from "./schema.js";
 /** @typedef {DocumentOf<"payment">} Payment */
 /** @typedef {DocumentOf<"reconciliation">} Reconciliation */
 /** @typedef {DocumentOf<"metrics">} Metrics */
-/** @typedef {State | Alarm | Payment | Reconciliation | Metrics} Told */
+/** @typedef {State | Alarm | Payment | Reconciliation | Metrics} FleetDocument */
 
 /**
  * What is known of one kiosk.
@@ -20,7 +20,7 @@ import { isValid } from "./schema.js";
  * }} Kiosk
  */
 
-/** Whoever may publish below `connector/1` can name kiosks: the page stays usable all the same. */
+/** Each client that may publish below `connector/1` can name kiosks, so their number is limited. */
 const KIOSKS_MAX = 5_000;
 const BYTES_MAX = 64 * 1024;
 /** How many alarms, payments and comparisons of a kiosk are kept. */
@@ -71,7 +71,7 @@ export class Fleet {
   /**
    * @param {string} kind
    * @param {Uint8Array} bytes
-   * @returns {Told | null}
+   * @returns {FleetDocument | null}
    */
   #read(kind, bytes) {
     const schema = Object.hasOwn(this.#schemas, kind) ? this.#schemas[kind] : undefined;
@@ -106,7 +106,7 @@ export class Fleet {
   #state(kiosk, state, isRetained) {
     const before = kiosk.state;
     kiosk.state = state;
-    // A lost kiosk tells no more: its version and its payments in doubt are those of before.
+    // A lost kiosk reports no more, so its last version and its last payments in doubt are kept.
     kiosk.known = state.now ?? kiosk.known;
     const isNews = !isRetained && before?.connection !== state.connection;
     // A new connection that replaced one is a birth without a death.
@@ -120,7 +120,7 @@ export class Fleet {
 const emptyLists = () => ({ alarm: [], payment: [], reconciliation: [] });
 
 /**
- * The newest first; a document that was sent again after a lost acknowledgement is kept once.
+ * The newest first; a document that was sent again after a lost PUBACK is kept once.
  * @template {{ id: string, sequence: number }} Document
  * @param {Document[]} list
  * @param {Document} document
@@ -148,17 +148,17 @@ export function waitsForPerson({ known }) {
 }
 
 /**
- * "" when the kiosk has not told.
+ * "" when the kiosk has not reported its version.
  * @param {Kiosk} kiosk
  */
 export const versionOf = ({ known }) => known?.versions.supervisor ?? "";
 
 /**
- * One word for a kiosk, and the colour that goes with it.
+ * The state of a kiosk in a few words, and the colour that goes with it.
  * @param {Kiosk} kiosk
- * @returns {[word: string, colour: string]}
+ * @returns {[summary: string, colour: string]}
  */
-export function wordOf(kiosk) {
+export function summaryOf(kiosk) {
   const { state } = kiosk;
   if (!state) return ["not known", "look"];
   if (state.connection === "lost") return ["lost", "bad"];
@@ -179,13 +179,16 @@ export function passes(kiosk, { text, noMoney, waits, version }) {
   if (waits && waitsForPerson(kiosk) === 0) return false;
   if (version !== null && versionOf(kiosk) !== version) return false;
   const { name, state } = kiosk;
-  const { obstacles = [], troubles = [], terminal } = state?.now ?? {};
-  const words = [name, ...obstacles, ...troubles, terminal?.terminalId ?? "", wordOf(kiosk)[0]];
-  return words.join(" ").toLowerCase().includes(text.trim().toLowerCase());
+  const { now } = state ?? {};
+  const named = [...(now?.obstacles ?? []), ...(now?.troubles ?? []), now?.terminal?.terminalId];
+  return [name, ...named, summaryOf(kiosk)[0]]
+    .join(" ")
+    .toLowerCase()
+    .includes(text.trim().toLowerCase());
 }
 
 /**
- * How many kiosks run which version, the newest first; those that do not tell come last.
+ * How many kiosks run which version, the newest first; an unknown version comes last.
  * @param {Kiosk[]} kiosks
  * @returns {[version: string, count: number][]}
  */

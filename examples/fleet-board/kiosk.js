@@ -1,5 +1,5 @@
-import { h, shownMoney, shownTime } from "./dom.js";
-import { wordOf } from "./fleet.js";
+import { h, moneyText, timeOf } from "./dom.js";
+import { summaryOf } from "./fleet.js";
 
 /**
  * @import { Child } from "./dom.js"
@@ -22,7 +22,7 @@ export function kioskView(kiosk, onClose) {
     h("div", { class: "bar" }, heading, close),
     facts("State", stateFacts(kiosk)),
     table("Alarms", ["When", "Alarm", "Phase", "From", "Transaction"], kiosk.alarm, (one) => [
-      shownTime(one.at),
+      timeOf(one.at),
       one.alarm,
       one.phase,
       one.source ?? "",
@@ -33,10 +33,10 @@ export function kioskView(kiosk, onClose) {
       ["When", "Outcome", "Charged", "Amount", "Error"],
       kiosk.payment,
       (one) => [
-        shownTime(one.at),
+        timeOf(one.at),
         one.outcome,
         one.charged,
-        shownMoney(one.chargedAmountMinor ?? one.amountMinor, one.currency),
+        moneyText(one.chargedAmountMinor ?? one.amountMinor, one.currency),
         one.error ?? "",
       ],
     ),
@@ -45,12 +45,12 @@ export function kioskView(kiosk, onClose) {
       ["When", "Kind", "Result", "Count", "Sum", "Difference"],
       kiosk.reconciliation,
       (one) => [
-        shownTime(one.at),
+        timeOf(one.at),
         one.kind,
         one.result,
         one.transactions ?? "",
-        shownMoney(one.sumMinor, one.currency),
-        shownMoney(one.differenceMinor, one.currency),
+        moneyText(one.sumMinor, one.currency),
+        moneyText(one.differenceMinor, one.currency),
       ],
     ),
     facts("Figures", metricFacts(kiosk.metrics)),
@@ -66,10 +66,10 @@ function stateFacts(kiosk) {
   if (!state) return [];
   /** @type {Row[]} */
   const rows = [
-    ["State", wordOf(kiosk)[0]],
+    ["State", summaryOf(kiosk)[0]],
     ["Connection", state.connection],
-    ["Since", shownTime(state.since)],
-    ["Told", shownTime(state.at)],
+    ["Since", timeOf(state.since)],
+    ["Reported", timeOf(state.at)],
   ];
   const { now } = state;
   if (!now) return rows;
@@ -77,14 +77,14 @@ function stateFacts(kiosk) {
   rows.push(
     ["Can take payments", now.canPay],
     ["Why not", now.obstacles.join(", ")],
-    ["Troubles", now.troubles.join(", ")],
+    ["Conditions", now.troubles.join(", ")],
     [
       "Terminal",
       terminal ? `${terminal.terminalId ?? ""} ${terminal.link}, ${terminal.state}` : "",
     ],
     ["Payments running", payments?.running ?? ""],
     ["Payments in doubt", payments?.inDoubt ?? ""],
-    ["Not handed over", payments?.notHandedOver ?? ""],
+    ["Not handed off", payments?.notHandedOver ?? ""],
     ["Waiting for the gateway", gateway.pending],
     ["Refused by the gateway", gateway.parked],
     ["Oldest waits", gateway.oldestAgeSeconds === null ? "" : `${gateway.oldestAgeSeconds} s`],
@@ -95,8 +95,8 @@ function stateFacts(kiosk) {
     ["Documents dropped", now.dropped],
   );
   if (!update) return rows;
-  const told = /** @type {const} */ (["held", "stuck", "failed"]).filter((name) => update[name]);
-  return [...rows, ["Update", [update.ready ?? "none ready", ...told].join(", ")]];
+  const wrong = /** @type {const} */ (["held", "stuck", "failed"]).filter((name) => update[name]);
+  return [...rows, ["Update", [update.ready ?? "none ready", ...wrong].join(", ")]];
 }
 
 /**
@@ -107,7 +107,7 @@ function metricFacts(metrics) {
   if (!metrics) return [];
   const { uptimeSeconds, outbox, payments, queue } = metrics;
   return [
-    ["Told", shownTime(metrics.at)],
+    ["Reported", timeOf(metrics.at)],
     ["Supervisor runs", `${uptimeSeconds.supervisor} s`],
     ["tp-manager runs", uptimeSeconds.tpManager === null ? "" : `${uptimeSeconds.tpManager} s`],
     ["Memory", `${Math.round(metrics.memoryBytes / 2 ** 20)} MiB`],
@@ -127,8 +127,8 @@ function metricFacts(metrics) {
  * @param {Row[]} rows
  */
 function facts(title, rows) {
-  const told = rows.filter(([, value]) => value !== "");
-  const list = told.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
+  const given = rows.filter(([, value]) => value !== "");
+  const list = given.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
   return h("section", {}, h("h3", {}, title), list.length ? h("dl", {}, ...list) : none());
 }
 
@@ -148,4 +148,4 @@ function table(title, heads, documents, cellsOf) {
   return h("section", {}, h("h3", {}, title), rows.length ? body : none());
 }
 
-const none = () => h("p", { class: "faint" }, "Nothing told while this page was open.");
+const none = () => h("p", { class: "faint" }, "Nothing was reported while this page was open.");

@@ -8,8 +8,8 @@
  */
 
 /**
- * Whether a value is as a JSON Schema of docs/fleet says. Members that the schema does not know are
- * let pass: a newer connector may tell more (docs/fleet.md 3.1).
+ * Whether a value is as a JSON Schema of docs/fleet says. Members that the schema does not know
+ * pass, because a newer connector may report more (docs/fleet.md 3.1).
  * @param {Schema} schema
  * @param {unknown} value
  * @returns {boolean}

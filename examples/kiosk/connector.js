@@ -70,7 +70,7 @@ export async function call(method, path, body) {
  *   OnEvent
  */
 
-/** Aborted while the page is behind others. */
+/** Aborted while another page covers this one. */
 let front = new AbortController();
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) front.abort();
@@ -89,7 +89,7 @@ export async function followEvents(onEvent) {
       const headers = { authorization: `Bearer ${token}` };
       const { signal } = front;
       const response = await fetch("/api/events", { headers, credentials: "omit", signal });
-      // The session is over: whoever calls next is told so.
+      // The session is over, so the next call is answered with 401.
       if (response.status === 401) return;
       if (response.ok && response.body) await readEvents(response.body.getReader(), onEvent);
     } catch {

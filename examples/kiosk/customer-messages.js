@@ -140,7 +140,7 @@ export const customerMessageOfCode = {
 };
 
 /**
- * Outcomes that come without an error, or are told without looking at it.
+ * Outcomes that come without an error, or whose sentence does not depend on the error.
  * @type {Readonly<Record<string, CustomerMessageName>>}
  */
 export const customerMessageOfStatus = {
@@ -154,15 +154,15 @@ export const customerMessageOfStatus = {
 
 /**
  * The parts of an answer that decide.
- * @typedef {object} Told
+ * @typedef {object} Outcome
  * @property {string} status
  * @property {{code?: string, charged?: string} | null} error
  */
 
 /**
- * The name of the sentence for an answer. Its word about the money decides first; a code that
- * is not known here, of a newer connector, is told by that alone.
- * @param {Told} told
+ * The name of the sentence for an answer. The member `charged` decides first, and alone where the
+ * code is not known here, because a newer connector has added it.
+ * @param {Outcome} outcome
  * @returns {CustomerMessageName}
  */
 export function customerMessageName({ status, error }) {
@@ -176,9 +176,9 @@ export function customerMessageName({ status, error }) {
 
 /**
  * The sentence for the customer at an answer of `POST /payment` or `GET /payment/{orderId}`.
- * @param {Told} told
+ * @param {Outcome} outcome
  * @param {CustomerLanguage} language
  */
-export function customerMessage(told, language = "en") {
-  return customerMessages[customerMessageName(told)][language];
+export function customerMessage(outcome, language = "en") {
+  return customerMessages[customerMessageName(outcome)][language];
 }

@@ -10,12 +10,12 @@ import { forget, handOut } from "./dispenser.js";
 import { money, say, speak, spoken, texts } from "./texts.js";
 
 /** @typedef {import("./connector.js").Answer} Answer */
-/** @typedef {{http: number, answer: Answer} | undefined} Told nothing when no answer came */
+/** @typedef {{http: number, answer: Answer} | undefined} Reply undefined: no answer came */
 /** @typedef {{orderId: string, name: keyof typeof texts, amount: number}} Order */
 
 const ORDER = "order";
 const ASK_EVERY_MS = 2_000;
-const END_SHOWN_MS = 20_000;
+const END_SCREEN_MS = 20_000;
 const DISPENSE_WITHIN_S = 30;
 
 /**
@@ -23,7 +23,7 @@ const DISPENSE_WITHIN_S = 30;
  * @returns {any} an element of whatever kind
  */
 const byId = (id) => document.getElementById(id);
-/** @type {(method: string, path: string, body?: object) => Promise<Told>} */
+/** @type {(method: string, path: string, body?: object) => Promise<Reply>} */
 const ask = (method, path, body) => call(method, path, body).catch(() => undefined);
 /** @type {(orderId: string) => string} */
 const pathOf = (orderId) => `/payment/${encodeURIComponent(orderId)}`;
@@ -41,10 +41,10 @@ function orderOver(orderId) {
 
 /* Screen */
 
-/** Its words are functions: another language says them anew. */
-const shown = {
+/** Its texts are functions, because another language needs them again. */
+const view = {
   screen: "",
-  words: () => "",
+  message: () => "",
   detail: () => "",
   mayCancel: false,
   /** @type {Order | null} that may be tried again under its own id */
@@ -55,23 +55,23 @@ let isLost = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let backTimer;
 
-/** @param {Partial<typeof shown>} change */
+/** @param {Partial<typeof view>} change */
 function show(change) {
-  Object.assign(shown, change);
+  Object.assign(view, change);
   draw();
 }
 
 function draw() {
-  const { screen, words, detail, mayCancel, again } = shown;
+  const { screen, message, detail, mayCancel, again } = view;
   const order = keptOrder();
   if (order) write(byId("order"), `${say(order.name)}, ${money(order.amount)}`);
   for (const id of ["choose", "paying", "end"]) byId(id).hidden = id !== screen;
-  write(byId(screen === "end" ? "said" : "prompt"), words());
+  write(byId(screen === "end" ? "said" : "prompt"), message());
   write(byId("detail"), detail());
   write(byId("again"), say(again ? "again" : "ok"));
   byId("cancel").disabled = !mayCancel;
   for (const button of byId("tickets").children) button.disabled = !isReady || isLost;
-  // Words about money hold for the next customer alone, never beside an order's own.
+  // A notice about money is for the next customer, so it is never shown with an order's outcome.
   const away = screen === "choose" && !isReady && customerMessages.unavailable[spoken.language];
   write(byId("notice"), isLost ? say("lost") : away || "");
 }
@@ -88,35 +88,35 @@ function write(element, text) {
 function showChoice() {
   clearTimeout(backTimer);
   // An order that nobody wants to try again is over.
-  if (shown.again) orderOver(shown.again.orderId);
+  if (view.again) orderOver(view.again.orderId);
   show({ screen: "choose", again: null });
 }
 
 function showPaying() {
   clearTimeout(backTimer);
-  const words = () => say("moment");
-  show({ screen: "paying", words, detail: () => "", mayCancel: true, again: null });
+  const message = () => say("moment");
+  show({ screen: "paying", message, detail: () => "", mayCancel: true, again: null });
 }
 
 /**
- * @param {Answer} told the outcome, shown in the customer's language
+ * @param {Answer} reply the outcome; the customer's language says it
  * @param {Order | null} again the order, where it may be tried again under the same id
  */
-function showEnd(told, again) {
-  const name = customerMessageName(told);
-  const words = () => customerMessages[name][spoken.language];
-  const detail = () => (name === "charged-ask" ? `${say("order")} ${told.orderId}` : "");
-  show({ screen: "end", words, detail, again });
-  backTimer = setTimeout(showChoice, END_SHOWN_MS);
+function showEnd(reply, again) {
+  const name = customerMessageName(reply);
+  const message = () => customerMessages[name][spoken.language];
+  const detail = () => (name === "charged-ask" ? `${say("order")} ${reply.orderId}` : "");
+  show({ screen: "end", message, detail, again });
+  backTimer = setTimeout(showChoice, END_SCREEN_MS);
 }
 
 /**
- * The terminal's prompt in the customer's language, or its own words where its code says nothing.
+ * The terminal's prompt in the customer's language, or the terminal's own text without a known code.
  * @param {string} text
  * @param {import("./connector.js").PromptTexts} [texts]
  */
 function showPrompt(text, texts) {
-  if (shown.screen === "paying") show({ words: () => texts?.[spoken.language] ?? text });
+  if (view.screen === "paying") show({ message: () => texts?.[spoken.language] ?? text });
 }
 
 /* Payment */
@@ -134,36 +134,36 @@ async function pay(order) {
   const price = { unit_price: amount, total_amount: amount, discount: 0, tax_rate: 20 };
   const basket = { type: "good", quantity: 1, name: texts[name]?.en ?? name, ...price };
   const delivery = isTwoPhase && { delivery: { withinSeconds: DISPENSE_WITHIN_S } };
-  const told = await ask("POST", "/payment", { orderId, amount, basket, ...delivery });
-  if (isTwoPhase && told?.answer.error?.code === "NOT_SUPPORTED") {
-    // This terminal knows no goods, and said so before anything was charged.
+  const reply = await ask("POST", "/payment", { orderId, amount, basket, ...delivery });
+  if (isTwoPhase && reply?.answer.error?.code === "NOT_SUPPORTED") {
+    // This terminal has no two-phase sales and refused before anything was charged.
     isTwoPhase = false;
     return await pay(order);
   }
-  await goOn(order, told);
+  await goOn(order, reply);
 }
 
 /**
- * A session that is over (401) says nothing of the money: asking for the order tells.
- * @param {Told} told
+ * A session that is over (401) says nothing about the money, so the order is asked about.
+ * @param {Reply} reply
  */
-const isClear = (told) =>
-  told !== undefined &&
-  told.http !== 401 &&
-  told.answer.status !== "Unknown" &&
-  told.answer.error?.charged !== "unknown";
+const isClear = (reply) =>
+  reply !== undefined &&
+  reply.http !== 401 &&
+  reply.answer.status !== "Unknown" &&
+  reply.answer.error?.charged !== "unknown";
 
 /**
  * The meaning of an outcome for the goods; without a clear one the order is asked about.
  * @param {Order} order
- * @param {Told} [told]
+ * @param {Reply} [reply]
  * @returns {Promise<void>}
  */
-async function goOn(order, told) {
+async function goOn(order, reply) {
   const { orderId } = order;
-  let answer = told && isClear(told) ? told.answer : await truthOf(orderId);
+  let answer = reply && isClear(reply) ? reply.answer : await truthOf(orderId);
   if (answer.status === "Approved") return await dispense(order);
-  // A one-phase sale, or a power cut behind the word of the dispenser.
+  // A one-phase sale, or a power cut after the goods were reported.
   if (answer.status === "Success" && !(await handOut(orderId).catch(() => false))) {
     answer = { ...answer, error: { charged: "yes" } };
   }
@@ -178,7 +178,7 @@ async function goOn(order, told) {
  */
 async function dispense(order) {
   const { orderId } = order;
-  show({ words: () => say("printing"), mayCancel: false });
+  show({ message: () => say("printing"), mayCancel: false });
   const delivered = await handOut(orderId).catch(() => false);
   await goOn(order, await ask("POST", "/delivery", { orderId, delivered }));
 }
@@ -190,12 +190,12 @@ async function dispense(order) {
  */
 async function truthOf(orderId) {
   for (let unheardOf = 0; ; ) {
-    const told = await ask("GET", pathOf(orderId));
-    if (told?.http === 401) return await lost();
-    if (told?.http === 200 && isClear(told)) return told.answer;
-    const { code, charged } = told?.answer.error ?? {};
+    const reply = await ask("GET", pathOf(orderId));
+    if (reply?.http === 401) return await lost();
+    if (reply?.http === 200 && isClear(reply)) return reply.answer;
+    const { code, charged } = reply?.answer.error ?? {};
     // While the connector may have lost orders (charged: unknown), not found says nothing.
-    if (code !== "ORDER_NOT_FOUND" || charged !== "no") await showWaiting(told, orderId);
+    if (code !== "ORDER_NOT_FOUND" || charged !== "no") await showWaiting(reply, orderId);
     // Asked twice: the first time our own request may still have been on its way.
     else if (++unheardOf === 2) {
       // Nobody was charged, and the same order may be tried again.
@@ -208,19 +208,19 @@ async function truthOf(orderId) {
 
 /**
  * The order runs, or nothing is known yet: the customer must not go away believing either.
- * @param {Told} told
+ * @param {Reply} reply
  * @param {string} orderId
  */
-async function showWaiting(told, orderId) {
-  const health = told && (await ask("GET", "/health"));
+async function showWaiting(reply, orderId) {
+  const health = reply && (await ask("GET", "/health"));
   const running = health?.answer.running;
   if (running?.orderId === orderId) {
-    // Its event was told before a reload.
+    // The event with the prompt came before a reload.
     if (running.prompt) showPrompt(running.prompt, running.promptTexts);
     return;
   }
   const unknown = () => `${customerMessages.unknown[spoken.language]} (${orderId})`;
-  show({ words: told ? unknown : () => say("starting"), mayCancel: false });
+  show({ message: reply ? unknown : () => say("starting"), mayCancel: false });
 }
 
 /**
@@ -236,9 +236,9 @@ function lost() {
 /* The rest of the machine */
 
 async function refresh() {
-  const told = await ask("GET", "/health");
-  if (told?.http === 401) return await lost();
-  isReady = told?.answer.status === "Ready";
+  const reply = await ask("GET", "/health");
+  if (reply?.http === 401) return await lost();
+  isReady = reply?.answer.status === "Ready";
   draw();
 }
 
@@ -248,7 +248,7 @@ function listen() {
     button.addEventListener("click", () => {
       // Never a counter that starts again: an id that was used is answered, not paid.
       const orderId = `T-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 8)}`;
-      // Never beside an order that is under way: a second press in the same moment.
+      // A second press in the same moment begins no second order.
       if (!keptOrder()) void pay({ orderId, name, amount: Number(value) });
     });
   }
@@ -259,12 +259,12 @@ function listen() {
     });
   }
   byId("again").addEventListener("click", () => {
-    if (shown.again) void pay(shown.again);
-    else if (shown.screen === "end") showChoice();
+    if (view.again) void pay(view.again);
+    else if (view.screen === "end") showChoice();
   });
   byId("cancel").addEventListener("click", () => {
     show({ mayCancel: false });
-    // Only a wish: the payment's own answer decides.
+    // The cancel is only a request: the payment's own answer decides.
     void ask("POST", "/cancel");
   });
 }

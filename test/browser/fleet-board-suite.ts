@@ -132,25 +132,25 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
       }),
     );
     await open();
-    await said(page, "#shown").toBe(`${MANY} of ${MANY} kiosks`);
+    await said(page, "#listed").toBe(`${MANY} of ${MANY} kiosks`);
     await said(page, "#versions").toMatch(
       new RegExp(String.raw`1\.10\.0\s*100\s*1\.9\.0\s*${MANY - 100}`),
     );
     await said(page, "#count-no-money").toBe("7");
 
     await page.getByLabel("cannot take money").check();
-    await said(page, "#shown").toBe(`7 of ${MANY} kiosks`);
+    await said(page, "#listed").toBe(`7 of ${MANY} kiosks`);
     await page.getByLabel("cannot take money").uncheck();
     await page.getByLabel("payments wait for a person").check();
-    await said(page, "#shown").toBe(`3 of ${MANY} kiosks`);
+    await said(page, "#listed").toBe(`3 of ${MANY} kiosks`);
     await page.getByLabel("payments wait for a person").uncheck();
     await page.locator("#version").selectOption("1.10.0");
-    await said(page, "#shown").toBe(`100 of ${MANY} kiosks`);
+    await said(page, "#listed").toBe(`100 of ${MANY} kiosks`);
     await page.locator("#text").fill("out_of_order");
-    await said(page, "#shown").toBe(`7 of ${MANY} kiosks`);
+    await said(page, "#listed").toBe(`7 of ${MANY} kiosks`);
     await page.locator("#version").selectOption("all");
     await page.locator("#text").fill(last);
-    await said(page, "#shown").toBe(`1 of ${MANY} kiosks`);
+    await said(page, "#listed").toBe(`1 of ${MANY} kiosks`);
 
     await kiosks.publishOf(last, "state", state({ connection: "lost", now: null }));
     await said(page, "#changes").toMatch(new RegExp(`${last} lost`));
@@ -195,7 +195,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await publish("connector/1/good/state", JSON.stringify({ ...whole, more: hostile }));
     await kiosks.publishOf("constructor", "state", state({ connection: "stopped", now: null }));
     await kiosks.publishOf("__proto__", "state", state());
-    await said(page, "#shown").toBe("3 of 3 kiosks");
+    await said(page, "#listed").toBe("3 of 3 kiosks");
     await said(page, "#refused").toBe("messages not understood: 9");
     expect(await page.locator("img").count()).toBe(0);
     expect(await page.title()).toBe("Fleet board");
@@ -230,7 +230,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await easyForAll(page, "login", "more of a view");
     await page.getByLabel("Password").fill(login.password);
     await page.keyboard.press("Enter");
-    await said(page, "#shown").toBe("1 of 1 kiosks");
+    await said(page, "#listed").toBe("1 of 1 kiosks");
     await broker.down();
     await said(page, "#connection").toMatch(/may be old/);
   });

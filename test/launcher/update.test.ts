@@ -31,7 +31,7 @@ import { makeDelivery, migratesAndCrashes, startingWith } from "./fixtures/test-
  */
 
 const folder = temporaryFolder(afterAll);
-const root = join(folder, "ein Kiösk");
+const root = join(folder, "ein Kiösk & Automat in einem Ordner mit langem Namen");
 const data = join(root, "data", "kiosk");
 const publisher = new Publisher(join(folder, "publisher"));
 

@@ -243,7 +243,7 @@ test("a supervisor that is down is shown at once, by an alarm after a minute", a
   await at.watchFor(MINUTE);
   const health = await expectConditions(at, ["supervisor-silent", "hand-over-failing"]);
   expect(health.troubles[1]).toMatchObject({ count: 1 });
-  expect(health.troubles[1].says).toMatch(/^1 transaction not handed over: nobody listens/);
+  expect(health.troubles[1].says).toMatch(/^1 transaction not handed off: nobody listens/);
   expect(health.alarms.map(({ alarm }: { alarm: string }) => alarm).sort()).toEqual([
     "hand-over-failing",
     "supervisor-silent",

@@ -16,10 +16,11 @@ const names = new Set([...publishedNames(), ...stored]);
  */
 const unchanged = /^src\/tp-manager\/journal\/database\/migrations\.ts$|^docs\/reports\//;
 
-const sources = repositoryFiles("src", "docs", "README.md")
+const shellFiles = ["launch.sh", "launch.cmd", "always-up.sh", "always-up.cmd"];
+const sources = repositoryFiles("src", "docs", "examples", "README.md", ...shellFiles)
   .filter(
     (path) =>
-      /(\.(ts|js|md|html)|\b(en|texts)\.json)$/.test(path) &&
+      /(\.(ts|js|md|html|py|cs|sh|cmd)|\b(en|texts)\.json)$/.test(path) &&
       !unchanged.test(path) &&
       existsSync(`${root}/${path}`),
   )

@@ -207,11 +207,14 @@ function byWordOf(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
   return found;
 }
 
-const firstOf = (phrase: string): string => phrase.split(/[ -]/, 1)[0] ?? "";
+/** Between the words of a phrase, as between those of a text: "a person's" is person and s. */
+const parting = /[ '-]/;
+
+const firstOf = (phrase: string): string => phrase.split(parting, 1)[0] ?? "";
 
 /** The indices of the words of each place where a phrase stands. */
 function placesOf(phrase: string, { all, indices }: Words): number[][] {
-  const parts = phrase.split(/[ -]/);
+  const parts = phrase.split(parting);
   return (indices.get(parts[0] ?? "") ?? []).flatMap((first) =>
     parts.every((part, n) => all[first + n] === part) ? [parts.map((_, n) => first + n)] : [],
   );

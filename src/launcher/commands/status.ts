@@ -113,7 +113,7 @@ function printTerminal(status: StatusOf<"tp-manager">, output: Output): void {
   }
   const open = listed(
     payments.inDoubt > 0 && `${payments.inDoubt} in doubt`,
-    payments.notHandedOver > 0 && `${payments.notHandedOver} not handed over yet`,
+    payments.notHandedOver > 0 && `${payments.notHandedOver} not handed off yet`,
   );
   if (open !== "") output.row("payments", "warn", "open", open);
 }

@@ -128,7 +128,7 @@ const personSchema = {
 const noteSchema = z.string().min(1).max(NOTE_CHARACTERS_MAX);
 const waitMsSchema = z.int().min(0).max(60_000);
 
-const handedOver = z.object({
+const handedOff = z.object({
   transaction: transactionSchema,
   /** Whether this is the transaction's first hand-off. Missing: that is not certain. */
   isFirst: z.boolean().optional(),
@@ -152,7 +152,7 @@ export const supervisorMessages = {
    * it waits as transaction-delivery does. A supervisor of an older version leaves the state out.
    */
   "store-transaction": {
-    request: handedOver.extend({
+    request: handedOff.extend({
       waitMs: waitMsSchema.optional(),
       /** Whether the sale was withdrawn earlier and is charged after all. */
       wasWithdrawn: z.boolean().optional(),
@@ -165,7 +165,7 @@ export const supervisorMessages = {
    * Repeating the message is harmless.
    */
   "withdraw-transaction": {
-    request: handedOver,
+    request: handedOff,
     response: z.object({ outcome: z.enum(["closed", "sent"]) }),
   },
   /** Waits at most `waitMs` until the transaction is not "pending" or its first try has ended. */

@@ -143,9 +143,9 @@ async function orderAtGateway(
 
 /** The reasons that are stored when the journal knows that a waiting item must not be sent. */
 const reasons = {
-  sent: "handed over again by the journal, which knows that the gateway has it",
-  closed: "handed over again by the journal, where it is closed",
-  parked: "handed over again by the journal",
+  sent: "handed off again by the journal, which knows that the gateway has it",
+  closed: "handed off again by the journal, where it is closed",
+  parked: "handed off again by the journal",
 };
 
 /**

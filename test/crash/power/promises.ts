@@ -97,7 +97,7 @@ export class PromiseBook {
     const order = /<merchantReference[^>]*>([^<]+)</.exec(text)?.[1];
     if (order !== undefined) {
       this.#promise("only stored orders reach the gateway", order, (stores) =>
-        stores.handedOver.has(order),
+        stores.handedOff.has(order),
       );
     }
   }
@@ -108,10 +108,10 @@ export class PromiseBook {
 }
 
 /** What is wrong with the stores by themselves, whatever was promised. */
-export function contradictions({ attempts, handedOver, damage }: Stores): string[] {
+export function contradictions({ attempts, handedOff, damage }: Stores): string[] {
   const lost = attempts.filter(({ phase, acknowledged: accepted, orderId }) => {
     if (phase === "charged" && accepted === null) return true;
-    return accepted === true && !handedOver.has(orderId);
+    return accepted === true && !handedOff.has(orderId);
   });
   return [
     ...damage.map((breach) => `a power cut damages no database: ${breach}`),

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 export interface Stores {
   readonly attempts: readonly StoredAttempt[];
   /** Order ids of the supervisor. */
-  readonly handedOver: ReadonlySet<string>;
+  readonly handedOff: ReadonlySet<string>;
   /** The gateway's ids of transactions of which an operation was begun. */
   readonly operated: ReadonlySet<string>;
   /** What SQLite itself finds wrong. */
@@ -48,7 +48,7 @@ export function openStores(files: ReadonlyMap<string, Buffer>): Stores {
       new Set(rows.map(({ key }) => String(key)));
     return {
       attempts: (journal.rows["attempts"] ?? []).map(attemptOf),
-      handedOver: keys(supervisor.rows["transactions"]),
+      handedOff: keys(supervisor.rows["transactions"]),
       operated: keys(supervisor.rows["operations"]),
       damage: [...journal.damage, ...supervisor.damage],
     };

@@ -31,7 +31,7 @@ export async function chargedAtGateway(
   api.at.terminal.remembers = true;
   await pay(api.at, request("A-1"));
   const [transaction] = api.at.supervisor.stored;
-  if (!transaction) throw new Error("the order was not handed over");
+  if (!transaction) throw new Error("the order was not handed off");
   api.rig.intake.store(transaction);
   await api.rig.tries(transaction.transactionId, 1);
   if (options.lost) {

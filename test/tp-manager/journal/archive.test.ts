@@ -139,7 +139,7 @@ test("every detail is gone from the tables; order, amount, outcome and id stay",
   expect(JSON.stringify(kept)).not.toContain("541333");
 });
 
-test("what is not settled, not handed over or not sent is never archived", async () => {
+test("what is not settled, not handed off or not sent is never archived", async () => {
   const inDoubt = house();
   inDoubt.terminal.script = () => Promise.resolve(lost("the line broke"));
   await pay(inDoubt, request("in doubt"));
@@ -147,7 +147,7 @@ test("what is not settled, not handed over or not sent is never archived", async
 
   const unreachable = house();
   unreachable.supervisor.reachable = false;
-  const answer = pay(unreachable, request("not handed over"));
+  const answer = pay(unreachable, request("not handed off"));
   await unreachable.clock.advance(10_000);
   await answer;
   expect(archive(unreachable)).toBe(0);

@@ -46,7 +46,7 @@ test("a file lost while the terminal is made ready keeps its command from leavin
   expect(at.terminal.paid).toEqual([]);
 });
 
-test("a payment that runs is paid, answered, handed over and saved", async () => {
+test("a payment that runs is paid, answered, handed off and saved", async () => {
   const at = house();
   at.terminal.script = (order, observer) => {
     lose(at);

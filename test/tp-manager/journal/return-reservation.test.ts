@@ -76,7 +76,7 @@ test("a return that the supervisor has reported counts once when its end is know
   const part = { ...open, amountMinor: 400 };
   expect(returns.reserveReturn(transactionId, part, 999)).toBe(true);
   const { transaction } = handOffs.handOff(transactionId) ?? {};
-  if (!transaction) throw new Error("the sale was not handed over");
+  if (!transaction) throw new Error("the sale was not handed off");
   const known = { transaction, state: "sent", reversed: false, openReturn: null } as const;
   gaps.importOrders([{ ...known, returnedMinor: 400 }], null, 2);
   const event = { atMs: 2, kind: "gateway-return-ended", detail: {} } as const;

@@ -16,7 +16,7 @@ async function charged(behave?: RecordingGateway["behave"]) {
   if (behave) rig.server.behave = behave;
   await pay(at, request("A-1"));
   const [transaction] = at.supervisor.stored;
-  if (!transaction) throw new Error("the order was not handed over");
+  if (!transaction) throw new Error("the order was not handed off");
   rig.intake.store(transaction);
   await rig.tries(transaction.transactionId, 1);
   const arbiter = new NotificationHandler({

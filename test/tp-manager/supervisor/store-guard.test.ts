@@ -103,7 +103,7 @@ test("an older journal imports the orders that were paid and dropped since", asy
 test.each([
   ["that the supervisor has", true],
   ["that was never handed off", false],
-])("an order in doubt is not proved charged with a later sale %s", async (_, isHandedOver) => {
+])("an order in doubt is not proved charged with a later sale %s", async (_, isHandedOff) => {
   const at = await kiosk();
   const copies = temporaryFolder();
   await expectSold(at, "A");
@@ -117,7 +117,7 @@ test.each([
   expect(at.manager.journal.attempts.decisive("X")?.state.phase).toBe("not-charged");
   at.till.at(at.manager.terminal);
   const { rig } = at.seat;
-  if (!isHandedOver) at.seat.rig = undefined;
+  if (!isHandedOff) at.seat.rig = undefined;
   await expectSold(at, "Y");
   at.seat.rig = rig;
   at.manager.close();

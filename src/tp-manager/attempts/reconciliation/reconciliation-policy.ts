@@ -282,9 +282,9 @@ function faultOf(entry: LedgerEntry) {
 function whyWrong(entry: LedgerEntry): string | undefined {
   const { charged, delivery, handedMinor, chargedMinor, returnedMinor } = entry;
   if (charged === "yes") {
-    if (delivery === null) return "charged, and never handed over";
+    if (delivery === null) return "charged, and never handed off";
     const isOther = handedMinor !== null && chargedMinor !== null && handedMinor !== chargedMinor;
-    return isOther ? "handed over with another amount than was charged" : undefined;
+    return isOther ? "handed off with another amount than was charged" : undefined;
   }
   if (charged === "unknown" || delivery !== "sent") return undefined;
   if (chargedMinor === null) return "not charged, and the gateway has it";
