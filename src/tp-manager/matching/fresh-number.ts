@@ -12,6 +12,7 @@ import { givesBack } from "../attempts/reversal-machine.ts";
 import type { ReportedResult } from "../journal/attempt-rows.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
+import staleTexts from "./fresh-number-en.json" with { type: "json" };
 
 /**
  * Decides whether a receipt number still names the sale that it was given to
@@ -31,6 +32,9 @@ type Freshness =
   | { readonly freshness: "reversed"; readonly report: TransactionReport }
   | { readonly freshness: "stale"; readonly because: string };
 
+/** Why a receipt number may not name its sale any more; the texts are in fresh-number-en.json. */
+type WhyStale = keyof typeof staleTexts;
+
 /** A number this close to 9999 and then one this close to 1: they wrapped, not restarted. */
 const WRAP_WINDOW = 100;
 
@@ -45,7 +49,7 @@ export function freshnessOf(
   isShared: boolean,
 ): Freshness {
   const since = attempts.since(sale.transactionId);
-  if (!since) return stale("too much has happened since the sale");
+  if (!since) return stale("too-much-since");
   const unmatched = terminalLog.wasUnmatchedSince(sale.transactionId);
   const here = ({ baseline }: Attempt): boolean =>
     baseline !== null && sameTerminal(baseline.identity, now.identity);
@@ -62,7 +66,7 @@ export function freshnessOf(
   // An earlier reversal command may have worked, even if the terminal reported a failure.
   const events = attempts.events(sale.transactionId);
   const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
-  if (wasTried) return stale("a reversal left before, and the terminal does not show its end");
+  if (wasTried) return stale("reversal-sent-before");
   return ofNewest(facts);
 }
 
@@ -76,27 +80,27 @@ interface Facts {
   readonly results: readonly TransactionReport[];
 }
 
-function stale(because: string): Freshness {
-  return { freshness: "stale", because };
+function stale(why: WhyStale): Freshness {
+  return { freshness: "stale", because: staleTexts[why] };
 }
 
 /** Returns why the receipt number is not the sale's alone; undefined: no later result has it. */
-function nameGivenAgain({ sale, results }: Facts): string | undefined {
+function nameGivenAgain({ sale, results }: Facts): WhyStale | undefined {
   const number = receiptNumberOf(sale.report.receiptNumber);
-  if (number === null) return "the sale's receipt number is no number";
+  if (number === null) return "no-number";
   const again = results.some(
     (report) => report.good && receiptNumberOf(report.receiptNumber) === number,
   );
-  return again ? "the terminal has given the sale's receipt number again" : undefined;
+  return again ? "number-given-again" : undefined;
 }
 
 /** Judges by the journal alone. Without the storage only the newest sale can be reversed safely. */
 function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
-  if (isShared) return stale("others are paid here too, and the terminal reports no moment");
+  if (isShared) return stale("shared-without-moments");
   if (touched.length > 0) {
-    return stale("the terminal does not show its last transaction, and the sale is not the newest");
+    return stale("not-shown-not-newest");
   }
-  if (unmatched) return stale("the terminal has reported a sale that no order asked for since");
+  if (unmatched) return stale("unmatched-since");
   return { freshness: "fresh" };
 }
 
@@ -110,14 +114,14 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
   const probes = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
   for (const probe of probes) {
     if (probe.kind === "not-told") {
-      return stale("what the terminal had stored before a later payment is not known");
+      return stale("no-baseline");
     }
-    if (probe.kind === "none") return stale("the terminal's storage was emptied since");
+    if (probe.kind === "none") return stale("emptied-since");
     const { report } = probe;
     if (isKnown(facts, report)) continue;
     if (givesBack(sale.report, report)) return { freshness: "reversed", report };
     if (!isNamed(report)) return ofNewest(facts);
-    return stale("the terminal has stored something since that no order asked for");
+    return stale("unknown-stored");
   }
   return ofFollowed(facts);
 }
@@ -125,7 +129,7 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
 /** Judges the case that this sale is the last one that the terminal has stored. */
 function ofLast({ later }: Facts): Freshness {
   const contradicts = later.some((attempt) => keptNumbers(attempt).length > 0);
-  if (contradicts) return stale("the terminal does not show the sale that followed this one");
+  if (contradicts) return stale("follower-not-shown");
   return { freshness: "fresh" };
 }
 
@@ -133,12 +137,12 @@ function ofLast({ later }: Facts): Freshness {
 function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
   const given = touched.filter(({ state }) => "sale" in state);
   if ([...later, ...given].some(({ state }) => "last" in state)) {
-    return stale("what became of a later command is not known");
+    return stale("later-in-doubt");
   }
-  if (unmatched) return stale("the terminal has reported a sale that no order asked for since");
+  if (unmatched) return stale("unmatched-since");
   const numbers = [sale.report.receiptNumber, ...later.flatMap(keptNumbers)].map(Number);
   const restarted = numbers.some((number, at) => at > 0 && !follows(numbers[at - 1] ?? 0, number));
-  if (restarted) return stale("the terminal's receipt numbers have begun again since");
+  if (restarted) return stale("numbers-restarted");
   return { freshness: "fresh" };
 }
 

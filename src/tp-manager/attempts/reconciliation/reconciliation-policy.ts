@@ -17,12 +17,16 @@ import {
   receiptSteps,
   type Suspect,
 } from "./ledger-policy.ts";
+import reasonTexts from "./reconciliation-en.json" with { type: "json" };
 
 /**
  * Compares the totals of an end of day with the journal (docs/rules/18-totals.md). Pure. If
  * anything but a wrongly answered sale could explain a difference, the totals are not compared,
  * because false alarms about money would soon be ignored.
  */
+
+/** Why totals are not compared or differ, and why an order is wrong at the gateway. */
+type Reason = keyof typeof reasonTexts;
 
 export type ClosingVerdict = ReturnType<typeof compareClosing>;
 /** The outcome of comparing the terminal's sum with the journal's: they agree or differ. */
@@ -79,20 +83,20 @@ export function compareClosing(
   totals: ClosingTotals | undefined,
   isShared: boolean,
 ) {
-  const no = (because: string) => ({ result: "not-comparable" as const, because });
+  const no = (why: Reason) => ({ result: "not-comparable", because: reasonTexts[why] }) as const;
   const { identity } = period.closing;
-  if (!identity) return no("an older version ran it");
-  if (isShared) return no("the terminal is shared with others (TERMINAL_SHARED)");
-  if (!totals) return no("the terminal reported no totals");
-  if (totals.sumMinor === null) return no("the terminal reported two sums that differ");
-  if (period.isCutOff) return no("sales of that time may be in the archive of an older version");
+  if (!identity) return no("older-version");
+  if (isShared) return no("shared");
+  if (!totals) return no("no-totals");
+  if (totals.sumMinor === null) return no("two-sums");
+  if (period.isCutOff) return no("archived");
   const compared = comparedEntries(period, identity, totals);
   if (typeof compared === "string") return no(compared);
   const sent = compared.filter(({ wasSent }) => wasSent);
   const isElsewhere = sent.some((one) => one.identity && !sameTerminal(one.identity, identity));
-  if (isElsewhere) return no("another terminal was used since the last end of day");
+  if (isElsewhere) return no("other-terminal");
   const currencies = new Set(sent.map(({ currency }) => currency));
-  if (currencies.size > 1) return no("sales in more than one currency: totals name none");
+  if (currencies.size > 1) return no("currencies");
   return verdict(compared, totals, totals.sumMinor, period.entries);
 }
 
@@ -121,36 +125,33 @@ function verdict(
   }
   const counted = count === null ? null : Math.abs(count - charged.length);
   const { suspects, isSole } = explained(withGaps(compared, totals), differenceMinor, counted, all);
-  const because =
-    differenceMinor > 0
-      ? "the terminal has closed more than the journal knows as charged"
-      : "the terminal has closed less than the journal knows as charged";
+  const because = reasonTexts[differenceMinor > 0 ? "more" : "less"];
   return { result: "differs" as const, because, ...facts, suspects, isSole };
 }
 
-/** Returns the attempts that the totals should include, or a text why this is not certain. */
+/** Returns the attempts that the totals should include, or why this is not certain. */
 function comparedEntries(
   { earlier, entries }: ClosingPeriod,
   identity: TerminalIdentity,
   { receiptFrom, receiptTo }: ClosingTotals,
-): readonly LedgerEntry[] | string {
+): readonly LedgerEntry[] | Reason {
   const from = receiptNumberOf(receiptFrom);
   const to = receiptNumberOf(receiptTo);
   const newest = earlier[0];
   if (newest?.identity && !sameTerminal(newest.identity, identity)) {
-    return "the last end of day was that of another terminal";
+    return "other-terminal-closed";
   }
   const since = entries.filter(({ afterClosing }) => afterClosing >= (newest?.id ?? 0));
   if (from === null || to === null) {
     if (!since.some(isCounted)) return since;
-    return "the terminal reported no receipt numbers; its own end of day may have closed the sales";
+    return "no-receipt-numbers";
   }
   for (const boundary of boundariesOf(earlier, entries)) {
     if (!boundary.joins(from)) continue;
     const joined = entries.filter(({ afterClosing }) => afterClosing >= boundary.id);
     if (areInside(joined, from, to)) return joined;
   }
-  return beginningWith(since, from, to) ?? "the receipt numbers do not join our last end of day";
+  return beginningWith(since, from, to) ?? "not-joined";
 }
 
 /**
@@ -273,23 +274,24 @@ function countAndSum(entries: readonly LedgerEntry[]) {
 
 /** Returns the order and the reason if gateway and journal have different facts about it. */
 function faultOf(entry: LedgerEntry) {
-  const because = whyWrong(entry);
-  if (because === undefined) return [];
+  const why = whyWrong(entry);
+  if (why === undefined) return [];
+  const because = reasonTexts[why];
   const { orderId, transactionId, currency, chargedMinor, amountMinor } = entry;
   return [{ orderId, transactionId, currency, because, amountMinor: chargedMinor ?? amountMinor }];
 }
 
-function whyWrong(entry: LedgerEntry): string | undefined {
+function whyWrong(entry: LedgerEntry): Reason | undefined {
   const { charged, delivery, handedMinor, chargedMinor, returnedMinor } = entry;
   if (charged === "yes") {
-    if (delivery === null) return "charged, and never handed off";
+    if (delivery === null) return "not-handed-off";
     const isOther = handedMinor !== null && chargedMinor !== null && handedMinor !== chargedMinor;
-    return isOther ? "handed off with another amount than was charged" : undefined;
+    return isOther ? "other-amount" : undefined;
   }
   if (charged === "unknown" || delivery !== "sent") return undefined;
-  if (chargedMinor === null) return "not charged, and the gateway has it";
+  if (chargedMinor === null) return "sent-not-charged";
   const isLeft = returnedMinor < chargedMinor;
-  return isLeft ? "reversed at the terminal, and the gateway has it" : undefined;
+  return isLeft ? "sent-reversed" : undefined;
 }
 
 /** Returns the orders that can explain a difference; none if nothing could be compared. */
