@@ -111,7 +111,7 @@ function showEnd(reply, again) {
 }
 
 /**
- * The terminal's prompt in the customer's language, or the terminal's own text without a known code.
+ * The terminal's prompt in the customer's language, or the terminal's own text for unknown codes.
  * @param {string} text
  * @param {import("./connector.js").PromptTexts} [texts]
  */

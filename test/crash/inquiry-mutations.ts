@@ -43,7 +43,7 @@ export const inquiryMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale that was stored over another one",
-    ["matching", "something else was stored since, so it need not be the last one"],
+    ["matching", "another transaction was stored since, so this one need not be the last one"],
     inquiries,
     ["src/tp-manager/matching/matcher.ts", "isStoredSince || id === null", "id === null"],
   ),

@@ -274,7 +274,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the end of day over an unmatched sale",
-    ["matching", "| an end of day may have closed it | – | – | unclear |"],
+    ["matching", "| an end of day may have closed the transaction | – | – | unclear |"],
     [...columns, "test/tp-manager/arbiter/unmatched.test.ts"],
     [
       table,

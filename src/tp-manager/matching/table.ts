@@ -73,7 +73,7 @@ interface EvidenceRow {
 export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ unmatchedIs }) => unmatchedIs !== null,
-    because: "it is the sale of order {unmatchedIs}",
+    because: "the transaction is the sale of order {unmatchedIs}",
     unmatched: "known",
   },
   {
@@ -121,13 +121,13 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
   {
     holds: ({ asBefore, approvalAcked }) => asBefore === "same" && approvalAcked,
-    because: "the terminal took our acknowledgement of a good result, but shows nothing new",
+    because: "the terminal has our ACK of a good result, but shows nothing new",
     sale: "unsettled",
     reversal: "unsettled",
   },
   {
     holds: ({ asBefore, end, confirmed }) => asBefore === "same" && end !== "unheard" && confirmed,
-    because: "the terminal said that it did not work, and twice showed nothing new",
+    because: "the terminal reported that the command failed, and twice showed nothing new",
     sale: "not-charged",
     reversal: "not-reversed",
     assumes: ["abort-final", "fresh-storage"],
@@ -135,7 +135,8 @@ export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ asBefore, end }) => asBefore === "same" && end !== "unheard",
     because:
-      "the terminal said that it did not work and shows nothing new; it has to show it twice",
+      "the terminal reported that the command failed and shows nothing new; " +
+      "it has to show this twice",
     sale: "confirm",
     reversal: "confirm",
   },
@@ -149,7 +150,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ asBefore, ackMayHaveArrived }) => asBefore === "same" && ackMayHaveArrived,
     because:
-      "the terminal shows nothing new, but may have taken our acknowledgement of a good result " +
+      "the terminal shows nothing new, but may have got our ACK of a good result " +
       "in the moment in which the connector stopped",
     sale: "unsettled",
     reversal: "unsettled",
@@ -190,7 +191,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
   {
     holds: ({ kind }) => kind === "none",
-    because: "the terminal's storage is empty; it could still store it",
+    because: "the terminal's storage is empty; the terminal could still store the transaction",
     unmatched: "confirm",
   },
   {
@@ -208,7 +209,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
   {
     holds: ({ takesBack, ackArrived }) => takesBack === "the-second" && ackArrived,
-    because: "the terminal has reversed the second sale, and the first was acknowledged",
+    because: "the terminal has reversed the second sale, and has our ACK of the first",
     sale: "charged-as-reported",
     assumes: ["own-report", "storage-real"],
   },
@@ -242,7 +243,8 @@ export const evidenceTable: readonly EvidenceRow[] = [
   {
     // The terminal got the ACK of its report of a part of the goods, but the whole sale is stored.
     holds: (facts) => facts.approvalAcked && isMoreThanReported(facts),
-    because: "the terminal shows the sale with more than it had reported and we had acknowledged",
+    because:
+      "the terminal shows a larger amount of the sale than it had reported and got our ACK for",
     sale: "unsettled",
   },
   {
@@ -293,7 +295,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
   {
     holds: ({ asReported, confirmed }) => asReported === "same" && confirmed,
-    because: "the terminal has it stored as a sale",
+    because: "the terminal has stored the transaction as a sale",
     unmatched: "held",
     assumes: ["storage-real"],
   },
@@ -304,29 +306,29 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
   {
     holds: ({ asReported }) => asReported === "unsure",
-    because: "the terminal's last transaction may be it or another one",
+    because: "the terminal's last transaction may be this one or another one",
     unmatched: "unclear",
   },
   {
     holds: ({ closedSince }) => closedSince,
-    because: "an end of day may have closed it",
+    because: "an end of day may have closed the transaction",
     unmatched: "unclear",
   },
   {
     holds: ({ soldSince, takesBack, stoodBefore }) =>
       soldSince || (takesBack !== null && !stoodBefore),
-    because: "something else was stored since, so it need not be the last one",
+    because: "another transaction was stored since, so this one need not be the last one",
     unmatched: "unclear",
   },
   {
     holds: ({ probedBefore }) => probedBefore,
-    because: "the terminal has not stored it",
+    because: "the terminal has not stored the transaction",
     unmatched: "gone",
     assumes: ["fresh-storage"],
   },
   {
     holds: () => true,
-    because: "the terminal has not stored it; it could still do so",
+    because: "the terminal has not stored the transaction, and could still do so",
     unmatched: "confirm",
   },
 ];

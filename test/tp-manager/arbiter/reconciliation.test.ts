@@ -228,7 +228,7 @@ const incomparable: readonly (readonly [because: RegExp, how: (now: Open) => unk
     },
   ],
   [
-    /do not join/,
+    /do not follow/,
     ({ terminal }) => {
       terminal.last += 5;
       terminal.close();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseFault } from "../../../../src/simulator/gateway/faults.ts";
 import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { merchantForTest } from "../merchant-for-test.ts";
 import { eventually, generate, orderBody, sandboxForTest } from "../sandbox-for-test.ts";
 
 test("latency delays the answer and nothing else", async () => {
@@ -114,6 +115,22 @@ test("a fault that names an order lets the requests of all others pass", async (
     codes.push((await generate(sandbox, { merchantReference })).result["code"]);
   }
   expect(codes).toEqual(["0", "0", "4", "0"]);
+});
+
+test("a fault that names an order strikes its operations and notifications only", async () => {
+  const merchant = await merchantForTest();
+  const faults = ["notification-twice", "capture-nok"].map((kind) =>
+    parseFault(`${kind}:merchantReference=2`),
+  );
+  const sandbox = await sandboxForTest({ autoPay: true, faults });
+  let received = 0;
+  for (const [merchantReference, notified] of Object.entries({ 1: 2, 2: 4, 3: 2 })) {
+    received += notified;
+    await generate(sandbox, { urlCallback: merchant.url, merchantReference });
+    await eventually(() => merchant.received.length).toBe(received);
+  }
+  const states = sandbox.orders().map(({ merchantReference, state }) => [merchantReference, state]);
+  expect(Object.fromEntries(states)).toEqual({ 1: "captured", 2: "authorized", 3: "captured" });
 });
 
 test("a fault that does not exist is refused with a readable reason", async () => {

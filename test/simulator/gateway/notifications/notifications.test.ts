@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { sqlOf } from "../../../../src/shared/store/sqlite.ts";
-import { parseFault } from "../../../../src/simulator/gateway/faults.ts";
 import {
   mapiDocument,
   type ResultFields,
@@ -290,25 +289,6 @@ describe("notification faults:", () => {
       expect(what(merchant).slice(-2)).toEqual(["authorization ok", "capture ok"]);
     });
   }
-
-  test("a fault that names an order strikes its operations and notifications only", async () => {
-    const merchant = await merchantForTest();
-    const faults = ["notification-bad-digest", "capture-nok"].map((kind) =>
-      parseFault(`${kind}:merchantReference=2`),
-    );
-    const sandbox = await sandboxForTest({ autoPay: true, faults });
-    for (const merchantReference of ["1", "2", "3"]) {
-      const before = merchant.received.length;
-      await generate(sandbox, { urlCallback: merchant.url, merchantReference });
-      await eventually(() => merchant.received.length).toBe(before + 2);
-    }
-    const states = sandbox
-      .orders()
-      .map(({ merchantReference, state }) => [merchantReference, state]);
-    expect(Object.fromEntries(states)).toEqual({ 1: "captured", 2: "authorized", 3: "captured" });
-    const signed = merchant.received.map(({ xml: text }) => isSigned(text));
-    expect(signed).toEqual([true, true, false, false, true, true]);
-  });
 
   test("notification-delayed", async () => {
     const clock = new TestClock();
