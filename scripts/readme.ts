@@ -32,6 +32,7 @@ import {
 import { evidenceTable } from "../src/tp-manager/matching/table.ts";
 import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
 import { mutations } from "../test/crash/mutations.ts";
+import { pathsIn } from "../test/tidy/citations.ts";
 import { choicesOf } from "./config-choices.ts";
 import { metricsForReference } from "./metrics-reference.ts";
 
@@ -86,29 +87,33 @@ function evidence(): string {
   return table([...heads, "Taken for granted"], rows);
 }
 
-/** Returns a row for each rule with the files that cite its page or hold a measure of it. */
+/**
+ * Returns a row for each rule: the files that its page names, then all others that cite the page or
+ * have a safety measure of the rule.
+ */
 function ruleLocations(): string {
   const pages = globSync("docs/rules/[0-9]*.md", { cwd: projectRoot }).sort();
-  const sources = globSync("{src,test}/**/*.ts", { cwd: projectRoot }).sort();
-  const citing = sources.map((path) => ({
-    path,
-    text: readFileSync(join(projectRoot, path), "utf8"),
-  }));
+  const textIn = (path: string): string => readFileSync(join(projectRoot, path), "utf8");
+  const sources = globSync("{src,test}/**/*.ts", { cwd: projectRoot });
+  const texts = new Map(sources.map((path) => [path, textIn(path)]));
   const rows = pages.map((page) => {
     const name = basename(page, ".md");
+    const named = pathsIn(textIn(page).split("\n## Where ")[1] ?? "");
     const measures = mutations.filter(({ breaks: [section] }) => section === name);
-    const paths = [
-      ...citing.filter(({ text }) => text.includes(page)).map(({ path }) => path),
-      ...measures.flatMap(({ edits, tests }) => [...edits.map(({ file }) => file), ...tests]),
-    ];
-    const below = (folder: string) =>
-      [...new Set(paths.filter((path) => path.startsWith(folder)))]
-        .sort()
-        .map((path) => `\`${path.slice(folder.length)}\``)
-        .join(", ") || "–";
-    return [`[${name}](${name}.md)`, below("src/"), below("test/")];
+    const citing = sources.filter((path) => texts.get(path)?.includes(page));
+    const measured = measures.flatMap(({ edits, tests }) =>
+      edits.map(({ file }) => file).concat(tests),
+    );
+    const others = [...citing, ...measured].filter((path) => !named.includes(path));
+    const inSrc = named.filter((path) => path.startsWith("src/"));
+    const inTest = named.filter((path) => path.startsWith("test/"));
+    return [`[${name}](${name}.md)`, ...[inSrc, inTest, others.sort()].map(listOf)];
   });
-  return table(["Rule", "Built in", "Tested by"], rows);
+  return table(["Rule", "Implemented in", "Proved by", "Also in"], rows);
+}
+
+function listOf(paths: readonly string[]): string {
+  return [...new Set(paths)].map((path) => `\`${path}\``).join(", ") || "–";
 }
 
 function assumptions(): string {

@@ -49,7 +49,7 @@ export const inquiryMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the alarm for the second sale of an order that a probe has shown",
-    ["19-late", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
+    ["19-late", "becomes charged or in doubt all the same, with the alarm `order-charged-twice`"],
     inquiries,
     [
       "src/tp-manager/arbiter/recovery.ts",

@@ -400,7 +400,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the later attempt that charged the order",
-    ["19-late", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
+    ["19-late", "becomes charged or in doubt all the same, with the alarm `order-charged-twice`"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     ["src/tp-manager/arbiter/corrections.ts", "if (!other) return;", "if (other) return;"],
   ),

@@ -77,7 +77,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the lookup of the order before a payment (idempotency)",
-    breaks: ["5.11", "The order id is the key, and it is remembered for ever."],
+    breaks: ["36-repeated-order", "The order id is remembered for ever."],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
@@ -194,7 +194,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the last check of the order before its write-ahead record",
-    breaks: ["5.11", "is checked once more in the moment of the write-ahead record"],
+    breaks: [
+      "36-repeated-order",
+      "The order is checked once more in the moment of the write-ahead record",
+    ],
     tests: ["test/tp-manager/orders/settlement.test.ts"],
     edits: [
       {

@@ -119,7 +119,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the late payment of the same amount",
     "30-whose-result",
-    "unless a payment of that amount was sent since",
+    "and a payment of that amount was sent since",
     [late],
     [
       rule,
@@ -141,7 +141,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the comparison of a late result with the last one before the payment in doubt",
     "30-whose-result",
-    "or the last result before that payment, or the last that was no order's, was the very same",
+    "and the last result before that payment, or the last that was no order's, was the very same",
     [late],
     [
       rule,

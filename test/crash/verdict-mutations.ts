@@ -185,7 +185,7 @@ export const verdictMutations: readonly Mutation[] = [
     "the ACK of the first of two sales",
     [
       "20-second-sale",
-      "A stored reversal of the second settles a first one whose ACK arrived as charged.",
+      "got its ACK, and the terminal shows a stored reversal of the second sale | is charged",
     ],
     tableTests,
     [table, 'takesBack === "the-second" && ackArrived,', 'takesBack === "the-second",'],

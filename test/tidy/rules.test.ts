@@ -12,7 +12,7 @@ const pages = readdirSync(`${root}/docs/rules`)
   .filter((file) => file !== "README.md")
   .map((file) => [file, readFileSync(`${root}/docs/rules/${file}`, "utf8")] as const);
 
-describe.each(pages)("docs/rules/%s", (_, page) => {
+describe.each(pages)("docs/rules/%s", (file, page) => {
   test("says the rule in one sentence", () => {
     const [, sentence = ""] = /^# .+\n\n\*\*([\s\S]+?)\*\*\n\n/.exec(page) ?? [];
     expect(sentence.match(/[.](?=\s|$)/g)).toHaveLength(1);
@@ -31,10 +31,12 @@ describe.each(pages)("docs/rules/%s", (_, page) => {
     expect(example).toMatch(/^\| Time \| Who \| What \|$/m);
   });
 
-  test("names the files that build it and the tests that prove it", () => {
+  test("names the files that build it, of which one cites it, and the tests that prove it", () => {
     const [, built = "", proved = ""] =
       /^The rule is implemented in ([\s\S]+)^The rule is proved by ([\s\S]+)$/m.exec(page) ?? [];
-    expect(pathsIn(built).filter((path) => path.startsWith("src/"))).not.toEqual([]);
+    const files = pathsIn(built).filter((path) => /^src\/.*[.]ts$/.test(path));
+    const citing = files.filter((path) => readFileSync(`${root}/${path}`, "utf8").includes(file));
+    expect(citing).not.toEqual([]);
     expect(pathsIn(proved).filter((path) => /^test\/.*[.]ts$/.test(path))).not.toEqual([]);
   });
 });

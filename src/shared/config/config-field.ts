@@ -12,7 +12,7 @@ interface Traits {
   readonly login?: boolean;
   /** Whether the value is a list whose elements are separated by blanks. */
   readonly list?: boolean;
-  /** The smallest value for a real terminal; only TEST_TIMERS=yes allows smaller values. */
+  /** The lowest value without TEST_TIMERS=yes, for a real terminal (docs/rules/14-timers.md). */
   readonly floor?: number;
   /** Returns a warning about an accepted value; the warning does not repeat the value. */
   warn?(value: string): string | undefined;

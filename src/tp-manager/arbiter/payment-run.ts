@@ -128,7 +128,10 @@ export class PaymentRun {
     }
   }
 
-  /** Asks the terminal once to cancel the payment; the terminal's answer decides no outcome. */
+  /**
+   * Asks the terminal once to cancel the payment; the terminal's answer decides no outcome
+   * (docs/rules/06-timeout.md).
+   */
   async cancel(): Promise<CancelAnswer> {
     if (this.#isUndecided) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");

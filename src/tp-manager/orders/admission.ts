@@ -16,7 +16,7 @@ interface Known {
 }
 
 /**
- * Decides about a repeated order by the table of docs/design.md 5.11, and whether a new order may
+ * Decides about a repeated order by docs/rules/36-repeated-order.md, and whether a new order may
  * begin. Throws {@link AppError} when the request is refused; no payment has begun then.
  */
 export function admissionOf(
@@ -104,7 +104,7 @@ interface Stored {
 
 /**
  * Throws ORDER_MISMATCH unless a repeated order has the same amount and currency and, if the setup
- * says so, the same basket, customer and custom data (docs/design.md 5.11).
+ * says so, the same basket, customer and custom data (docs/rules/36-repeated-order.md).
  */
 export function assertSameOrder(
   request: PaymentRequest,
@@ -127,8 +127,8 @@ export function assertSameOrder(
 
 /**
  * Returns the members in which a request differs from the stored order. A kiosk that counts its
- * order ids from 1 each day may repeat amount and currency, but not the customer's goods
- * (docs/design.md 5.11). The archive has no such members, so an archived order differs in none.
+ * order ids from 1 each day may repeat amount and currency, but not the customer's goods. The
+ * archive has no such members, so an archived order differs in none.
  */
 function differingMembers(
   { echo }: PaymentRequest,
@@ -140,7 +140,7 @@ function differingMembers(
   );
 }
 
-/** Returns a warning for each member in which a repeated order differs (docs/design.md 5.11). */
+/** Returns a warning for each member in which a repeated order differs. */
 export function differences(request: PaymentRequest, attempt: Attempt): string[] {
   return differingMembers(request, attempt).map(
     (member) => `${member} is not that of the stored order; a new sale needs a new orderId`,
@@ -149,8 +149,8 @@ export function differences(request: PaymentRequest, attempt: Attempt): string[]
 
 /**
  * Returns an attempt as it may be answered: as approved only while the terminal really holds the
- * sale, because a kiosk then gives out the goods (docs/design.md 5.11). The attempt on disk may
- * still be approved when its outcome was not written, or not received by an earlier process.
+ * sale, because a kiosk then gives out the goods. The attempt on disk may still be approved when
+ * its outcome was not written, or not received by an earlier process.
  */
 export function asAnswered(
   read: Attempt,
@@ -177,8 +177,7 @@ class DecidedMeanwhile extends Error {
 /**
  * Checks, when the write-ahead record is written, that no late result and no operator's correction
  * has settled an earlier attempt while the terminal was prepared: another command would charge the
- * order twice (docs/design.md 5.11). Throws an error for {@link attemptThatDecided}; no command was
- * sent then.
+ * order twice. Throws an error for {@link attemptThatDecided}; no command was sent then.
  */
 export function assertStillOpen(orderId: string, attempts: Journal["attempts"]): void {
   const latest = storage(() => attempts.decisive(orderId), "unknown");

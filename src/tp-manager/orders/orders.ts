@@ -69,8 +69,9 @@ interface RunningOrder {
 }
 
 /**
- * Begins payments, limits how long their requests wait, and answers repeated orders (docs/design.md
- * 5.11). A payment belongs to the arbiter and goes on when the request that began it ends.
+ * Begins payments, limits how long their requests wait, and answers repeated orders
+ * (docs/rules/36-repeated-order.md). A payment belongs to the arbiter and goes on when the request
+ * that began it ends.
  */
 export class Orders {
   readonly #parts: OrderParts;

@@ -42,7 +42,7 @@ export const protocolPart: ConfigPart = {
   ],
 };
 
-/** Returns a fault for each time setting that is shorter than a real terminal needs. */
+/** Returns a fault for each time setting that is below its floor (docs/rules/14-timers.md). */
 function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly ValueFault[] {
   return Object.entries({ ...sharedFields, ...fields }).flatMap(([name, schema]) => {
     const { floor } = metaOf(schema);

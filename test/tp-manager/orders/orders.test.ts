@@ -191,7 +191,7 @@ test("a result with no payment running raises an alarm", () => {
   expect(alarms).toEqual([expect.stringContaining('"traceNumber":"000012"')]);
 });
 
-describe("an order that comes again or during another payment (docs/design.md 5.11)", () => {
+describe("an order that comes again (docs/rules/36-repeated-order.md) or meanwhile", () => {
   test("is answered from the journal when it was charged, and nothing is sent", async () => {
     const at = house();
     const first = await pay(at, request("A-1"));

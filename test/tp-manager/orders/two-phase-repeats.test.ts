@@ -80,7 +80,7 @@ async function approved(at: Slow): Promise<void> {
 const twoPhase = request("A-1", { delivery: { withinSeconds: 30 } });
 const dearer = request("A-1", { amountMinor: 1000, delivery: { withinSeconds: 30 } });
 
-/** Repeats of a two-phase order: every row of its table in docs/design.md 5.11. */
+/** Repeats of a two-phase order: every row about it in docs/rules/36-repeated-order.md. */
 describe("a two-phase order that is asked for again", () => {
   test("before the approval attaches to the first payment and is answered with it", async () => {
     const at = slow();
