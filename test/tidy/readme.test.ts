@@ -84,12 +84,15 @@ describe("a link", () => {
   });
 });
 
-test("the folder map has every folder other than src", () => {
-  const listed = [...all.matchAll(/^((?:test|scripts|docs|examples)\/[\w-]+)(?= {2,})/gm)];
+test("the folder map has every folder other than src, and each of test/support", () => {
+  const tops = /^((?:test\/support|test|scripts|docs|examples)\/[\w-]+)(?= {2,})/gm;
+  const listed = [...all.matchAll(tops)];
   const folders = ["test", "scripts", "docs", "examples"].flatMap((top) =>
     repositoryFiles(top)
       .filter((path) => existsSync(`${root}/${path}`))
-      .map((path) => dirname(path).split("/").slice(0, 2).join("/")),
+      .map((path) => dirname(path).split("/"))
+      .flatMap((parts) => [parts.slice(0, 2), parts.slice(0, parts[1] === "support" ? 3 : 2)])
+      .map((parts) => parts.join("/")),
   );
   const wanted = [...new Set(folders)].filter((folder) => folder.includes("/")).sort();
   expect(listed.map(([, path = ""]) => path).sort()).toEqual(wanted);
@@ -107,6 +110,16 @@ test("the code map has every folder of src, and of what has rooms each room", ()
     ...(second && withRooms.includes(first) ? [`${src}/${first}/${second}`] : []),
   ]);
   expect(listed).toEqual([...new Set(wanted)].sort());
+});
+
+test("code map and folder map have together every folder of src, at any depth, once", () => {
+  const listed = [...all.matchAll(/^(?:\| `(src\/[\w/-]+)` \||(src\/[\w/-]+)(?= {2,}))/gm)];
+  const folders = repositoryFiles("src")
+    .filter((path) => existsSync(`${root}/${path}`))
+    .map((path) => dirname(path));
+  expect(listed.map(([, room, deeper = ""]) => room ?? deeper).toSorted()).toEqual(
+    [...new Set(folders)].toSorted(),
+  );
 });
 
 test("every npm script that a handbook names exists", () => {
