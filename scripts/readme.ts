@@ -17,6 +17,7 @@ import { type ErrorCode, errorTable } from "../src/shared/catalog/errors.ts";
 import { findingTable } from "../src/shared/catalog/findings.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
+import { exitCodes } from "../src/shared/process/exit-codes.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { type FaultRow, faultTable } from "../src/supervisor/gateway/fault-table.ts";
 import { eventTable, isKept } from "../src/tp-manager/attempts/event-table.ts";
@@ -35,6 +36,7 @@ import { mutations } from "../test/crash/mutations.ts";
 import { pathsIn } from "../test/tidy/citations.ts";
 import { choicesOf } from "./config-choices.ts";
 import { metricsForReference } from "./metrics-reference.ts";
+import { orderRows } from "./order-reference.ts";
 
 /** The generated parts of each page, by name. */
 const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> =
@@ -50,7 +52,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
       findings,
     },
     "docs/operator.md": { conditions },
-    "docs/design.md": { phases },
+    "docs/design.md": { phases, "exit codes": exits, "order fields": order },
     "docs/matching.md": { evidence, assumptions },
     "docs/rules/README.md": { built: ruleLocations },
     "src/supervisor/README.md": { faults },
@@ -294,6 +296,28 @@ function faults(): string {
     return [name, row.action, row.waits, marks.filter(Boolean).join(", ")];
   });
   return table(["Class", "Then", "Who waits", "Marks"], rows);
+}
+
+const exitMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  ok: "ended in order",
+  usage: "wrong arguments",
+  unavailable: "something that is needed is missing: a disk, a runtime, the other side",
+  internal: "a fault of this program",
+  alreadyRunning: "already running",
+  configuration: "configuration",
+};
+
+function exits(): string {
+  const rows = Object.entries(exitCodes).map(([name, code]) => [
+    String(code),
+    exitMeanings[name as keyof typeof exitCodes],
+  ]);
+  return table(["Code", "Means"], rows);
+}
+
+function order(): string {
+  const heads = ["Field", "Format", "Length", "Required", "What is sent", "A wrong value"];
+  return table(heads, orderRows());
 }
 
 function errors(): string {
