@@ -95,6 +95,6 @@ function bookOf(section: string): string {
   if (section === "matching") return read(section);
   if (/^\d\d-/.test(section)) return read(`rules/${section}`);
   const book = read(section === "1.2" ? "architecture" : "design");
-  const [, text = ""] = book.split(`\n### ${section} `);
-  return text.split("\n### ")[0] ?? "";
+  const [, text = ""] = book.split(new RegExp(`\n###? ${section} `));
+  return text.split(/\n###? /)[0] ?? "";
 }

@@ -263,7 +263,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the kind of a reversal's report among the events",
-    ["1.4", "one table derives them from the event"],
+    ["3", "one table derives them from the event"],
     ["test/tp-manager/attempts/attempt-event.test.ts"],
     [
       events,

@@ -186,7 +186,7 @@ export class Connector {
     return state.phase;
   }
 
-  /** What was heard last of the running attempt need not be on disk yet (docs/design.md 1.3). */
+  /** What was heard last of the running attempt need not be on disk yet (docs/design.md 2.1). */
   hasUnwritten(world: World): boolean {
     const { run } = world.ram;
     if (run === null) return false;

@@ -5,7 +5,7 @@ import { timersUpTo } from "../support/clocks/held-timers.ts";
 import { until } from "../support/programs/child-program.ts";
 import { TestInstallation } from "../support/programs/installation.ts";
 
-/** docs/design.md 1.3: what is written with the next commit is on disk so much later at most. */
+/** docs/design.md 2.1: what is written with the next commit is on disk so much later at most. */
 const LATER_MS = 1_000;
 
 /** An installation whose tp-manager has no timer that is longer than `timersMs`. */

@@ -54,7 +54,7 @@ const rows: readonly Row[] = [
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
-    // Whether our ACK arrived is written after the report (docs/design.md 1.3).
+    // Whether our ACK arrived is written after the report (docs/design.md 2.1).
     situation: "the program was killed between a good report and the next commit",
     is: (_plan, _struck, _before, state) => state !== undefined && "perhapsTaken" in state,
     nextSaleWithinMs: 10 * MINUTE_MS,

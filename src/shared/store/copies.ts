@@ -19,7 +19,7 @@ export function daysOfCopies(folder: string, store: string, nowMs: number): stri
 }
 
 /**
- * Returns the names of nightly copies and of saved copies (docs/design.md 1.3), the oldest first.
+ * Returns the names of nightly copies and of saved copies (docs/design.md 2.2), the oldest first.
  * Files of one day are sorted by when they were written, because a name may lack the time.
  */
 export function copiesOf(folder: string, store: string, nowMs: number): string[] {

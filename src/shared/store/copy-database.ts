@@ -6,7 +6,7 @@ import { openForReading } from "./sqlite.ts";
  * This program copies a database that is in use: `copy-database FROM TO` writes one snapshot,
  * checks it and syncs it. The snapshot is read over a connection of its own, so that no program
  * waits; the write-ahead log only grows a little more meanwhile. `copy-database - TO` saves a file
- * that was deleted: the program that lost the file passes it on open (docs/design.md 1.3). Without
+ * that was deleted: the program that lost the file passes it on open (docs/design.md 2.2). Without
  * a good copy the exit code is 1, and standard error has the reason.
  */
 

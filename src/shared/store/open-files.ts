@@ -35,7 +35,7 @@ const COOKIE_AT = 40;
 
 /**
  * Checks whether another program has cut or overwritten the file of an open database
- * (docs/design.md 1.3). SQLite would not notice that, because it works with its memory and its log.
+ * (docs/design.md 2.2). SQLite would not notice that, because it works with its memory and its log.
  * So the file is read directly: the head, and the page with the database's identity and the number
  * of the last test write. Only a foreign write into the file can make this number smaller.
  */
@@ -162,7 +162,7 @@ interface Copy {
   readonly changes: number;
 }
 
-/** Copies the content of an open database whose file was deleted (docs/design.md 1.3). */
+/** Copies the content of an open database whose file was deleted (docs/design.md 2.2). */
 class Rescue {
   readonly #database: DatabaseSync;
   readonly #path: string;
@@ -284,7 +284,7 @@ type Change = "missing" | "replaced" | "cut" | "log-gone";
 /**
  * Checks whether the names of an open database still lead to the open files. SQLite continues to
  * write into a file that was deleted, moved away or replaced, and the loss would show only at the
- * next start (docs/design.md 1.3). Windows allows no such change to an open database.
+ * next start (docs/design.md 2.2). Windows allows no such change to an open database.
  */
 export class OpenFiles {
   readonly #database: DatabaseSync;

@@ -11,7 +11,7 @@ import { invariant } from "../invariant.ts";
 /**
  * One step of a database schema; its number is its position in the list, from 1. Steps are
  * appended, never edited. A step in `goesOn` changes nothing that programs of the previous schema
- * use, so that they can use the database after an update was taken back (docs/design.md 1.3).
+ * use, so that they can use the database after an update was taken back (docs/design.md 2.1).
  */
 export type Migration = string | { readonly goesOn: string };
 
@@ -24,7 +24,7 @@ const BUSY_TIMEOUT_MS = 2_000;
 
 /**
  * Opens a durable database: with a write-ahead log, every commit synced to the disk (docs/design.md
- * 1.3), foreign keys on, and the schema of the last migration. Only the file's owner can read it.
+ * 2.1), foreign keys on, and the schema of the last migration. Only the file's owner can read it.
  * Throws if the file cannot be opened or migrated, or if a newer version of this program has made
  * it unreadable for this version.
  */

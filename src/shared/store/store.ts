@@ -22,7 +22,7 @@ export const storeMigration = `
   ) STRICT;
 `;
 
-/** The migration with the table by which open-files.ts recognises the file (docs/design.md 1.3). */
+/** The migration with the table by which open-files.ts recognises the file (docs/design.md 2.3). */
 export const proofMigration = {
   goesOn: `
   -- One row, of the page of which nothing else is; each proof that can be written counts.

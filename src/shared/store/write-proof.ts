@@ -24,7 +24,7 @@ interface WriteFault {
 /**
  * Proves that a database can be written, or reports why not, before a payment needs it: the disk
  * may be full, read-only or failing, or the files may be gone. A failed write is reported at once;
- * after a time without writes, a small commit proves that writes succeed (docs/design.md 1.3).
+ * after a time without writes, a small commit proves that writes succeed (docs/design.md 2.1).
  */
 export class WriteProof {
   readonly #database: DatabaseSync;

@@ -113,7 +113,7 @@ function isSameSale(given: Transaction, known: Transaction): boolean {
   return names.every((name) => given[name] === known[name]);
 }
 
-/** The outbox in SQLite; every change is on disk when the call returns (docs/design.md 1.3). */
+/** The outbox in SQLite; every change is on disk when the call returns (docs/design.md 2.1). */
 export class OutboxStore extends Tables {
   readonly #alsoWrite: () => void;
 

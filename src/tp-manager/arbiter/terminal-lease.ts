@@ -205,7 +205,7 @@ export function inquiryReason({
   return { code, says: "the terminal has an unmatched transaction and is asked", message };
 }
 
-/** Returns why no record of a new payment can be written to the disk (docs/design.md 1.3). */
+/** Returns why no record of a new payment can be written to the disk (docs/design.md 2.1). */
 export function unwritableBy(fault: WriteProof["known"]): NotReadyReason | undefined {
   return fault && { code: "STORAGE_FAILED", says: fault.says, charged: "no" };
 }

@@ -27,7 +27,7 @@ interface Inputs {
   end: { end: PaymentEnd; cancelled?: boolean };
   /**
    * The outcome was not received or not written, because the process ended or the disk failed.
-   * `unwritten`: the last event received may be missing on the disk (docs/design.md 1.3).
+   * `unwritten`: the last event received may be missing on the disk (docs/design.md 2.1).
    */
   interrupted: { unwritten?: boolean };
   reverse: { baseline: Baseline };

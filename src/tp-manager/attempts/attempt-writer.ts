@@ -59,7 +59,7 @@ export class AttemptWriter {
 
   /**
    * Keeps an event from the wire in memory until the next write, for at most `HEARD_WITHIN_MS`
-   * (docs/design.md 1.3). Recovery in this process gets the event, because it could otherwise take
+   * (docs/design.md 2.1). Recovery in this process gets the event, because it could otherwise take
    * a charge for disproved. Recovery after a crash assumes that such an event may have been lost
    * (docs/rules/28-unchanged-storage.md).
    */

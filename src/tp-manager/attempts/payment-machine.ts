@@ -22,7 +22,7 @@ import { namesOurs } from "./reference-policy.ts";
 import { advanceReversal } from "./reversal-machine.ts";
 
 /**
- * Returns the next state of a payment attempt after an input (docs/design.md 1.4). Pure.
+ * Returns the next state of a payment attempt after an input (docs/architecture.md 1.4). Pure.
  *
  * While an attempt is *sent*, the terminal may report several results. The last result is stored
  * with its judgement and with whether our ACK has arrived. In a two-phase sale the

@@ -129,7 +129,7 @@ export class HandOffRows extends rows("handOffs", {
 
   /**
    * Notes that the supervisor has the transaction, whose state at the gateway is `delivery`. The
-   * note is written with the next commit, within a second (docs/design.md 1.3). If a crash loses
+   * note is written with the next commit, within a second (docs/design.md 2.1). If a crash loses
    * the note, the supervisor accepts the transaction again.
    */
   noteAccepted(transactionId: string, delivery: DeliveryState, atMs: number): void {

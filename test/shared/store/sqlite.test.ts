@@ -15,7 +15,7 @@ import { startChild } from "../talking-child.ts";
 
 const table = "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT";
 
-/** docs/design.md 1.3: so much of the write-ahead log stays on the disk. */
+/** docs/design.md 2.1: so much of the write-ahead log stays on the disk. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Of a row in the old space; an object of node:sqlite's own leaves 72. */

@@ -8,7 +8,7 @@ const SALT_BYTES = 8;
 interface LogCount {
   /** Changes when SQLite begins the log anew, after all of it was copied into the database. */
   readonly salt: string;
-  /** Each of them is synced (docs/design.md 1.3). */
+  /** Each of them is synced (docs/design.md 2.1). */
   readonly commits: number;
   readonly pages: number;
 }

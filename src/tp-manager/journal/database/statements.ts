@@ -183,7 +183,7 @@ export function rows<K extends string>(part: string, texts: Readonly<Record<K, s
 const LATER_MS = 1_000;
 
 /**
- * Holds the writes that are delayed to the next commit of the journal (docs/design.md 1.3). A
+ * Holds the writes that are delayed to the next commit of the journal (docs/design.md 2.1). A
  * killed process loses them, so only facts that can be learnt again may be delayed.
  */
 class WaitingWrites {
