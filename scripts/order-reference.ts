@@ -22,8 +22,8 @@ const orderValues: Readonly<Record<keyof typeof orderFields, string>> = {
 };
 
 /**
- * Returns the rows of the order fields for docs/design.md 12.10: name, format, length, whether it is
- * required, what is sent, and what happens to a wrong value.
+ * Returns the rows of the order fields for docs/design.md 12.10: name, format, length, whether it
+ * is required, what is sent, and what happens to a wrong value.
  */
 export function orderRows(): readonly (readonly string[])[] {
   const then = { refuse: "parked", cut: "cut", "leave-out": "left out" };

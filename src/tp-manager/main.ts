@@ -40,7 +40,7 @@ import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart, setupOf } from "./terminal/registry.ts";
 import type { TerminalFacts } from "./terminal/terminal.ts";
 
-/** The time within which the terminal must be reached and read before a financial command. */
+/** The time to reach and read the terminal before a command (docs/rules/06-timeout.md). */
 const PREPARE_MS = 15_000;
 const STOP_PATIENCE_MS = 10_000;
 /** How long a stop may take; recovery settles what is then still open after the next start. */

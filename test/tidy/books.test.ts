@@ -58,10 +58,10 @@ function sectionOf(number: string): string {
   return design.split(/^(?=###? )/m).find((part) => part.startsWith(`### ${number} `)) ?? "";
 }
 
-/** The cells of a section's table, without its head. */
+/** The cells of a section's generated table, without its head and the line below it. */
 function rowsOf(number: string): string[][] {
   return [...sectionOf(number).matchAll(/^\| (.*) \|$/gm)]
-    .slice(1)
+    .slice(2)
     .map(([, row = ""]) => row.split("|").map((cell) => cell.trim()));
 }
 

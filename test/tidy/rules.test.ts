@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { mutations } from "../crash/mutations.ts";
 import { pathsIn } from "./citations.ts";
 import { root } from "./sources.ts";
 
@@ -10,7 +11,7 @@ const parts = ["Why", "Cases", "Example", "Where"];
 
 const pages = readdirSync(`${root}/docs/rules`)
   .filter((file) => file !== "README.md")
-  .map((file) => [file, readFileSync(`${root}/docs/rules/${file}`, "utf8")] as const);
+  .map((file) => [file, read(`docs/rules/${file}`)] as const);
 
 describe.each(pages)("docs/rules/%s", (file, page) => {
   test("says the rule in one sentence", () => {
@@ -31,12 +32,13 @@ describe.each(pages)("docs/rules/%s", (file, page) => {
     expect(example).toMatch(/^\| Time \| Who \| What \|$/m);
   });
 
-  test("names the files that build it, of which one cites it, and the tests that prove it", () => {
+  test("names files that cite the rule or hold its measures, and tests that prove it", () => {
     const [, built = "", proved = ""] =
       /^The rule is implemented in ([\s\S]+)^The rule is proved by ([\s\S]+)$/m.exec(page) ?? [];
     const files = pathsIn(built).filter((path) => /^src\/.*[.]ts$/.test(path));
-    const citing = files.filter((path) => readFileSync(`${root}/${path}`, "utf8").includes(file));
-    expect(citing).not.toEqual([]);
+    const isCiting = (path: string): boolean => read(path).includes(`docs/rules/${file}`);
+    expect(files.filter((path) => !isCiting(path) && !measured(file).includes(path))).toEqual([]);
+    expect(files.filter(isCiting)).not.toEqual([]);
     expect(pathsIn(proved).filter((path) => /^test\/.*[.]ts$/.test(path))).not.toEqual([]);
   });
 });
@@ -45,6 +47,16 @@ test("a row of a table counts as the lines that its reader sees", () => {
   const rows = [`| ${"b".repeat(96)} |`, `| ${"c".repeat(97)} |`];
   expect([["a".repeat(300)], rows].map((lines) => linesRead(lines.join("\n")))).toEqual([1, 3]);
 });
+
+/** The files from which the mutations take a safety measure of the rule. */
+function measured(file: string): string[] {
+  const ofRule = mutations.filter(({ breaks: [section] }) => `${section}.md` === file);
+  return ofRule.flatMap(({ edits }) => edits.map((edit) => edit.file));
+}
+
+function read(path: string): string {
+  return readFileSync(`${root}/${path}`, "utf8");
+}
 
 function linesRead(page: string): number {
   const lines = page.split("\n");

@@ -1,6 +1,6 @@
 import texts from "./texts-en.json" with { type: "json" };
 
-/** Whether the order that an error is about is charged, as far as is known. */
+/** Whether the order that an error is about is charged (docs/rules/10-charged.md). */
 export type Charged = "no" | "yes" | "unknown";
 export type Retry = "safe" | "same_order" | "after_recovery" | "never";
 

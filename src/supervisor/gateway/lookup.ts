@@ -30,7 +30,7 @@ export interface LookupAnswer {
 const TRANSACTION_UNKNOWN = 3_000_002; // docs/gateway.md 4.5
 const ORDER_UNKNOWN = 3_000_001;
 
-/** Reads the gateway's answer to the v3 lookup of a transaction. Pure. */
+/** Reads the answer to the v3 lookup of a transaction (docs/rules/21-agree.md). Pure. */
 export function readLookup(exchange: Exchange): LookupAnswer {
   const json = bodyOf(exchange);
   const { httpStatus, description } = judgeStatus(exchange);

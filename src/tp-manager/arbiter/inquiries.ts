@@ -43,7 +43,7 @@ interface InquiryCallbacks {
 /** The shortest and the longest pause before a terminal that did not answer is probed again. */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** The number of probes with changing results after which a question is concluded without proof. */
+/** So many probes with changing results end a question (docs/rules/32-probe-times.md). */
 const PROBES_MAX = 8;
 
 interface Open {

@@ -29,8 +29,8 @@ import { alarmDifference, alarmMismatch } from "./corrections.ts";
 import type { OneWay } from "./one-way.ts";
 
 /**
- * Runs one payment on the terminal, from the write-ahead record to the outcome: passes the
- * terminal's messages to the payment machine and writes every new state before the next step.
+ * Runs one payment on the terminal from its baseline (docs/rules/01-baseline.md) to the outcome:
+ * passes the terminal's messages to the payment machine, and writes each new state before the next.
  */
 export class PaymentRun {
   readonly #parts: ArbiterParts;
@@ -128,10 +128,7 @@ export class PaymentRun {
     }
   }
 
-  /**
-   * Asks the terminal once to cancel the payment; the terminal's answer decides no outcome
-   * (docs/rules/06-timeout.md).
-   */
+  /** Asks the terminal once to cancel; its answer decides no outcome (docs/rules/06-timeout.md). */
   async cancel(): Promise<CancelAnswer> {
     if (this.#isUndecided) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");

@@ -25,9 +25,10 @@ const PROBE = "recovery-look";
 const heardEnds = ["end-completed", "end-aborted"];
 
 /**
- * Finds out what became of attempts in doubt, without repeating a financial command
- * (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md). This class
- * decides what is asked about an attempt and writes the verdict; Inquiries decides when to probe.
+ * Finds out what became of attempts in doubt without repeating a financial command
+ * (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/28-unchanged-storage.md). It
+ * decides what is asked about an attempt and writes the verdict; Inquiries decides when to probe
+ * (docs/rules/15-not-yet.md, docs/rules/32-probe-times.md).
  */
 export class Recovery {
   readonly #parts: ArbiterParts;

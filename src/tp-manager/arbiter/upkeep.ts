@@ -9,7 +9,7 @@ import { answerWithin } from "./terminal-identity.ts";
 /** The number of unanswered probes after which a locked terminal gets its end of day anyway. */
 const UNANSWERED_MAX = 3;
 
-/** Maintenance of the terminal: a restart or an end of day, never during a payment. */
+/** A restart of the terminal, or the end of day that a lock demands (docs/rules/15-not-yet.md). */
 export class Upkeep {
   readonly #parts: ArbiterParts;
   readonly #tools: ArbiterTools;

@@ -5,7 +5,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 
-/** A terminal, and the last transaction that it has stored. */
+/** A terminal, and the last transaction that it has stored (docs/rules/01-baseline.md). */
 export type Stored = Pick<Baseline, "identity" | "last">;
 
 /**

@@ -34,7 +34,11 @@ export type PaymentStatus = (typeof paymentStatuses)[number];
 /** The findings by which an operator may settle an attempt. */
 export type Settled = "charged" | "not-charged" | "reversed";
 
-/** The facts about an order whose newest attempt is in a phase (docs/architecture.md 1.4). */
+/**
+ * The facts about an order whose newest attempt is in a phase (docs/architecture.md 1.4), by
+ * docs/rules/08-finished.md, docs/rules/23-asked.md, docs/rules/35-gateway-returns.md and
+ * docs/rules/36-repeated-order.md.
+ */
 interface PhaseRow {
   readonly charged: Charged;
   /** The status in answers. "as ended": Declined, Cancelled or Failed, by the attempt's outcome. */

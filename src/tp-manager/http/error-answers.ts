@@ -76,9 +76,9 @@ function toAppError(error: unknown): AppError {
 
 /**
  * Returns whether the order that a request is about is charged, no matter what failed
- * (docs/rules/23-asked.md). undefined: the request names no known order, so the error's own value
- * is answered. Before authentication a call about orders gets "unknown": a kiosk without a valid
- * login may ask about a charged order.
+ * (docs/rules/10-charged.md, docs/rules/23-asked.md). undefined: the request names no known order,
+ * so the error's own value is answered. Before authentication a call about orders gets "unknown": a
+ * kiosk without a valid login may ask about a charged order.
  */
 function chargedOfAsked(
   request: FastifyRequest,

@@ -91,7 +91,7 @@ export class ReturnRows extends rows("returns", {
     return this.sql.open.all().map(readAttempt);
   }
 
-  /** Returns the attempts that terminal and gateway both paid back, and that have no alarm yet. */
+  /** Returns the attempts that docs/rules/27-both-sides.md is about and that have no alarm yet. */
   unalarmedTwice(): Attempt[] {
     return this.sql.unalarmed.all(EVENTS_READ).map(readAttempt).filter(isReturnedTwice);
   }

@@ -208,8 +208,8 @@ const era = `(SELECT ifnull((SELECT max(id) FROM accepted_terminal), 0) || ' ' |
     ORDER BY id DESC LIMIT 1), ''))`;
 
 /**
- * Stores what the present terminal has shown about itself. Its facts no longer count when its setup
- * or identity changes, an operator accepts a terminal, or the journal loses data.
+ * Stores what the present terminal has shown about itself, until its setup or identity changes, an
+ * operator accepts a terminal, or the journal loses data (docs/rules/33-references.md).
  */
 export class LearnedRows extends rows("learned", {
   read: `SELECT holds FROM learned WHERE terminal = ? AND fact = ? AND era = ${era}`,

@@ -7,7 +7,7 @@ type Family = (typeof families)[number];
 
 /**
  * "on": holds for every terminal of the family. "off": never assumed. "learned": assumed once this
- * terminal has shown it. "none": has no meaning for the family.
+ * terminal has shown it (docs/rules/33-references.md). "none": has no meaning for the family.
  */
 type Default = "on" | "off" | "learned" | "none";
 

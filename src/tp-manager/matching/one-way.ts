@@ -20,7 +20,7 @@ import {
   type Learned,
 } from "./assumptions.ts";
 
-/** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Only reads. */
+/** Decides whose result it is (docs/rules/25-one-way.md, docs/rules/30-whose-result.md). */
 
 /** What the rules know about the terminal and about the line that brings its results. */
 export interface OneWayLine {

@@ -16,8 +16,8 @@ interface Known {
 }
 
 /**
- * Decides about a repeated order by docs/rules/36-repeated-order.md, and whether a new order may
- * begin. Throws {@link AppError} when the request is refused; no payment has begun then.
+ * Decides about a repeated order (docs/rules/08-finished.md, docs/rules/36-repeated-order.md), and
+ * whether a new order may begin. Throws {@link AppError} when the request is refused.
  */
 export function admissionOf(
   request: PaymentRequest,

@@ -30,7 +30,7 @@ import {
 } from "./admission.ts";
 
 export interface OrderSettings extends Pick<ArbiterSettings, "paymentTimeoutMs" | "prepareMs"> {
-  /** How long a kiosk's request waits in addition to preparation and payment, in milliseconds. */
+  /** The time in ms until the 504 beyond preparation and payment (docs/rules/06-timeout.md). */
   readonly graceMs: number;
   /** How long an answer to the kiosk waits for the first try to reach the gateway, in ms. */
   readonly gatewayWaitMs: number;
@@ -69,9 +69,8 @@ interface RunningOrder {
 }
 
 /**
- * Begins payments, limits how long their requests wait, and answers repeated orders
- * (docs/rules/36-repeated-order.md). A payment belongs to the arbiter and goes on when the request
- * that began it ends.
+ * Begins payments, limits how long their requests wait, and answers repeated orders by
+ * docs/rules/36-repeated-order.md. A payment goes on when the request that began it ends.
  */
 export class Orders {
   readonly #parts: OrderParts;

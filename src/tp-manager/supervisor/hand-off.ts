@@ -35,8 +35,8 @@ interface HandOffStall {
 }
 
 /**
- * Hands off every charged transaction to the supervisor, one at a time, oldest first: at start,
- * after {@link nudge}, and repeatedly until the supervisor has accepted the transaction.
+ * Hands off every charged transaction (docs/rules/09-handoff.md) to the supervisor, one at a time,
+ * oldest first: at start, after {@link nudge}, and repeatedly until the supervisor has accepted it.
  */
 export class HandOff {
   readonly #store: HandOffRows;

@@ -72,7 +72,7 @@ export function deliveryPoll(
 /**
  * Asks about money that was paid back without this program: a refund in the gateway's own pages, or
  * a chargeback. The order is then answered as reversed, and a repetition of it charges nothing
- * (docs/rules/08-finished.md).
+ * (docs/rules/08-finished.md, docs/rules/27-both-sides.md).
  */
 export function returnPoll(
   store: ReturnRows,

@@ -49,7 +49,10 @@ export function repeated(
 export type OperationResult = SupervisorAnswer<"gateway-operation">;
 export type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-/** Returns what a cancel or refund pays back, in minor units. Throws REQUEST_INVALID. */
+/**
+ * Returns what a cancel or refund pays back, in minor units (docs/rules/35-gateway-returns.md).
+ * Throws REQUEST_INVALID.
+ */
 export function returnMinorOf(
   attempt: Attempt,
   kind: "cancel" | "refund",

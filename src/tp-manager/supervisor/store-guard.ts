@@ -39,7 +39,7 @@ interface GuardParts {
 }
 
 /**
- * Prevents a journal that was lost or restored from charging an order again
+ * Prevents a journal that was lost or restored (docs/rules/17-loss.md) from charging an order again
  * (docs/rules/34-journal-gap.md). The supervisor's orders are imported. Until a day and an end of
  * day have passed, a new order id is looked up first, and a request that equals an unmatched sale
  * of the terminal is refused until a person has decided.

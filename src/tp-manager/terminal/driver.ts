@@ -10,7 +10,7 @@ export const withTexts = textsFrom(texts);
 
 /** Settings that mean the same to every driver that has them. */
 export const commonFields = withTexts({
-  /** The silence in ms before a probe for a lost payment, and at least between two probes. */
+  /** The silence in ms before a probe and between two (docs/rules/14-timers.md: its floor). */
   RECOVERY_SILENCE_MS: marked(integer(0, 120_000).default(10_000), { floor: 10_000 }),
 });
 

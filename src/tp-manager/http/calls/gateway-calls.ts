@@ -48,7 +48,7 @@ const keyed = {
     .describe("A key of the caller's choice: with the same key and body nothing is sent again."),
 };
 
-/** The calls about the gateway, for operators if OPERATOR_LOGIN is set (docs/design.md 5.14). */
+/** Operators' calls (docs/design.md 5.14) about the gateway (docs/rules/35-gateway-returns.md). */
 export const gatewayCalls: readonly AnyCall[] = [
   ...gatewayOperationKindSchema.options.map(operation),
 

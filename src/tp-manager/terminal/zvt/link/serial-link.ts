@@ -9,7 +9,7 @@ import {
 import { ApduLink, isAnswer, type SendOutcome } from "./apdu-link.ts";
 import { ACK, encodeFrame, type FrameEvent, FrameReader, NAK } from "./serial-frame.ts";
 
-/** The largest number of times a frame is sent: once, and two repeats (docs/zvt.md 2.4). */
+/** The largest number of sends of a frame (docs/zvt.md 2.4, docs/rules/03-repeats.md). */
 const SENDS_MAX = 3;
 
 interface Outgoing {
