@@ -59,7 +59,10 @@ export const inquiryMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the second attempt that can have made the sale itself",
-    ["19-late", "that a charged attempt of the order can have made itself is no second charge"],
+    [
+      "19-late",
+      "one of them is charged, and the record can be its own | no second charge, so no alarm",
+    ],
     effects,
     [
       "src/tp-manager/matching/answer.ts",
@@ -69,7 +72,10 @@ export const inquiryMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the declined order that fits as well as the order in doubt",
-    ["30-whose-result", "well, which was answered as not charged"],
+    [
+      "30-whose-result",
+      "it is an approval that can also be that of another order, which was answered as not charged",
+    ],
     late,
     ["src/tp-manager/matching/one-way.ts", "orders.size === 1 &&", "orders.size > 0 &&"],
   ),

@@ -370,7 +370,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the charge of an attempt after which another attempt of the order was charged",
-    ["19-late", "late whatever became of the others of its order"],
+    ["19-late", "the late attempt becomes charged or in doubt all the same"],
     ["test/tp-manager/arbiter/charged-twice.test.ts"],
     [
       effects,
