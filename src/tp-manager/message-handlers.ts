@@ -6,7 +6,7 @@ import type {
 } from "../shared/ipc/contract.ts";
 import { versionNumber } from "../shared/program/installation.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
-import { ownConditions, type Watched } from "./http/status/facts.ts";
+import { openPayments, ownConditions, type Watched } from "./http/status/facts.ts";
 import { textOfSale } from "./supervisor/store-guard.ts";
 import type { TerminalState } from "./terminal/terminal.ts";
 
@@ -26,11 +26,10 @@ interface HandlerParts
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
   const { port, pages, watch, journal, arbiter, requestStop } = parts;
-  const { attempts, handOffs, events, resync } = journal;
+  const { events, resync } = journal;
   const payments = () => ({
     running: arbiter.lease.current === undefined ? 0 : 1,
-    inDoubt: attempts.countInDoubt(),
-    notHandedOver: handOffs.countPendingHandOffs(),
+    ...openPayments(journal),
   });
   return {
     status() {

@@ -1,6 +1,11 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
+import {
+  DISK_FREE_MIN_BYTES,
+  type Finding,
+  finding,
+  inTwo,
+} from "../../shared/catalog/findings.ts";
 import { ProgramExit } from "../../shared/process/exit-codes.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { type Clock, isoTime, localTimeZone } from "../../shared/time.ts";
@@ -11,7 +16,6 @@ import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
 import { machineSchedule } from "../schedule/schedule.ts";
 
 const MEGABYTE = 1024 * 1024;
-const DISK_FAIL_BYTES = 50 * MEGABYTE;
 const DISK_WARN_BYTES = 500 * MEGABYTE;
 
 export function checkNode(): Finding {
@@ -50,7 +54,7 @@ function checkDisk(folder: string): Finding {
   const bytes = bavail * bsize;
   const values = { free: Math.floor(bytes / MEGABYTE) };
   if (files > 0 && ffree < 1_000) return finding("disk-no-files", values);
-  if (bytes < DISK_FAIL_BYTES) return finding("disk-full", values);
+  if (bytes < DISK_FREE_MIN_BYTES) return finding("disk-full", values);
   return finding(bytes < DISK_WARN_BYTES ? "disk-low" : "disk-right", values);
 }
 

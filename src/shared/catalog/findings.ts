@@ -1,5 +1,8 @@
 import texts from "./findings-en.json" with { type: "json" };
 
+/** Below this free space the disk counts as nearly full: a day's logs may need as much. */
+export const DISK_FREE_MIN_BYTES = 50 * 1024 * 1024;
+
 export type Verdict = "ok" | "warn" | "fail";
 
 const row =

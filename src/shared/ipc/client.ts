@@ -1,7 +1,7 @@
 import type { Agent } from "node:http";
 import type { Socket } from "node:net";
 import { parseJson } from "../json.ts";
-import { HttpAgent, httpRequest, readText } from "../process/node-http.ts";
+import { HttpAgent, httpRequest, IDLE_CONNECTION_MS, readText } from "../process/node-http.ts";
 import { type StoreExchange, type StoreMarks, storeMarksOf } from "../store/store-exchange.ts";
 import type { Clock } from "../time.ts";
 import {
@@ -41,8 +41,6 @@ export class IpcError extends Error {
 
 /** The largest number of open connections; further messages wait until one is free. */
 const CONNECTIONS_MAX = 8;
-/** How long an idle connection stays open: shorter than the 5 s after which servers close it. */
-const IDLE_MS = 2_000;
 const REASON_CHARACTERS_MAX = 500;
 
 export type IpcClient<M extends Messages> = ReturnType<typeof createIpcClient<M>>;
@@ -159,10 +157,15 @@ interface Line {
 }
 
 function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
-  const agent = new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS });
+  const agent = new HttpAgent({
+    keepAlive: true,
+    maxSockets: CONNECTIONS_MAX,
+    timeout: IDLE_CONNECTION_MS,
+  });
   const freeSinceMs = new WeakMap<Socket, number>();
   agent.on("free", (socket: Socket) => freeSinceMs.set(socket, clock.monotonicMs()));
-  const isOld = (socket: Socket) => clock.monotonicMs() - (freeSinceMs.get(socket) ?? 0) > IDLE_MS;
+  const isOld = (socket: Socket) =>
+    clock.monotonicMs() - (freeSinceMs.get(socket) ?? 0) > IDLE_CONNECTION_MS;
   return {
     agent,
     isTooOld(socket) {

@@ -8,6 +8,12 @@ const http = process.getBuiltinModule("node:http");
 export const { Agent: HttpAgent, createServer, request: httpRequest, STATUS_CODES } = http;
 
 /**
+ * How long a client keeps an idle connection. Common servers close one after 5 s, and a message on
+ * a connection that is being closed would stay without an answer.
+ */
+export const IDLE_CONNECTION_MS = 2_000;
+
+/**
  * The largest head of a request to a port that serves pages. A browser sends the cookies of all
  * ports of a host name, in Chromium at most 180 of 4,096 bytes each. With a smaller limit, cookies
  * of other programs could block the pages.

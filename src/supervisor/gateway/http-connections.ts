@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { IDLE_CONNECTION_MS } from "../../shared/process/node-http.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import { type PlainHead, readChunks, readPlainHead } from "./plain-http.ts";
 
@@ -119,11 +120,6 @@ interface Settings {
   ) => void;
 }
 
-/**
- * How long a connection is kept idle. Common servers close one after 5 s; a message on a connection
- * that is being closed would stay without an answer.
- */
-export const IDLE_MS = 2_000;
 /** The largest number of chunks that are read here; `readOther` reads an answer with more. */
 const CHUNKED_PIECES_MAX = 16;
 
@@ -279,7 +275,7 @@ class Connection {
     this.#received = 0;
     this.#head = undefined;
     exchange.answered(head.httpStatus, head.headers.get(this.#settings.header) ?? null, body);
-    const idleMs = Math.min(head.keptMs, IDLE_MS);
+    const idleMs = Math.min(head.keptMs, IDLE_CONNECTION_MS);
     if (glued || idleMs === 0) {
       this.close();
       return;

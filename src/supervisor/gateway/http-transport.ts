@@ -4,10 +4,10 @@ import { connect, isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { connect as connectSecurely, TLSSocket } from "node:tls";
 import { proxyFor, trustedWith } from "../../shared/config/server-trust.ts";
-import { httpRequest, readText } from "../../shared/process/node-http.ts";
+import { httpRequest, IDLE_CONNECTION_MS, readText } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Exchange } from "./faults.ts";
-import { HttpConnections, HttpExchange, type HttpRequest, IDLE_MS } from "./http-connections.ts";
+import { HttpConnections, HttpExchange, type HttpRequest } from "./http-connections.ts";
 
 /** The largest answer that is read; a result has 2 KB, a web server's error page up to 100 KB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
@@ -115,7 +115,7 @@ export class HttpTransport {
 }
 
 const RETRY_AFTER = "retry-after";
-const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_MS };
+const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_CONNECTION_MS };
 
 function sendByNode(
   { url, headers, body }: HttpMessage,

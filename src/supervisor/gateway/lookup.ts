@@ -124,6 +124,16 @@ export function readOrderLookup(exchange: Exchange, transaction: Transaction): O
   return (order && compared(order, transaction)) ?? unanswered;
 }
 
+/**
+ * Returns whether no member that a transaction of the gateway names differs from our order
+ * (docs/rules/21-agree.md). The transaction was looked up by its own id, so that members which it
+ * does not name prove nothing against it.
+ */
+export function agrees(found: GatewayTransaction, owner: Transaction): boolean {
+  const members = ["orderId", "transactionId", "currency", "amountMinor"] as const;
+  return members.every((name) => found[name] === null || found[name] === owner[name]);
+}
+
 /** Compares an order of the gateway with ours; undefined: it does not name our order. */
 function compared(
   { id, amount, currency, custom_data: custom }: z.infer<typeof orderSchema>,

@@ -1,7 +1,7 @@
 import type { GatewayOperation } from "../../shared/ipc/contract.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { GatewayTransaction } from "../gateway/lookup.ts";
+import { agrees, type GatewayTransaction } from "../gateway/lookup.ts";
 
 /** The first and the longest pause between two lookups of one transaction. */
 const FIRST_MS = 60_000;
@@ -77,15 +77,4 @@ function isContradictory({
   refundedMinor,
 }: GatewayTransaction): boolean {
   return [capturedMinor, refundedMinor].some((sum) => (sum ?? 0) > (amountMinor ?? 0));
-}
-
-/** Returns whether all that a lookup names agrees with our order (docs/rules/21-agree.md). */
-function agrees(found: GatewayTransaction, owner: Transaction): boolean {
-  const { orderId, transactionId, currency, amountMinor } = found;
-  return (
-    (orderId === null || orderId === owner.orderId) &&
-    (transactionId === null || transactionId === owner.transactionId) &&
-    (currency === null || currency === owner.currency) &&
-    (amountMinor === null || amountMinor === owner.amountMinor)
-  );
 }

@@ -38,7 +38,7 @@ export interface Facts {
   /** The facts of tp-manager and its numbers of payments; null: the journal cannot be read. */
   readonly journal: {
     readonly conditions: TpManagerConditions;
-    readonly payments: { readonly inDoubt: number; readonly notHandedOver: number };
+    readonly payments: ReturnType<typeof openPayments>;
   } | null;
 }
 
@@ -48,11 +48,16 @@ export async function factsOf(watched: Watched): Promise<Facts> {
     supervisor: await watched.supervisor().catch(() => null),
     journal: readOr(null, () => ({
       conditions: ownConditions(watched),
-      payments: {
-        inDoubt: journal.attempts.countInDoubt(),
-        notHandedOver: journal.handOffs.countPendingHandOffs(),
-      },
+      payments: openPayments(journal),
     })),
+  };
+}
+
+/** Returns how many payments wait for an outcome or a hand-off. Throws if the journal fails. */
+export function openPayments({ attempts, handOffs }: Journal) {
+  return {
+    inDoubt: attempts.countInDoubt(),
+    notHandedOver: handOffs.countPendingHandOffs(),
   };
 }
 

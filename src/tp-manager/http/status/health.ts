@@ -9,6 +9,7 @@ import {
   conditionText,
   KEEPS_PAYMENTS,
 } from "../../../shared/catalog/conditions.ts";
+import { DISK_FREE_MIN_BYTES } from "../../../shared/catalog/findings.ts";
 import { osName, versionNumber } from "../../../shared/program/installation.ts";
 import { readOr } from "../../../shared/read-or.ts";
 import { isoTime, localTimeZone } from "../../../shared/time.ts";
@@ -22,9 +23,6 @@ import { factsOf, notReadyReasons, type SupervisorStatus, type Watched } from ".
 export type Health = z.output<typeof health>;
 type Note = Health["notes"][number];
 type Alarm = Health["alarms"][number];
-
-/** Below this free space the disk counts as nearly full: a day's logs may need as much. */
-const DISK_FREE_MIN_BYTES = 50 * 1024 * 1024;
 
 /** Returns whether a payment can be taken now, or why not, and the state of everything else. */
 export async function healthOf(
