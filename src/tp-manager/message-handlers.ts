@@ -23,7 +23,7 @@ interface HandlerParts
   readonly requestStop: (why: string) => void;
 }
 
-/** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
+/** Returns the answers to the other programs of the installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
   const { port, pages, watch, journal, arbiter, requestStop } = parts;
   const { events, resync } = journal;

@@ -254,9 +254,9 @@ export class Connector {
 
   #judge(world: World, inquiry: OpenQuestion, probe: Probe): Verdict {
     const judged = this.#evidence.judge(world, inquiry, probe);
-    const isRestless = judged.verdict === "look-again" && inquiry.probes >= PROBES_MAX;
+    const isRestless = judged.verdict === "probe-again" && inquiry.probes >= PROBES_MAX;
     const verdict = isRestless ? givenUp[inquiry.about] : judged;
-    if (verdict.verdict === "look-again") {
+    if (verdict.verdict === "probe-again") {
       const waits = verdict.waitMs === CONFIRM_MS ? "confirm" : "limit";
       replace(world, inquiry, { ...inquiry, earlier: probe, probes: inquiry.probes + 1, waits });
     } else if (verdict.verdict !== "no-answer") this.#conclude(world, inquiry, verdict);

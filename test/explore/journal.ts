@@ -10,7 +10,7 @@ import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
 import type { AttemptRows } from "../../src/tp-manager/journal/attempt-rows.ts";
 import type { KnownRecord, RecordRows } from "../../src/tp-manager/journal/record-rows.ts";
 import type { TerminalRows } from "../../src/tp-manager/journal/terminal-rows.ts";
-import type { NextFound } from "../../src/tp-manager/matching/facts.ts";
+import type { NextCommand } from "../../src/tp-manager/matching/facts.ts";
 import { AMOUNT_MINOR } from "./entry-reports.ts";
 import { latest, type StoredAttempt, type World } from "./world.ts";
 
@@ -58,7 +58,7 @@ export class DiskJournal implements Attempts, Records, Unmatched {
     return this.#all().filter(({ state }) => isInDoubt(state));
   }
 
-  nextCommand(transactionId: string): NextFound | undefined {
+  nextCommand(transactionId: string): NextCommand | undefined {
     const after = this.#disk.attempts[Number(transactionId) + 1];
     if (!after) return undefined;
     const { baseline, served, state } = after;

@@ -167,7 +167,7 @@ function simulatorSpec(
   return { name, script: programFile(name), args, mark, presence: readyFile, readyFile };
 }
 
-/** The simulators of a demo's data folder; an empty list for a real installation. */
+/** Returns the simulators of a demo's data folder; an empty list for a real installation. */
 export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
   const setup = readDemoSetup(dataDirectory);
   if (!setup) return [];

@@ -6,7 +6,7 @@ import {
   findSerialPorts,
   isUsbDevice,
   parseUsbAddress,
-  type SerialPortFound,
+  type SerialPortInfo,
   systemRoots,
   usbAddress,
   usersOfDevice,
@@ -30,7 +30,7 @@ export async function checkLocalPort(port: number, tpManager: ProgramState): Pro
 
 type PortConfig = Parameters<typeof consolePortOf>[0];
 
-/** For each page with a port: checks that tp-manager serves the page, or that the port is free. */
+/** Checks for each page with a port that tp-manager serves the page, or that the port is free. */
 export async function checkPages(config: PortConfig, tpManager: ProgramState): Promise<Finding[]> {
   const asked = [
     { name: "console", setting: "CONSOLE_PORT", port: consolePortOf(config) ?? 0 },
@@ -127,12 +127,12 @@ function membership() {
   };
 }
 
-function missing(address: string, ports: readonly SerialPortFound[]): Finding {
+function missing(address: string, ports: readonly SerialPortInfo[]): Finding {
   if (ports.length === 0) return finding("serial-none", { address });
   return finding("serial-missing", { address, ports: portNames(ports) });
 }
 
-function portNames(ports: readonly SerialPortFound[]): string {
+function portNames(ports: readonly SerialPortInfo[]): string {
   const names = ports.map(({ path, usb }) =>
     usb ? `${path} (${usbAddress(usb)}${usb.product ? `, ${usb.product}` : ""})` : path,
   );
@@ -140,7 +140,7 @@ function portNames(ports: readonly SerialPortFound[]): string {
 }
 
 /** Returns the finding for a usable port; warns if its name can change, as /dev/ttyUSB0 can. */
-function usable(found: SerialPortFound): Finding {
+function usable(found: SerialPortInfo): Finding {
   const port = portNames([found]);
   const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);
   if (!found.usb || !isNumbered) return finding("serial-right", { port });

@@ -219,9 +219,9 @@ async function linkOf(
 }
 
 /**
- * When `current` is torn, missing, or names no complete version, names and starts a version that
- * can read the databases (docs/updates.md 4.2); otherwise the scripts in the installation folder
- * could run a version that cannot read them. The version of the last update is preferred, then the
+ * Names and starts a version that can read the databases, when `current` is torn, missing, or names
+ * no complete version (docs/updates.md 4.2); otherwise the scripts in the installation folder could
+ * run a version that cannot read them. The version of the last update is preferred, then the
  * newest. A complete version that is named is never replaced. Returns an exit code if another
  * version runs now, so that this launcher does nothing more. The caller holds the launch lock.
  */

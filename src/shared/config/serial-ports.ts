@@ -17,7 +17,7 @@ interface UsbIds {
   readonly serial: string | null;
 }
 
-export interface SerialPortFound {
+export interface SerialPortInfo {
   readonly path: string;
   /** The USB device of the port; null: the port is built in. */
   readonly usb: (UsbIds & { readonly product: string | null }) | null;
@@ -51,7 +51,7 @@ export function isUsbDevice(wanted: UsbIds, found: UsbIds): boolean {
 export async function findSerialPorts(
   roots: DeviceRoots,
   load: () => Promise<typeof import("serialport")>,
-): Promise<SerialPortFound[]> {
+): Promise<SerialPortInfo[]> {
   if (process.platform === "linux") return listSerialPorts(roots);
   const { SerialPort } = await load();
   return (await SerialPort.list()).map(({ path, vendorId, productId, serialNumber }) => {
@@ -67,7 +67,7 @@ export async function findSerialPorts(
  * Returns the serial ports that /sys lists on Linux. `SerialPort.list()` would run udevadm, which
  * small systems and containers do not have.
  */
-function listSerialPorts(roots: DeviceRoots): SerialPortFound[] {
+function listSerialPorts(roots: DeviceRoots): SerialPortInfo[] {
   const tty = join(roots.sys, "class/tty");
   const names = stableNames(roots);
   return entriesOf(tty).flatMap((name) => {
@@ -82,7 +82,7 @@ function listSerialPorts(roots: DeviceRoots): SerialPortFound[] {
 }
 
 /** Returns the USB device of a port, which sysfs describes in a folder above the port's folder. */
-function usbOf(device: string): SerialPortFound["usb"] {
+function usbOf(device: string): SerialPortInfo["usb"] {
   for (let folder = device; folder !== dirname(folder); folder = dirname(folder)) {
     const vendorId = readLine(join(folder, "idVendor"));
     const productId = readLine(join(folder, "idProduct"));

@@ -412,16 +412,16 @@ const happened = {
   cut: "cut short or overwritten",
 } as const;
 
-interface FileFound {
+interface FileVersion {
   /** The file's device and inode number, which no other file gets while the file is open. */
   readonly identity: string;
   readonly bytes: number;
 }
 
 /** The files of a database by the ending of their names: "", "-wal" and "-shm". */
-type Files = ReadonlyMap<string, FileFound | undefined>;
+type Files = ReadonlyMap<string, FileVersion | undefined>;
 
-function foundAt(path: string): FileFound | undefined {
+function foundAt(path: string): FileVersion | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
     return found && { identity: `${found.dev}:${found.ino}`, bytes: Number(found.size) };
@@ -430,6 +430,6 @@ function foundAt(path: string): FileFound | undefined {
   }
 }
 
-function isSame(one: FileFound | undefined, other: FileFound | undefined): boolean {
+function isSame(one: FileVersion | undefined, other: FileVersion | undefined): boolean {
   return one?.identity === other?.identity;
 }

@@ -271,7 +271,7 @@ export class Inquiries {
       return;
     }
     const judged = question.judge(probe, open.earlier);
-    const isRestless = judged.verdict === "look-again" && open.probes >= PROBES_MAX;
+    const isRestless = judged.verdict === "probe-again" && open.probes >= PROBES_MAX;
     const verdict = isRestless ? givenUp(question, "each probe shows something else") : judged;
     const sinceMs = unchangedSinceMs(open, probe);
     const isNews = open.because !== verdict.because || sinceMs === undefined;
@@ -285,7 +285,7 @@ export class Inquiries {
         this.#vainState = this.#stateKey;
         this.#askLater(open);
         return;
-      case "look-again":
+      case "probe-again":
         if (isNews) question.note(verdict, probe);
         if (sinceMs === undefined) open.probes += 1;
         open.earlier = { ...probe, sinceMs: sinceMs ?? probe.atMs };

@@ -43,7 +43,7 @@ export class Unmatched {
     this.#inquiries = inquiries;
   }
 
-  /** At start, asks about the unmatched transactions that an earlier process left undecided. */
+  /** Asks at start about the unmatched transactions that an earlier process left undecided. */
   begin(): void {
     for (const row of this.#parts.journal.terminalLog.openUnmatched()) this.#ask(row);
   }

@@ -86,9 +86,9 @@ export class Upkeep {
   }
 
   /**
-   * When the journal has a gap, stores the terminal's last sale before an end of day deletes it in
-   * the terminal (docs/rules/34-journal-gap.md). Throws {@link TerminalUnavailable} or {@link
-   * AppError} STORAGE_FAILED; no end of day has begun then.
+   * Stores the terminal's last sale, when the journal has a gap, before an end of day deletes the
+   * sale in the terminal (docs/rules/34-journal-gap.md). Throws {@link TerminalUnavailable} or
+   * {@link AppError} STORAGE_FAILED; no end of day has begun then.
    */
   async #keepLast(baseline: Baseline | undefined): Promise<void> {
     const { guard, terminal } = this.#parts;

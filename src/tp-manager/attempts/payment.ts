@@ -315,7 +315,7 @@ export function endReportOf(state: AttemptState): TransactionReport | undefined 
   return "report" in state ? state.report : undefined;
 }
 
-/** Like {@link endReportOf}, but the sale's report as long as a reversal has no outcome. */
+/** Returns {@link endReportOf}, or the sale's report as long as a reversal has no outcome. */
 export function lastReportOf(state: AttemptState): TransactionReport | undefined {
   return endReportOf(state) ?? saleOf(state)?.report;
 }

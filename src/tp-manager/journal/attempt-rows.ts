@@ -307,7 +307,7 @@ export class AttemptRows extends rows("attempts", {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Returns what happened since a sale (docs/rules/16-fresh.md); undefined: too much. */
+  /** Returns the attempts since a sale (docs/rules/16-fresh.md); undefined: too many to read. */
   since(transactionId: string) {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);

@@ -1,7 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import { type NamedRecord, sameTerminal } from "../attempts/comparison.ts";
 import { type Attempt, lastReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
-import { lostSince, type NextFound } from "../matching/facts.ts";
+import { lostSince, type NextCommand } from "../matching/facts.ts";
 import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
@@ -125,7 +125,7 @@ export class RecordRows extends rows("records", {
   }
 
   /** Returns the first sale or reversal begun at the terminal after the attempt's last command. */
-  nextCommand(transactionId: string): NextFound | undefined {
+  nextCommand(transactionId: string): NextCommand | undefined {
     if (this.sql.doubted.get(transactionId)) return lostSince;
     const begun = this.sql.begun.get(transactionId);
     const after = Number(begun?.["reversal"] ?? begun?.["first"] ?? NEVER - 1);
@@ -140,7 +140,7 @@ export class RecordRows extends rows("records", {
     return attempt && this.#attempt(attempt, first, transactionId);
   }
 
-  #attempt(row: Row, first: number, about: string): NextFound | undefined {
+  #attempt(row: Row, first: number, about: string): NextCommand | undefined {
     const { transactionId, baseline, state } = readAttempt(row);
     if (!baseline) return undefined;
     const sale = saleOf(state);
@@ -164,7 +164,7 @@ export class RecordRows extends rows("records", {
     return null;
   }
 
-  #reversal(event: Row): NextFound | undefined {
+  #reversal(event: Row): NextCommand | undefined {
     // Older versions stored no baseline before a reversal, so what was stored is unknown.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
     if (!baseline) {

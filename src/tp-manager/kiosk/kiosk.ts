@@ -22,9 +22,9 @@ interface KioskOptions extends ApiOptions {
 }
 
 /**
- * The kiosk's own pages (docs/browser-kiosk.md 2): the files of a folder, `POST /session`, which
- * takes a ticket, and below `/api` the calls of the local API with the kiosk's rights and never the
- * operator's. This server opens no port, so that tests can use `inject`.
+ * Returns the server of the kiosk's own pages (docs/browser-kiosk.md 2): the files of a folder,
+ * `POST /session`, which takes a ticket, and below `/api` the calls of the local API with the
+ * kiosk's rights and never the operator's. The server opens no port, so that tests use `inject`.
  */
 export function createKiosk(options: KioskOptions): FastifyInstance {
   const { clock, runDirectory, failures } = options;

@@ -86,7 +86,10 @@ export const factTable = {
 
 export type Fact = keyof typeof factTable;
 
-/** What the connected terminal has shown about itself. The members throw if the journal fails. */
+/**
+ * What the connected terminal has shown about itself. The members throw if the journal fails.
+ * An interface, because the matcher must not know the journal.
+ */
 export interface Learned {
   has(fact: Fact): boolean;
   /** Whether the terminal disproved the fact, and no later example counts more. */

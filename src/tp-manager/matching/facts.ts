@@ -108,7 +108,7 @@ export interface EarlierProbe extends Probe {
 }
 
 /** Whose transaction a probe has shown, as far as the matcher can say. */
-export interface WhoseFound {
+export interface Attribution {
   /** The id of another order that certainly made the found transaction; null: none is certain. */
   readonly foundIs: string | null;
   /** Who else can have made the found transaction, as a text for people; null: no other party. */
@@ -118,13 +118,13 @@ export interface WhoseFound {
 }
 
 /** What the journal knows about the case in doubt and about the probed transaction. */
-export interface Known extends WhoseFound {
+export interface Known extends Attribution {
   /** The order whose sale the unmatched transaction certainly is; null: no order is certain. */
   readonly unmatchedIs: string | null;
   /** Whether the terminal had stored the found transaction before any candidate's command began. */
   readonly stoodBefore: boolean;
   /** The next command sent to the terminal after the one in doubt; null when none followed. */
-  readonly next: (NextFound & WhoseFound) | null;
+  readonly next: (NextCommand & Attribution) | null;
   /** Whether a sale may have been made after the command or the unmatched transaction. */
   readonly soldSince: boolean;
   /** Whether an end of day may have run after the command or the unmatched transaction. */
@@ -135,7 +135,7 @@ export interface Known extends WhoseFound {
 }
 
 /** The next command after the command in doubt, and the transaction that it `found` stored. */
-export interface NextFound {
+export interface NextCommand {
   readonly identity: TerminalIdentity;
   readonly found: LastTransaction;
   /** Whether the terminal finished this next command, so that no earlier command was running. */
@@ -147,7 +147,7 @@ export interface NextFound {
 }
 
 /** The next command if the journal has lost data: any command may have run since. */
-export const lostSince: NextFound = {
+export const lostSince: NextCommand = {
   identity: noIdentity,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
   served: false,

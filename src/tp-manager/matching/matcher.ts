@@ -25,12 +25,12 @@ import {
 import { type Answer, candidatesIn, concernsNotCharged, type WhyNotOne } from "./answer.ts";
 import { type Assumptions, type Learned, takenForGranted } from "./assumptions.ts";
 import {
+  type Attribution,
   type Inquiry,
   inquiryOfAttempt,
   type Known,
   lostSince,
   type Probe,
-  type WhoseFound,
 } from "./facts.ts";
 import { compareKnown, type JournalView, knownAs, match } from "./match.ts";
 
@@ -257,7 +257,7 @@ export class Matcher {
     return late.length === 1 ? late[0]?.report : undefined;
   }
 
-  #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): WhoseFound {
+  #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): Attribution {
     if (probe?.last.kind !== "transaction") return ofItsOwn;
     const answer = this.whose(probe.last.report, probe.identity);
     switch (answer.answer) {

@@ -42,7 +42,7 @@ export type Conclusion = Grounds &
 export type Verdict =
   | Conclusion
   /** Not decided yet: the terminal is probed again after `waitMs`. */
-  | (Grounds & { readonly verdict: "look-again"; readonly waitMs: number })
+  | (Grounds & { readonly verdict: "probe-again"; readonly waitMs: number })
   /** Another terminal answered, so the answer does not count (docs/rules/15-not-yet.md). */
   | (Grounds & { readonly verdict: "no-answer" });
 
@@ -367,7 +367,7 @@ export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefi
     factsOf(inquiry, probe, found, { ...probe, sinceMs: probe.atMs }, 0),
   );
   const isProof =
-    verdict.verdict !== "look-again" &&
+    verdict.verdict !== "probe-again" &&
     verdict.verdict !== "no-answer" &&
     verdict.verdict !== "unsettled";
   return isProof
@@ -403,9 +403,9 @@ function verdictOf(
   const { found, good } = facts;
   switch (verdict) {
     case "confirm":
-      return { verdict: "look-again", waitMs: watchMs(facts, facts.pauseLeftMs), because };
+      return { verdict: "probe-again", waitMs: watchMs(facts, facts.pauseLeftMs), because };
     case "silence":
-      return { verdict: "look-again", waitMs: watchMs(facts, facts.silenceLeftMs), because };
+      return { verdict: "probe-again", waitMs: watchMs(facts, facts.silenceLeftMs), because };
     case "charged":
     case "reversed":
       return found ? { verdict, report: found, because } : { verdict: "unsettled", because };

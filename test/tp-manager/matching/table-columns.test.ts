@@ -144,7 +144,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
   const reported: Inquiry = { ...reversal, heard: { ...silent, good: own } };
   const table: Row[] = [
     ["the sale is still the last", reversal, [sold], "not-reversed"],
-    ["the reversal is stored", reversal, [takenBack()], "look-again"],
+    ["the reversal is stored", reversal, [takenBack()], "probe-again"],
     ["the reversal is stored, twice", reversal, [takenBack(), takenBack()], "reversed"],
     ["a reversal of another amount", reversal, [takenBack({ amountMinor: 500 })], "unsettled"],
     ["a reversal of another sale", reversal, [takenBack({ originalTrace: "000011" })], "unsettled"],
@@ -164,7 +164,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
       [sold],
       "unsettled",
     ],
-    ["a bad end, and the sale is still the last", heard(reported, bad), [sold], "look-again"],
+    ["a bad end, and the sale is still the last", heard(reported, bad), [sold], "probe-again"],
     ["a bad end, and twice the sale", heard(reported, bad), [sold, sold], "not-reversed"],
     [
       "an ACK that may have arrived, and the sale",
@@ -195,13 +195,13 @@ describe("an unmatched result (docs/rules/04-approval.md)", () => {
     heard: { ...unmatched.heard, good: { ...strange, receiptNumber: null, traceNumber: null } },
   };
   const table: Row[] = [
-    ["stored", unmatched, [held], "look-again"],
+    ["stored", unmatched, [held], "probe-again"],
     ["stored, twice", unmatched, [held, held], "held"],
     ["the sale of an order", unmatched, [held], "known", { unmatchedIs: "A-1" }],
     ["its reversal", unmatched, [back], "taken-back"],
-    ["something else", unmatched, [baseline.last], "look-again"],
+    ["something else", unmatched, [baseline.last], "probe-again"],
     ["something else, twice", unmatched, [baseline.last, baseline.last], "gone"],
-    ["nothing", unmatched, [none], "look-again"],
+    ["nothing", unmatched, [none], "probe-again"],
     ["stored, and then nothing", unmatched, [held, none], "unclear"],
     ["nothing, twice", unmatched, [none, none], "unclear"],
     ["the same date and time without numbers", nameless, [held, held], "held"],

@@ -65,21 +65,21 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ],
     ["nothing new, shown without date and time", atNoTime, [stored(noTime)], "unsettled"],
     ["the previous sale with other numbers, twice", retold, [stored(), stored()], "unsettled"],
-    ["a matching sale", sale, [stored()], "look-again"],
+    ["a matching sale", sale, [stored()], "probe-again"],
     ["a matching sale, twice", sale, [stored(), stored()], "charged"],
     ["a matching sale, then nothing new", sale, [stored(), before], "not-charged"],
     [
       "two matching sales, one after the other",
       sale,
       [stored({ receiptNumber: "0003", localTime: "130015" }), stored()],
-      "look-again",
+      "probe-again",
     ],
     ["the sale with its ACK", { ...sale, heard: withAck }, [stored()], "charged"],
     [
       "the sale with its ACK, whose end was bad",
       { ...sale, heard: { ...withAck, ...bad } },
       [stored()],
-      "look-again",
+      "probe-again",
     ],
     ["numbers that began again", sale, [stored(begunAgain()), stored(begunAgain())], "charged"],
     ["another amount", sale, [stored({ amountMinor: 998 })], "unsettled"],
@@ -137,7 +137,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "empty before a good report, and once after",
       { ...emptied, heard: approved },
       [none],
-      "look-again",
+      "probe-again",
     ],
     [
       "empty before and after a good report",
@@ -208,13 +208,13 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "not-charged",
     ],
     ["a sale with its ACK, reversed", { ...sale, heard: withAck }, [takenBack()], "not-charged"],
-    ["a bad end and nothing new", badEnd, [before], "look-again"],
+    ["a bad end and nothing new", badEnd, [before], "probe-again"],
     ["a bad end and nothing new, twice", badEnd, [before, before], "not-charged"],
     ["a bad end after an ACK", heard(badEnd, { ackArrived: true }), [before, before], "unsettled"],
     ["a bad end and the sale", badEnd, [before, stored(), stored()], "charged"],
     ["an ACK that may have arrived, and nothing new", perhaps, [before], "unsettled"],
-    ["an ACK that may have arrived, and the sale", perhaps, [stored()], "look-again"],
-    ["the sale with its ACK where prints count", printed, [stored()], "look-again"],
+    ["an ACK that may have arrived, and the sale", perhaps, [stored()], "probe-again"],
+    ["the sale with its ACK where prints count", printed, [stored()], "probe-again"],
     [
       "a reversal that was not good",
       { ...sale, heard: approved },
@@ -231,7 +231,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ["cancelled, and no last transaction shown", cancelled, [notReported], "not-charged"],
     ["cancelled, and an emptied storage", cancelled, [none], "not-charged"],
     ["cancelled, and another amount", cancelled, [stored({ amountMinor: 5 })], "not-charged"],
-    ["cancelled, and a matching sale", cancelled, [stored()], "look-again"],
+    ["cancelled, and a matching sale", cancelled, [stored()], "probe-again"],
     ["cancelled, and a matching sale, twice", cancelled, [stored(), stored()], "charged"],
     [
       "cancelled, and a sale of no known time",
@@ -272,7 +272,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
   test("nothing new proves nothing before the silence is over, unless the end was heard", () => {
     const early = probeOf(baseline.last, 60_000);
     expect(judge(sale, early, nothing, null, CONFIRM_MS)).toMatchObject({
-      verdict: "look-again",
+      verdict: "probe-again",
       waitMs: 120_000,
     });
     expect(judge(badEnd, early, nothing, null, CONFIRM_MS)).toMatchObject({ waitMs: CONFIRM_MS });

@@ -51,7 +51,7 @@ export const journalCalls: readonly AnyCall[] = [
       cursor: cursor.optional(),
     }),
     document: ({ listedPayment }) => ({ answer: listedPayment, list: true }),
-    /** An attempt that is archived while the list is read is listed twice, never left out. */
+    /** Lists payments; one that is archived during the reading is listed twice, never left out. */
     handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
       const page = { sinceMs: since, status };

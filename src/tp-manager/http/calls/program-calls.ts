@@ -71,7 +71,7 @@ export const programCalls: readonly AnyCall[] = [
       description: "A stream of the events that x-events describes.",
       errors: ["TOO_MANY_READERS"],
     }),
-    /** The header wins over `lastEventId`: a reconnecting EventSource updates only the header. */
+    /** Prefers the header to `lastEventId`: a reconnecting EventSource updates only the header. */
     handle({ query, headers, reply }, { events }) {
       const given = headers["last-event-id"] ?? query.lastEventId;
       return events.open(reply, given ? Number(given) : undefined);

@@ -60,7 +60,7 @@ export class PaymentExchange implements ExchangeListener {
     return true;
   }
 
-  /** Called when a result, perhaps an approval, was refused without a verdict. */
+  /** Notes that a result was refused before it was judged, so that it may have been an approval. */
   unjudged(): void {
     this.#unjudged = true;
   }
