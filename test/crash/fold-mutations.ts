@@ -164,7 +164,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the approvals before a late refusal",
-    ["31-result-effects", "One that contradicts an earlier approval"],
+    ["31-result-effects", "a result that contradicts an earlier approval"],
     folds,
     [
       machine,
@@ -213,7 +213,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the first word of an operator's two",
-    ["24-amount", "A second decision corrects an operator's first one, once"],
+    ["24-amount", "is possible once | it corrects the operator's first one"],
     folds,
     [
       machine,

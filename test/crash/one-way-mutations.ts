@@ -69,7 +69,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the action in what a result contradicts",
     "31-result-effects",
-    "Another amount, currency or action leaves the order in doubt",
+    "cannot be refused on the wire, and has another amount, currency or action",
     [lies],
     [rule, '    member === "action" || (member', '    member === "" || (member'],
   ),
@@ -90,7 +90,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the rule that an approval after a refusal decides nothing",
     "31-result-effects",
-    "an approval after a refusal of the same payment",
+    "comes after a refusal of the same payment",
     [lies],
     [rule, "...(wasRefused && !isOutweighed ?", "...(wasRefused && isOutweighed ?"],
   ),

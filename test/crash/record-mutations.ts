@@ -83,7 +83,10 @@ const ofComparison: readonly Mutation[] = [
   ),
   oneEdit(
     "the one equal number in two results of one sale",
-    ["20-second-sale", "only when both name a receipt or trace and these differ"],
+    [
+      "20-second-sale",
+      "names a receipt or trace, as the first does, and these differ | it is refused",
+    ],
     records,
     [
       comparison,
@@ -189,7 +192,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the second effect of what the terminal holds",
-    ["04-approval", "What can be the record of a reversal in doubt is `unclear`"],
+    ["04-approval", "What if it can be the record of a reversal in doubt? | it is `unclear`"],
     contradicted,
     [
       "src/tp-manager/arbiter/unmatched.ts",
@@ -289,7 +292,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the reversal in doubt as a candidate",
-    ["04-approval", "What can be the record of a reversal in doubt is `unclear`."],
+    ["04-approval", "What if it can be the record of a reversal in doubt? | it is `unclear`"],
     [late, candidateTests, "test/tp-manager/arbiter/nameless-sale.test.ts"],
     [
       match,
