@@ -14,7 +14,7 @@ import {
 } from "../src/client/customer-messages.ts";
 import { conditionNames, conditionTable } from "../src/shared/catalog/conditions.ts";
 import { type ErrorCode, errorTable } from "../src/shared/catalog/errors.ts";
-import { findingTable } from "../src/shared/catalog/findings.ts";
+import { findingTable, printedText } from "../src/shared/catalog/findings.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
 import { exitCodes } from "../src/shared/process/exit-codes.ts";
@@ -363,24 +363,20 @@ function messages(): string {
 
 function conditions(): string {
   const rows = conditionNames.map((name) => {
-    const { when, todo, alarm } = conditionTable[name];
-    return [`\`${name}\``, when, todo, `\`${alarm}\``];
+    const { when, ends, todo, alarm } = conditionTable[name];
+    return [`\`${name}\``, ends ? `${when} ${ends}` : when, todo, `\`${alarm}\``];
   });
   return table(["Condition", "It is there when", "What to do", "Alarm"], rows);
 }
 
 function findings(): string {
   const rows = Object.entries(findingTable).map(([code, row]) => {
-    const { check, verdict, says, means = "", todo = "" } = row;
-    const explained = [means, `"${says}"`].filter(Boolean).join(": ");
-    return [`\`${code}\``, check, verdict, explained, todo].map((cell) =>
+    const { check, verdict, todo = "" } = row;
+    return [`\`${code}\``, check, verdict, printedText(row), todo].map((cell) =>
       cell.replaceAll("|", "\\|"),
     );
   });
-  return table(
-    ["Code", "Check", "Verdict", "Meaning, and what the doctor says", "What helps"],
-    rows,
-  );
+  return table(["Code", "Check", "Verdict", "What the doctor says", "What helps"], rows);
 }
 
 function events(): string {

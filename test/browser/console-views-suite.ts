@@ -136,9 +136,9 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     expect(await main()).toMatch(/TERMINAL_MANAGER_PWD = set, hidden/);
     expect(await page.content()).not.toContain("very-secret");
     await page.getByRole("button", { name: "Examine everything" }).click();
-    await expect.poll(main).toMatch(/wrong Setup file: The setup file \/data\/config.txt has a/);
+    await expect.poll(main).toMatch(/wrong Setup file: A setting in \/data\/config.txt is missing/);
     expect(await main()).toContain(hostile("setup"));
-    expect(await main()).toMatch(/not sent to the gateway until a person decides: 2/);
+    expect(await main()).toMatch(/not sent to the gateway until an operator decides: 2/);
     await easyForAll(page, "care");
     await page.getByLabel("Language").selectOption("de");
     await expect.poll(main).toMatch(/Updates: Angehalten von Otto seit 15\.01\.26.*bis jemand/);

@@ -113,7 +113,9 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const json = [{ status: "Unknown", error }];
     await page.route("**/api/story/*", (route) => route.fulfill({ status: 503, json }));
     await page.getByRole("link", { name: "In doubt" }).click();
-    await expect.poll(main).toMatch(/Order A-1[\s\S]*The journal on the disk cannot be read/);
+    await expect
+      .poll(main)
+      .toMatch(/Order A-1[\s\S]*The connector cannot read or write its journal/);
     await page.goto(`${url}/#payments/%`);
     await expect.poll(main).toMatch(/Order %/);
     await page.getByRole("link", { name: "In doubt" }).click();
@@ -128,7 +130,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       await page.route(path, (route) => route.fulfill({ status: 503, json }));
     }
     await page.reload();
-    await expect.poll(main).toMatch(/The journal on the disk cannot be read/);
+    await expect.poll(main).toMatch(/The connector cannot read or write its journal/);
     expect(await main()).not.toMatch(/Nothing waits for a person/);
     await page.unrouteAll();
   });

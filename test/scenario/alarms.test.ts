@@ -22,7 +22,7 @@ test("a paused queue is shown by /events and /health, after restarts too", async
   });
   const health = await client.health();
   expect(health.alarms).toMatchObject([{ id: alarm.id, alarm: "gateway-credentials-refused" }]);
-  expect(health.warnings).toEqual([expect.stringMatching(/^nothing is sent to the gateway: /)]);
+  expect(health.warnings).toEqual([expect.stringMatching(/^Nothing is sent to the gateway: /)]);
 
   await Promise.all([at.tpManager?.end("SIGKILL"), at.supervisor?.end("SIGKILL")]);
   await Promise.all([at.startSupervisor(), at.startTpManager()]);

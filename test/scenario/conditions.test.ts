@@ -102,7 +102,7 @@ test("a gateway that is away for more than ten minutes is shown, with the age", 
   const health = await expectConditions(at, ["queue-old"]);
   expect(health.troubles[0]).toMatchObject({
     count: 2,
-    says: "2 transactions waiting for the gateway, the oldest for 12 minutes",
+    says: "Transactions that wait for the gateway: 2, the oldest for 12 minutes",
   });
   expect(Date.parse(health.troubles[0].since)).toBe(new TestClock().now());
   await sandbox({ port: away.port });
@@ -178,7 +178,7 @@ test(`${WRONG_DIGESTS} notifications with a wrong digest: one alarm, count and s
     trouble: "notifications-refused",
     orderIds: [],
     says:
-      `${WRONG_DIGESTS} notifications of the gateway refused, ` +
+      `Notifications of the gateway that were refused: ${WRONG_DIGESTS}, ` +
       "the last one because: wrong digest",
     todo: expect.stringContaining("GATEWAY_PWD"),
     since: new Date(sinceMs).toISOString(),
@@ -243,7 +243,7 @@ test("a supervisor that is down is shown at once, by an alarm after a minute", a
   await at.watchFor(MINUTE);
   const health = await expectConditions(at, ["supervisor-silent", "hand-over-failing"]);
   expect(health.troubles[1]).toMatchObject({ count: 1 });
-  expect(health.troubles[1].says).toMatch(/^1 transaction not handed off: nobody listens/);
+  expect(health.troubles[1].says).toMatch(/ handed off to the supervisor: 1 \(nobody listens/);
   expect(health.alarms.map(({ alarm }: { alarm: string }) => alarm).sort()).toEqual([
     "hand-over-failing",
     "supervisor-silent",
@@ -267,7 +267,7 @@ test("a supervisor that answers but refuses a transaction is shown with its reas
   await at.watchFor(2 * MINUTE);
   await paid;
   const health = await expectConditions(at, ["hand-over-failing"]);
-  expect(health.troubles[0].says).toMatch(/: supervisor answered 500: the disk is full$/);
+  expect(health.troubles[0].says).toMatch(/: 1 \(supervisor answered 500: the disk is full\)$/);
   expect(at.alarms()).toEqual(["hand-over-failing"]);
   at.at.supervisor.refuse = () => {};
   await at.at.clock.advance(MINUTE);
@@ -299,7 +299,9 @@ test("an order that the gateway may have twice is shown until it has named both"
   await at.at.clock.advance(26 * HOUR);
   await at.watchFor(MINUTE);
   const health = await expectConditions(at, ["order-copies"]);
-  expect(health.warnings[0]).toMatch(/^1 order that the gateway may have received more than once/);
+  expect(health.warnings[0]).toMatch(
+    /^Orders that the gateway may have received more than once: 1 -> /,
+  );
   expect(health.outbox.ambiguous).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
   expect(await figures()).toEqual([
     "connector_outbox_in_doubt 0",

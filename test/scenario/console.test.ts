@@ -46,7 +46,7 @@ test("the console gives the doctor's report and the support bundle while all run
   expect(report.findings.length).toBeGreaterThan(5);
   expect(report.findings.filter(({ check }) => check === "doctor")).toEqual([]);
   expect(report.findings.filter(({ check }) => check === "pages")).toMatchObject([
-    { verdict: "ok", says: `CONSOLE_PORT: ${origin}/` },
+    { verdict: "ok", says: `tp-manager serves the pages of CONSOLE_PORT at ${origin}/` },
   ]);
   const bundle = await ask("/api/support-bundle", session);
   expect([bundle.status, bundle.headers.get("content-type")]).toEqual([200, "application/gzip"]);
@@ -77,7 +77,7 @@ test("a taken port keeps only the console away, and a restart ends every session
     outputOf(process.execPath, [launcher, command, "--data", at.data]);
   expect(await launched("doctor")).toMatch(
     new RegExp(
-      `^pages +fail +another program listens on CONSOLE_PORT ${port}: .* -> end that`,
+      `^pages +fail +Another program listens on CONSOLE_PORT ${port}: .* -> End that`,
       "m",
     ),
   );

@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../src/shared/catalog/errors.ts";
 import { exitCodes } from "../../src/shared/process/exit-codes.ts";
+import { englishTexts } from "../../src/tp-manager/console/english-texts.ts";
 import german from "../../src/tp-manager/console/pages/texts/de.json" with { type: "json" };
-import english from "../../src/tp-manager/console/pages/texts/en.json" with { type: "json" };
 import french from "../../src/tp-manager/console/pages/texts/fr.json" with { type: "json" };
 import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
 import { pay, request } from "../support/house/payment-house.ts";
@@ -12,7 +12,7 @@ import { disconnected, lost } from "../support/terminals/scripted-terminal.ts";
 import { expectConditions, openFaces } from "./condition-faces.ts";
 
 /** The console's own sentences. */
-const pages: ReadonlyArray<Readonly<Record<string, string>>> = [english, german, french];
+const pages: ReadonlyArray<Readonly<Record<string, string>>> = [englishTexts(""), german, french];
 
 type Faces = Awaited<ReturnType<typeof openFaces>>;
 

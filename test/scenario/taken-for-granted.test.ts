@@ -60,7 +60,13 @@ const ofAsked = [
   ...ofEveryTerminal,
 ];
 const reversals = "shows a completed reversal as its last transaction";
-const learns = [`stores-reversals: this terminal has not shown yet that it ${reversals}`];
+/** What the doctor prints of assumptions, each given as its name and its text. */
+const assumes = (...lines: string[]): string[] =>
+  lines.map((line) => line.replace(/^([\w-]+)/, "The connector assumes this of the terminal ($1)"));
+type Displayed = "has not shown yet" | "has shown";
+const learned = (name: string, displayed: Displayed, does: string): string =>
+  `The terminal ${displayed} that it does this (${name}): this terminal ${does}`;
+const learns = [learned("stores-reversals", "has not shown yet", reversals)];
 
 const ofOneWay = [
   ...ofEveryTerminal,
@@ -72,22 +78,24 @@ const oneResult =
 const ownConnection =
   "own-connection: where each payment has its connection, a result comes on that of its request " +
   "alone";
-type Displayed = "has not shown yet that it gives" | "has shown that it gives";
 const echoes = (kind: string, displayed: Displayed) =>
-  `echoes-reference: this terminal ${displayed} our reference back with ${kind}`;
+  learned("echoes-reference", displayed, `gives our reference back with ${kind}`);
 const register = (displayed: Displayed) =>
-  `echoes-register: this terminal ${displayed} our register number back`;
+  learned("echoes-register", displayed, "gives our register number back");
+/** What the doctor prints of an assumption that is switched off, with what switches it off. */
+const isOff = (name: string, because: string): string =>
+  `This assumption about the terminal is switched off here (${name}): ${because}`;
 
 test("each assumption about an own ZVT terminal is printed, with what it has to show", async () => {
   const alone = "sole-user: nobody else sells at this terminal (off with TERMINAL_SHARED=yes)";
-  expect(await printed()).toEqual([alone, ...ofAsked, ...learns]);
+  expect(await printed()).toEqual([...assumes(alone, ...ofAsked), ...learns]);
   const { findings } = JSON.parse(await doctor("--json")) as { findings: { check: string }[] };
   const [first, ...others] = findings.filter(({ check }) => check === "assumptions");
   expect(first).toEqual({
     check: "assumptions",
     code: "assumption-on",
     verdict: "ok",
-    says: alone,
+    says: assumes(alone)[0],
     todo: null,
     values: { name: "sole-user", detail: alone.replace("sole-user: ", "") },
   });
@@ -113,39 +121,33 @@ test("a stored reversal is printed as learned once the terminal has shown one", 
   const reversed = await at.call("POST", "/reversal", { orderId: "B" });
   expect(reversed.one.status).toBe("Reversed");
   await at.firstPaid("C");
-  expect((await assumed()).at(-1)).toBe(
-    `stores-reversals: this terminal has shown that it ${reversals}`,
-  );
+  expect((await assumed()).at(-1)).toBe(learned("stores-reversals", "has shown", reversals));
 });
 
 test("TERMINAL_SHARED=yes: the assumption of a sole user is printed as off", async () => {
   await at.changeTerminal(zvt({ TERMINAL_SHARED: "yes" }));
   await at.connected();
-  const soleUser = "sole-user: not assumed, because of TERMINAL_SHARED=yes";
-  expect(await assumed()).toEqual([soleUser, ...ofAsked, ...learns]);
+  const soleUser = isOff("sole-user", "TERMINAL_SHARED=yes");
+  expect(await assumed()).toEqual([soleUser, ...assumes(...ofAsked), ...learns]);
 });
 
 test("what a one-way terminal returns is learned for each kind of result", async () => {
   await at.changeTerminal(caisseAp());
   await at.connected();
-  const not = "has not shown yet that it gives";
+  const not = "has not shown yet";
   const others = [echoes("refusals", not), echoes("cancellations", not)];
   expect(await assumed()).toEqual([
-    ...ofOneWay,
-    oneResult,
-    ownConnection,
+    ...assumes(...ofOneWay, oneResult, ownConnection),
     echoes("approvals", not),
     ...others,
     register(not),
   ]);
   await at.firstPaid("D");
   expect(await printed()).toEqual([
-    ...ofOneWay,
-    oneResult,
-    ownConnection,
-    echoes("approvals", "has shown that it gives"),
+    ...assumes(...ofOneWay, oneResult, ownConnection),
+    echoes("approvals", "has shown"),
     ...others,
-    register("has shown that it gives"),
+    register("has shown"),
   ]);
 });
 
@@ -153,10 +155,8 @@ test("with a profile that sends no reference nothing is printed as learned of it
   await at.changeTerminal(caisseAp({ CONCERT_PROFILE: "ingenico-desk5000" }));
   await at.connected();
   expect(await printed()).toEqual([
-    ...ofOneWay,
-    oneResult,
-    ownConnection,
-    "echoes-reference: not assumed, because of settings that send no reference",
-    register("has not shown yet that it gives"),
+    ...assumes(...ofOneWay, oneResult, ownConnection),
+    isOff("echoes-reference", "settings that send no reference"),
+    register("has not shown yet"),
   ]);
 });

@@ -67,6 +67,6 @@ test("the end is a condition of the status, with its alarm and the doctor's line
   expect(others).toEqual([]);
   expect(condition?.row).toMatchObject({ alarm: "certificates-end", check: "certificates" });
   expect(condition && conditionText(condition)).toMatch(
-    /FLEET_CA_FILE ends on .* -> replace the certificate file/,
+    /FLEET_CA_FILE ends on .* -> Replace the certificate file/,
   );
 });

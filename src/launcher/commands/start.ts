@@ -84,8 +84,9 @@ export async function finishUpdate(context: CommandContext): Promise<number | un
 /** Prints the warnings about the setup file here, because nobody would look for them in a log. */
 async function reportWarnings(context: CommandContext): Promise<void> {
   const { checkConfig } = await import("../doctor/check-config.ts");
-  for (const { verdict, says } of checkConfig(context).findings) {
-    if (verdict === "warn") context.output.row("setup file", "warn", "warning", says);
+  const warnings = checkConfig(context).findings.filter(({ verdict }) => verdict === "warn");
+  for (const { values } of warnings) {
+    context.output.row("setup file", "warn", "warning", String(values["detail"]));
   }
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Finding, Verdict } from "../../shared/catalog/findings.ts";
+import { commands, type Finding, type Verdict } from "../../shared/catalog/findings.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
 import type { LauncherArguments } from "../arguments.ts";
@@ -94,10 +94,6 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   return all.map((one) => toBeCopied(one, dataDirectory));
 }
 
-const launched = "(?:start|restart|audit|status|systemd-unit|update(?: --(?:now|check))?)\\b";
-/** The commands in the doctor's texts that need `--data` for another data folder. */
-const command = new RegExp(`\\./(?:launch\\.sh ${launched}|always-up\\.sh --uninstall\\b)`, "g");
-
 /**
  * Returns the finding with its commands ready to be copied: with `--data`, if the data folder is
  * not the default one. The first command also becomes a value, for texts in other languages.
@@ -106,7 +102,7 @@ function toBeCopied(one: Finding, dataDirectory: string): Finding {
   if (one.todo === null) return one;
   const args = dataArguments(dataDirectory).map(shellArgument);
   const whole = (bare: string): string => [bare, ...args].join(" ");
-  const [first] = one.todo.match(command) ?? [];
+  const [first] = one.todo.match(commands) ?? [];
   const values = { ...one.values, ...(first ? { command: forThisSystem(whole(first)) } : {}) };
-  return { ...one, todo: one.todo.replace(command, whole), values };
+  return { ...one, todo: one.todo.replace(commands, whole), values };
 }

@@ -1,7 +1,7 @@
 import type { SupervisorAnswer } from "../ipc/contract.ts";
 import type { TpManagerConditions } from "../ipc/status-figures.ts";
 import type { AlarmName } from "./alarms.ts";
-import type { ErrorCode } from "./errors.ts";
+import { type ErrorCode, errorTable } from "./errors.ts";
 import texts from "./texts-en.json" with { type: "json" };
 
 /** The facts that decide which conditions are present; an older version reports fewer facts. */
@@ -47,10 +47,14 @@ interface ConditionRow extends Row {
   readonly alarm: AlarmName;
   /** The program that raises the alarm, because it notices when the condition begins and ends. */
   readonly by: "supervisor" | "tp-manager";
-  /** The condition's text with placeholders; `{count order}` becomes "1 order" or "2 orders". */
+  /** The condition's text, with placeholders for its facts. */
   readonly says: string;
   readonly when: string;
+  /** When the condition ends, if this is not clear from when it is there. */
+  readonly ends?: string;
   readonly todo: string;
+  /** The advice that the console shows instead, because it names the console's buttons. */
+  readonly console?: { readonly todo: string };
 }
 
 const UNMATCHED = "unmatched-transaction";
@@ -78,12 +82,18 @@ const onTheSpot = (
   formerly?: string,
 ): Row => ({ ...watched(severity, check, find, alarm), raised: "on-the-spot", formerly });
 
-/** Returns the row of a condition in which payments are refused with the error code `code`. */
-const keepsPayments = (code: ErrorCode): Row =>
-  watched("critical", KEEPS_PAYMENTS, ({ tpManager }) => {
-    const reason = tpManager?.obstacles?.find((one) => one.code === code)?.says;
-    return reason === undefined ? null : { reason };
-  });
+/** Returns the rows of conditions in which payments are refused with an error code. */
+const keepPayments = <Name extends AlarmName>(codes: Readonly<Record<Name, ErrorCode>>) =>
+  Object.fromEntries(
+    Object.entries<ErrorCode>(codes).map(([name, code]) => {
+      const row = watched("critical", KEEPS_PAYMENTS, ({ tpManager }) => {
+        const reason = tpManager?.obstacles?.find((one) => one.code === code)?.says;
+        return reason === undefined ? null : { reason };
+      });
+      const { meaning: when, action: todo } = errorTable[code];
+      return [name, { ...row, by: "tp-manager", alarm: name, says: "{reason}", when, todo }];
+    }),
+  ) as Readonly<Record<Name, ConditionRow>>;
 
 const counted = (count = 0, sinceMs: number | null = null): Finding | null =>
   count === 0 ? null : { count, sinceMs };
@@ -102,15 +112,18 @@ const rowsOf = <Name extends keyof typeof texts.conditions>(
 
 /**
  * The only table of conditions: faults that last, at the terminal or on the way of a charge to the
- * gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
- * use this table. The texts of each row are in texts-en.json.
+ * gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms, the console and
+ * docs/operator.md use this table. The texts of each row are in texts-en.json; a condition that
+ * keeps payments from being accepted has the texts of the error code that they are refused with.
  */
 export const conditionTable = {
+  ...keepPayments({
+    "terminal-disconnected": "TERMINAL_DISCONNECTED",
+    "terminal-out-of-order": "TERMINAL_OUT_OF_ORDER",
+    "terminal-changed": "TERMINAL_CHANGED",
+    "journal-unwritable": "STORAGE_FAILED",
+  }),
   ...rowsOf("tp-manager", {
-    "terminal-disconnected": keepsPayments("TERMINAL_DISCONNECTED"),
-    "terminal-out-of-order": keepsPayments("TERMINAL_OUT_OF_ORDER"),
-    "terminal-changed": keepsPayments("TERMINAL_CHANGED"),
-    "journal-unwritable": keepsPayments("STORAGE_FAILED"),
     "supervisor-silent": watched("critical", "supervisor", ({ supervisor }) =>
       supervisor === null ? {} : null,
     ),
@@ -242,17 +255,11 @@ export function conditionsOf(facts: ConditionFacts): Condition[] {
 
 const NAMED_MAX = 5;
 
-function textOf(template: string, { count = 0, orderIds = [], amounts = [], ...values }: Finding) {
-  const { reason = "", minutes = 0 } = values;
-  const filled: Readonly<Record<string, string>> = {
-    reason,
-    minutes: String(minutes),
-    orders: namesOf(orderIds, count),
-    amounts: namesOf(amounts, amounts.length),
-  };
-  return template.replace(/\{(\w+)(?: ([\w ]+))?\}/g, (_, name: string, noun?: string) =>
-    noun === undefined ? (filled[name] ?? "") : `${count} ${noun}${count === 1 ? "" : "s"}`,
-  );
+function textOf(template: string, found: Finding): string {
+  const { count = 0, orderIds = [], amounts = [] } = found;
+  const named = { orders: namesOf(orderIds, count), amounts: namesOf(amounts, amounts.length) };
+  const values: Readonly<Record<string, unknown>> = { ...found, count, ...named };
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
 }
 
 function namesOf(names: readonly string[], count: number): string {

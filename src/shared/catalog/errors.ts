@@ -10,6 +10,8 @@ interface ErrorRow {
   readonly retry: Retry;
   readonly meaning: string;
   readonly action: string;
+  /** The texts that the console shows instead, because they name its buttons or its session. */
+  readonly console?: { readonly meaning?: string; readonly action?: string };
 }
 
 const row = (http: number, charged: Charged, retry: Retry) => ({ http, charged, retry });

@@ -112,12 +112,14 @@ interface FindingRow {
   readonly check: string;
   readonly verdict: Verdict;
   readonly names: readonly string[];
-  /** The text that the doctor prints, with placeholders in braces. */
+  /** The sentence of the doctor and of the console, with placeholders in braces. */
   readonly says: string;
-  /** The advice that the doctor prints, even for the verdict `ok`; missing: nothing to do. */
+  /** What the doctor prints after the sentence; the console shows the value `detail` by itself. */
+  readonly more?: string;
+  /** The advice, even for the verdict `ok`; missing: nothing to do. */
   readonly todo?: string;
-  /** The text for docs/reference.md, if `says` alone would not explain the code there. */
-  readonly means?: string;
+  /** The advice that the console shows instead, because it names the console's buttons. */
+  readonly console?: { readonly todo: string };
 }
 
 /**
@@ -130,6 +132,19 @@ export const findingTable = Object.fromEntries(
     { ...row, ...texts[code as FindingCode] },
   ]),
 ) as Readonly<Record<FindingCode, FindingRow>>;
+
+const verb = "(?:start|restart|audit|status|systemd-unit|update(?: --(?:now|check))?)";
+
+/** The commands in advice that the doctor prints with `--data` if the data folder is another. */
+export const commands = new RegExp(
+  `\\./(?:launch\\.sh ${verb}|always-up\\.sh --uninstall)\\b`,
+  "g",
+);
+
+/** Returns the whole text that the doctor prints for a row, with placeholders in braces. */
+export function printedText({ says, more }: Pick<FindingRow, "says" | "more">): string {
+  return more === undefined ? says : `${says.replace(/\.$/, "")}${more}`;
+}
 
 type FindingValues = Readonly<Record<string, string | number>>;
 
@@ -151,7 +166,7 @@ type ValuesOf<C extends FindingCode> = Readonly<
 
 /** Returns the doctor's line for a code, with the given values filled into its texts. */
 export function finding<C extends FindingCode>(code: C, given: ValuesOf<C>): Finding {
-  const { check, verdict, says, todo } = findingTable[code];
+  const { check, verdict, todo } = findingTable[code];
   const values: FindingValues = Object.fromEntries(
     Object.entries<string | number>(given).map(([name, value]) => [
       name,
@@ -164,7 +179,7 @@ export function finding<C extends FindingCode>(code: C, given: ValuesOf<C>): Fin
     check: filled(check),
     code,
     verdict,
-    says: filled(says),
+    says: filled(printedText(findingTable[code])),
     todo: todo === undefined ? null : filled(todo),
     values,
   };

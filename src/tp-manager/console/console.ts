@@ -14,6 +14,7 @@ import {
 import { send } from "../http/envelope.ts";
 import { serveFiles } from "../http/static-files.ts";
 import { keepAuditEntries } from "./audit-entries.ts";
+import { englishTexts, pagesFolder } from "./english-texts.ts";
 
 const shortText = z.string("must be a text").max(512, "is too long");
 const pair = z.strictObject({ login: shortText, password: shortText });
@@ -28,7 +29,10 @@ export function createConsole(options: ApiOptions): FastifyInstance {
   const app = createInstance(options, pageLimits);
   const sessions = installSessionDoor(app, options);
   keepAuditEntries(app, options.auditEntries, clock, log);
-  serveFiles(app, "tp-manager/console/pages");
+  serveFiles(app, pagesFolder, (path) => {
+    const [, part] = /^texts\/(.*)en\.json$/.exec(path) ?? [];
+    return part === undefined ? undefined : JSON.stringify(englishTexts(part));
+  });
   installLogIn(app, sessions, options);
   openCalls(app, options, "/api");
   return app;

@@ -48,17 +48,22 @@ export const fileTypes: Readonly<Record<string, string>> = {
 
 /**
  * Serves a folder of `src` and the npm files that belong to it, without a session, because they
- * hold no data. Each file is read once: the program's files do not change while it runs.
+ * hold no data. Each file is read once: the program's files do not change while it runs. `made`
+ * returns the content of a file that is not served as it is, by its path in the folder.
  */
-export function serveFiles(app: FastifyInstance, folder: string): void {
+export function serveFiles(
+  app: FastifyInstance,
+  folder: string,
+  made: (path: string) => string | undefined,
+): void {
   for (const path of filesIn(folder)) {
     const type = fileTypes[extname(path)] ?? "application/octet-stream";
-    let content: Buffer | undefined;
+    let content: Buffer | string | undefined;
     app.get(
       path === "index.html" ? "/" : `/${path}`,
       { config: { open: "file" } },
       (_request, reply) => {
-        content ??= readFileSync(pageFile(posix.join(folder, path)));
+        content ??= made(path) ?? readFileSync(pageFile(posix.join(folder, path)));
         void reply.headers({ "content-security-policy": pagePolicy, "content-type": type });
         return reply.send(content);
       },

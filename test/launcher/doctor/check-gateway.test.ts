@@ -57,14 +57,14 @@ test("a good login is accepted, a wrong one refused, and no order is made", asyn
   const good = await ask(url);
   expect(good.finding).toMatchObject({
     verdict: "ok",
-    says: `${url} answers and accepts the login`,
+    says: `${url} answers and accepts the login.`,
   });
   expect(Math.abs((good.nowMs ?? 0) - systemClock.now())).toBeLessThan(60_000);
   const { finding } = await ask(url, "wrong-password");
   expect(finding).toMatchObject({
     verdict: "fail",
-    says: `${url} refuses the login or the password (HTTP 401)`,
-    todo: "correct GATEWAY_LOGIN and GATEWAY_PWD, then ./launch.sh restart",
+    says: `${url} refuses the login or the password (status 401).`,
+    todo: "Correct GATEWAY_LOGIN and GATEWAY_PWD in the setup file, then run ./launch.sh restart",
   });
   expect(await (await fetch(`${url}/sandbox/orders`)).json()).toEqual([]);
 });
@@ -83,14 +83,14 @@ test("a server that says nothing about the login leaves the check open", async (
   const url = await server((_request, response) => void response.writeHead(404).end("<html>"));
   const { finding } = await ask(url);
   expect(finding.verdict).toBe("warn");
-  expect(finding.says).toContain("answers with HTTP 404, which does not show whether");
+  expect(finding.says).toContain("answers with status 404, which does not show whether");
 });
 
 test("a gateway that cannot be reached is a failure with what to check", async () => {
   const nobody = await ask("http://127.0.0.1:1");
   expect(nobody.finding).toMatchObject({
     verdict: "fail",
-    todo: "check GATEWAY_URL, the network and the firewall",
+    todo: "Check GATEWAY_URL in the setup file, the network and the firewall.",
   });
   expect(nobody.finding.says).toContain("cannot be reached");
   expect(nobody.nowMs).toBeUndefined();
@@ -172,11 +172,11 @@ test("a key for the lookup is tested in place of the login", async () => {
     (await ask(url, undefined, { GATEWAY_API_KEY: key })).finding;
   expect(await withKey("right")).toMatchObject({
     verdict: "ok",
-    says: `${url} answers and accepts GATEWAY_API_KEY; the login is not tested`,
+    says: `${url} answers and accepts GATEWAY_API_KEY; the login is not tested.`,
   });
   expect(await withKey("wrong")).toMatchObject({
     verdict: "fail",
-    says: `${url} refuses GATEWAY_API_KEY (HTTP 401)`,
+    says: `${url} refuses GATEWAY_API_KEY (status 401).`,
   });
   expect(requests).toEqual([
     ["right", undefined],

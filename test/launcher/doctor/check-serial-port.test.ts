@@ -22,10 +22,11 @@ async function machine() {
 
 test("a port that exists is good, with a name that survives renumbering", async () => {
   const { fake, path } = await machine();
-  const found = { verdict: "ok", says: `${path} (usb:0b00:0055:T-1)` };
+  const says = `The serial port ${path} (usb:0b00:0055:T-1) exists`;
+  const found = { verdict: "ok", says: expect.stringContaining(says) };
   expect(await checkSerialPort(path, own, fake.roots)).toMatchObject({
     ...found,
-    todo: "set SERIAL_PORT=usb:0b00:0055:T-1: this address finds the device under any number",
+    todo: "Set SERIAL_PORT=usb:0b00:0055:T-1: this address finds the device under any number.",
   });
   expect(await checkSerialPort("usb:0b00:0055", own, fake.roots)).toMatchObject(found);
 });
@@ -35,13 +36,13 @@ test("a port that does not exist is a failure that names the ports that do", asy
   for (const address of [join(fake.roots.dev, "ttyUSB9"), "usb:0b00:0056"]) {
     expect(await checkSerialPort(address, own, fake.roots)).toMatchObject({
       verdict: "fail",
-      says: `${address} is not there`,
-      todo: `set SERIAL_PORT to one of ${path} (usb:0b00:0055:T-1)`,
+      says: `The serial port ${address} is not there, but other ports are.`,
+      todo: expect.stringContaining(`to one of ${path} (usb:0b00:0055:T-1)`),
     });
   }
   const bare = new FakeMachine(temporaryFolder());
   expect((await checkSerialPort("/dev/ttyUSB9", own, bare.roots)).todo).toContain(
-    "connect the terminal's cable",
+    "Connect the terminal's cable",
   );
 });
 
@@ -68,7 +69,7 @@ test("a port that another process has open is a failure that names it", async ()
   await once(other.stdout, "data");
   const { verdict, says } = await checkSerialPort(path, own, fake.roots);
   expect(verdict).toBe("fail");
-  expect(says).toBe(`${path} is in use by process ${other.pid} (node)`);
+  expect(says).toBe(`${path} is in use by process ${other.pid} (node).`);
 });
 
 test("our simulator that holds a pseudo-terminal is no foreign user of the port", async () => {
@@ -90,7 +91,7 @@ test("a user who is not in the port's group learns how to join it, or to log in 
   const advice = (user: string, gid = 20, processGroups: number[] = []) =>
     notAllowed("/dev/ttyUSB0", gid, { user, groupFile, processGroups }).todo;
   expect(advice("anna")).toBe(
-    "sudo usermod -aG dialout anna, then log out and in again, or reboot",
+    "Run on the machine: sudo usermod -aG dialout anna, then log out and in again, or reboot.",
   );
   expect(advice("kiosk")).toContain("was added to the group dialout after logging in");
   expect(advice("kiosk", 0)).toContain("sudo chgrp dialout /dev/ttyUSB0");

@@ -66,16 +66,18 @@ test("an installation that runs has one good line for each check but the gateway
   const failing = lines.filter((line) => /^.{11} fail /.test(line));
   expect(failing).toHaveLength(1);
   expect(failing[0]).toMatch(
-    /^gateway +fail +.* -> check GATEWAY_URL, the network and the firewall$/,
+    /^gateway +fail +.* -> Check GATEWAY_URL in the setup file, the network and the firewall\.$/,
   );
   const { of } = await examine(data);
   for (const check of ["tp-manager", "terminal", "supervisor", "queue", "local port", "config"]) {
     expect(of(check).map(({ verdict }) => verdict)).toEqual(["ok"]);
   }
-  expect(of("terminal")[0]?.says).toBe("terminal 52500042 ready");
+  expect(of("terminal")[0]?.says).toBe(
+    "The terminal would accept a payment (terminal 52500042 ready)",
+  );
   // The stand-in sends no assumptions, like a tp-manager of an older version.
   expect(of("assumptions")).toEqual([]);
-  expect(of("local port")[0]?.says).toBe(`tp-manager listens on port ${localPort}`);
+  expect(of("local port")[0]?.says).toBe(`tp-manager listens on port ${localPort}.`);
 });
 
 test("a program that hangs is a failure", async () => {
@@ -87,9 +89,9 @@ test("a program that hangs is a failure", async () => {
   const { of } = await examine(data);
   expect(of("supervisor")[0]).toMatchObject({
     verdict: "fail",
-    todo: `./launch.sh restart --data '${data}'`,
+    todo: `Run on the machine: ./launch.sh restart --data '${data}'`,
   });
-  expect(of("supervisor")[0]?.says).toContain(`process ${pid} does not answer`);
+  expect(of("supervisor")[0]?.says).toContain(`Process ${pid} does not answer`);
   const status = await checkout.launch("status", "--data", data);
   expect(status.out).toContain("./launch.sh doctor says what is wrong");
   process.kill(pid, "SIGCONT");
@@ -103,11 +105,11 @@ test("every fault of the setup file has its own line, and the exit code is 78", 
   );
   const { code, well, of } = await examine(data);
   expect({ code, well }).toEqual({ code: 78, well: false });
-  expect(of("config").map(({ says }) => says.slice(0, 20))).toEqual([
-    "line 2: LOCAL_PORT m",
-    "line 11: UPDATE_TIME",
+  expect(of("config").map(({ says }) => says)).toEqual([
+    expect.stringMatching(/^A setting in .* is missing, .* be used: line 2: LOCAL_PORT m/),
+    expect.stringMatching(/^A setting in .* is missing, .* be used: line 11: UPDATE_TIME/),
   ]);
-  expect(of("tp-manager")[0]).toMatchObject({ verdict: "fail", says: "the program does not run" });
+  expect(of("tp-manager")[0]).toMatchObject({ verdict: "fail", says: "The program does not run." });
   expect(of("terminal")[0]).toMatchObject({ verdict: "warn" });
 });
 
@@ -116,8 +118,12 @@ test("a warning next to a fault stays a warning", async () => {
   const { code, of } = await examineHere(checkout.dataFolder("faulty with a warning", text));
   expect(code).toBe(78);
   expect(of("config").map(({ verdict, code, says }) => [verdict, code, says])).toEqual([
-    ["fail", "setup-faulty", expect.stringMatching(/^line 2: LOCAL_PORT /)],
-    ["warn", "setup-doubtful", expect.stringMatching(/^line \d+: LOCAL_PROT is not a known name/)],
+    ["fail", "setup-faulty", expect.stringMatching(/ cannot be used: line 2: LOCAL_PORT /)],
+    [
+      "warn",
+      "setup-doubtful",
+      expect.stringMatching(/ may be wrong: line \d+: LOCAL_PROT is not a known name/),
+    ],
   ]);
 });
 
@@ -135,7 +141,7 @@ test.each([
   );
   expect([wrong.code, wrong.of("config").map(({ says }) => says)]).toEqual([
     78,
-    [expect.stringMatching(new RegExp(`^line \\d+: ${own} must be one of `))],
+    [expect.stringMatching(new RegExp(` cannot be used: line \\d+: ${own} must be one of `))],
   ]);
 });
 
@@ -145,7 +151,9 @@ test("without setup file and data folder the doctor says what to do, and goes on
   expect(code).toBe(78);
   expect(of("data folder")[0]?.verdict).toBe("fail");
   expect(of("config")[0]).toMatchObject({
-    says: expect.stringMatching(/config\.txt: it is not there \(ENOENT\)$/),
+    says: expect.stringMatching(
+      /^The setup file cannot be read: .*config\.txt: it is not there \(ENOENT\)$/,
+    ),
     todo: "copy data/config.example.txt to data/config.txt and fill it in",
   });
   expect(findings.length).toBeGreaterThan(6);
@@ -160,12 +168,14 @@ test("a port of another program, a wrong serial port, a deliberate stop are repo
   const data = checkout.dataFolder("others", config(changes));
   await checkout.launch("stop", "--data", data);
   const { of } = await examineHere(data);
-  expect(of("local port")[0]?.says).toBe(`another program listens on ${port}`);
-  expect(of("serial port")[0]?.says).toBe("/dev/ttyUSB99 is not there");
+  expect(of("local port")[0]?.says).toBe(`Another program listens on port ${port}.`);
+  expect(of("serial port")[0]?.says).toBe(
+    "The serial port /dev/ttyUSB99 is not there, but other ports are.",
+  );
   expect(of("tp-manager")[0]).toMatchObject({
     verdict: "warn",
     code: "program-stopped-on-purpose",
-    todo: `./launch.sh start --data '${data}'`,
+    todo: `Run on the machine: ./launch.sh start --data '${data}'`,
     values: { program: "tp-manager", command: `./launch.sh start --data '${data}'` },
   });
   await new Promise((resolve) => other.close(resolve));
@@ -187,8 +197,8 @@ test.each(["127.0.0.1", "::1"])("a page's port that another program has, on %s",
     of("pages").map(({ code, says, todo }) => [code, says, todo]);
   const taken = (setting: string, port: number) => [
     "page-taken",
-    `another program listens on ${setting} ${port}: our page there is not served, payments go on`,
-    expect.stringContaining(`set another ${setting}; then ./launch.sh restart --data`),
+    `Another program listens on ${setting} ${port}: our page there is not served, payments go on.`,
+    expect.stringMatching(`set another ${setting} .* on the machine: ./launch.sh restart --data`),
   ];
   const both = [taken("CONSOLE_PORT", consoles), taken("KIOSK_PORT", kiosk)];
   expect(pagesIn(await examineHere(data))).toEqual(both);
@@ -213,7 +223,7 @@ test("a page that is not served for another reason, or not yet, is reported", as
     ["page-missing", `tp-manager does not serve the page of CONSOLE_PORT ${port}: it was taken`],
   ]);
   const changed = [
-    ["page-changed", `CONSOLE_PORT ${port} is set, but tp-manager has not read this setting yet`],
+    ["page-changed", `CONSOLE_PORT ${port} is set, but tp-manager has not read this setting yet.`],
   ];
   expect(await changesOf()).toEqual(changed);
   expect(await changesOf({ ...page, port: port + 1, fault: null })).toEqual(changed);
@@ -235,9 +245,9 @@ test("a terminal fact with a counterexample is reported as not relied on", () =>
   const status: TpManagerStatus = { ...own, terminal, payments };
   const tpManager = { state: "running", pid: 1, status } as const;
   const found = checkPrograms({ tpManager, supervisor: { state: "stopped" } }, temporaryFolder());
-  const because = "not relied on, because the terminal has shown otherwise";
   expect(found.filter(({ check }) => check === "assumptions").map(({ says }) => says)).toEqual([
-    `stores-reversals: ${because}: this terminal shows a reversal`,
+    "The terminal has shown the contrary of this, so the connector does not rely on it " +
+      "(stores-reversals): this terminal shows a reversal",
   ]);
 });
 
@@ -315,7 +325,7 @@ test("a clock far from the gateway's, or in the past, is reported", () => {
   expect(checkClock(still, nowMs).verdict).toBe("ok");
   expect(checkClock(still, nowMs - 300_000)).toMatchObject({
     verdict: "warn",
-    says: expect.stringMatching(/ differs by 300 s from the gateway's$/),
+    says: expect.stringMatching(/ differs by 300 s from the gateway's\.$/),
   });
   const old = { ...systemClock, now: () => 0 };
   expect(checkClock(old, undefined).verdict).toBe("fail");

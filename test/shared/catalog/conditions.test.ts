@@ -29,7 +29,7 @@ test("conditions of a supervisor of the previous version are found from its coun
     ["transactions-parked", null],
   ]);
   expect(conditionText(conditions[2] as never)).toMatch(
-    /^2 transactions parked: .* -> read .* GET \/outbox/,
+    /^Parked transactions, .*: 2 -> Read .* GET \/outbox/,
   );
 });
 
@@ -49,7 +49,7 @@ test("orders that the gateway may have twice are a condition", () => {
     {
       name: "order-copies",
       count: 2,
-      says: "2 orders that the gateway may have received more than once",
+      says: "Orders that the gateway may have received more than once: 2",
     },
   ]);
 });

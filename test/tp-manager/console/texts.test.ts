@@ -9,6 +9,7 @@ import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { sendingStepFields } from "../../../src/shared/ipc/contract.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
 import { acknowledgedKinds } from "../../../src/tp-manager/attempts/findings.ts";
+import { englishTexts } from "../../../src/tp-manager/console/english-texts.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import * as entryTexts from "../../../src/tp-manager/console/pages/maintenance/entry-texts.js";
 import { health } from "../../../src/tp-manager/http/openapi/installation.ts";
@@ -26,7 +27,7 @@ const allOf = (language: string): Texts => ({
   ...textsOf(`doctor-${language}`),
 });
 const { actionText, endText } = entryTexts;
-const base = allOf("en");
+const base: Texts = { ...allOf("en"), ...englishTexts(""), ...englishTexts("doctor-") };
 const others: ReadonlyArray<readonly [string, Texts]> = [
   ["German", allOf("de")],
   ["French", allOf("fr")],
@@ -34,7 +35,15 @@ const others: ReadonlyArray<readonly [string, Texts]> = [
 
 const valuesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
 
+test("an English sentence of the shared catalogues stands in no file of the console", () => {
+  const ofCodes = Object.keys(allOf("en")).filter((key) =>
+    /^(error|todo|condition|note|finding)\./.test(key),
+  );
+  expect(ofCodes).toEqual(["error.other"]);
+});
+
 test.each(others)("a text in %s is given the same values as the English one", (_name, texts) => {
+  expect(Object.keys(texts).sort()).toEqual(Object.keys(base).sort());
   const wrong = Object.keys(base).filter(
     (key) => valuesIn(texts[key]).join() !== valuesIn(base[key]).join() || texts[key] === "",
   );
@@ -144,9 +153,9 @@ test.each([["English", base] as const, ...others])(
 const findings = Object.entries(findingTable);
 
 test("the texts of a finding name each of its values, and no other", () => {
-  const named = findings.map(([code, { check, says, todo = "" }]) => [
+  const named = findings.map(([code, { check, says, more = "", todo = "" }]) => [
     code,
-    [...new Set(valuesIn(check + says + todo))].sort(),
+    [...new Set(valuesIn(check + says + more + todo))].sort(),
   ]);
   const given = findings.map(([code, { names }]) => [code, names.map((one) => `{${one}}`).sort()]);
   expect(given).toEqual(named);
@@ -172,9 +181,9 @@ test("every finding of the doctor has the page's own sentence and advice in each
 
 test("a sentence about a finding names only its values, and the page's buttons", () => {
   const buttons = ["{check}", "{settings}", "{update}", "{unhold}", "{inDoubt}"];
-  const wrong = findings.flatMap(([code, { check, says, todo = "" }]) => {
+  const wrong = findings.flatMap(([code, { check, says, more = "", todo = "" }]) => {
     const command = /\.\/(launch|always-up)\.sh/.test(todo) ? ["{command}"] : [];
-    const values = [...valuesIn(check + says + todo), ...command];
+    const values = [...valuesIn(check + says + more + todo), ...command];
     const isKnown = (value: string, among: readonly string[]) => among.includes(value);
     return [
       ...valuesIn(base[`finding.${code}`]).filter((value) => !isKnown(value, values)),
@@ -184,6 +193,13 @@ test("a sentence about a finding names only its values, and the page's buttons",
     ].map((value) => `${code} ${value}`);
   });
   expect(wrong).toEqual([]);
+});
+
+test("what the doctor says and the conditions say are sentences", () => {
+  const rows = [...Object.values(findingTable), ...Object.values(conditionTable)];
+  const sentences = rows.flatMap(({ says, todo = "{none}" }) => [says, todo]);
+  const begun = /^(\p{Lu}|\{|tp-manager |\.\/launch\.sh )/u;
+  expect(sentences.filter((sentence) => !begun.test(sentence))).toEqual([]);
 });
 
 test("settings-de.json and settings-fr.json have the help of every name of the setup file", () => {

@@ -2,6 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { conditionTable } from "../../../src/shared/catalog/conditions.ts";
+import { errorTable } from "../../../src/shared/catalog/errors.ts";
+import { findingTable } from "../../../src/shared/catalog/findings.ts";
 import { assetFile, projectRoot } from "../../../src/shared/version-files.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
@@ -44,7 +47,9 @@ function consoleForTest(change: Partial<ApiOptions> = {}) {
     const [one] = JSON.parse(text);
     return { http, one, auth: { ...own, authorization: `Bearer ${one.token}` } };
   };
-  return { at, app, clock, send, logIn };
+  const textsOf = async (file: string): Promise<Record<string, string>> =>
+    JSON.parse((await send("GET", `/texts/${file}.json`, { host })).text);
+  return { at, app, clock, send, logIn, textsOf };
 }
 
 const act = { "act-name": "Anna", "act-reason": encodeURIComponent("hängt") };
@@ -338,13 +343,15 @@ test("the first view is smaller than 100 kB", async () => {
 });
 
 test("three languages have the same keys, and the pages ask for no other", async () => {
-  const texts = (file: string) =>
-    Object.keys(JSON.parse(readFileSync(assetFile(`${folder}/texts/${file}.json`), "utf8")));
-  const keysOf = (language: string) =>
-    [...texts(language), ...texts(`payments-${language}`)].sort();
-  const keys = keysOf("en");
-  for (const language of ["fr", "de"]) expect(keysOf(language)).toEqual(keys);
-  const { send } = consoleForTest();
+  const { send, textsOf } = consoleForTest();
+  const keysOf = async (...files: string[]) =>
+    (await Promise.all(files.map(textsOf))).flatMap((texts) => Object.keys(texts)).sort();
+  const keys = await keysOf("en", "payments-en");
+  const ofDoctor = await keysOf("doctor-en");
+  for (const language of ["fr", "de"]) {
+    expect(await keysOf(language, `payments-${language}`)).toEqual(keys);
+    expect(await keysOf(`doctor-${language}`)).toEqual(ofDoctor);
+  }
   const { text } = await send("GET", "/main.js", { host });
   const views = [...text.matchAll(/import\("\.(\/views\/[\w-]+\.js)"\)/g)].map(([, path]) => path);
   const names = readdirSync(assetFile(folder), { recursive: true, encoding: "utf8" });
@@ -355,4 +362,27 @@ test("three languages have the same keys, and the pages ask for no other", async
     return [...source.matchAll(/\btexts\("([\w.-]+)"/g)].map(([, key]) => key);
   });
   expect(asked.filter((key) => !keys.includes(key ?? ""))).toEqual([]);
+});
+
+test("the English sentences of codes are those of the shared catalogues", async () => {
+  const { textsOf } = consoleForTest();
+  const [english, doctor] = [await textsOf("en"), await textsOf("doctor-en")];
+  const { PAYMENT_DECLINED, INTERNAL, UPDATING } = errorTable;
+  const { differences, "queue-old": queue } = conditionTable;
+  const { "program-silent": silent, "gateway-not-trusted": distrusted } = findingTable;
+  expect(english).toMatchObject({
+    "error.other": "The connector refused the request.",
+    "error.PAYMENT_DECLINED": PAYMENT_DECLINED.meaning,
+    "error.INTERNAL": INTERNAL.console?.meaning,
+    "todo.UPDATING": UPDATING.action,
+    "condition.differences": differences.says,
+    "condition.queue-old": queue.when,
+    "condition.queue-old.todo": queue.console?.todo,
+  });
+  expect(doctor).toMatchObject({
+    "doctor.of.node": "Node.js",
+    "finding.gateway-not-trusted": distrusted.says,
+    "finding.gateway-not-trusted.todo": distrusted.todo,
+    "finding.program-silent.todo": silent.todo?.replace("./launch.sh restart", "{command}"),
+  });
 });

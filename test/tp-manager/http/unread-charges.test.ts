@@ -29,7 +29,7 @@ test("a charge found after the answer is a condition until its order is looked u
   const listed = await monitorOf(at, () => Promise.reject(new Error("down"))).conditions();
   expect(listed.find(({ name }) => name === "charges-unread")).toMatchObject({
     count: 1,
-    says: "1 charge that the kiosk does not know of: A-1",
+    says: "Charges that the kiosk does not know of: 1 (A-1)",
   });
   await get("/payment/A-1", { method: "HEAD" });
   await get("/transactions");

@@ -44,7 +44,8 @@ export function own(texts, key, otherwise = "", values = {}) {
 export function refusal(texts, error) {
   const text = own(texts, `error.${error?.code}`, texts("error.other"));
   const help = own(texts, `todo.${error?.code}`);
-  const detail = [error?.message, error?.code && `(${error.code})`].filter(Boolean).join(" ");
+  const said = error?.message === text ? "" : error?.message;
+  const detail = [said, error?.code && `(${error.code})`].filter(Boolean).join(" ");
   return { good: false, text: help ? `${text} ${help}` : text, detail };
 }
 

@@ -10,6 +10,7 @@ import {
   KEEPS_PAYMENTS,
 } from "../../../shared/catalog/conditions.ts";
 import { DISK_FREE_MIN_BYTES } from "../../../shared/catalog/findings.ts";
+import texts from "../../../shared/catalog/texts-en.json" with { type: "json" };
 import { osName, versionNumber } from "../../../shared/program/installation.ts";
 import { readOr } from "../../../shared/read-or.ts";
 import { isoTime, localTimeZone } from "../../../shared/time.ts";
@@ -41,8 +42,8 @@ export async function healthOf(
   const reasons = notReady.map(({ says }) => says);
   const notes = [
     ...gapNotes(guard),
-    ...(full ? [noteOf("disk-full", "the disk of the data folder is nearly full")] : []),
-    ...(inDoubt > 0 ? [noteOf("in-doubt", `payments in doubt: ${inDoubt}`, inDoubt)] : []),
+    ...(full ? [noteOf("disk-full")] : []),
+    ...(inDoubt > 0 ? [noteOf("in-doubt", inDoubt)] : []),
   ];
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
@@ -95,19 +96,16 @@ function runningOf(
   };
 }
 
-function noteOf(note: Note["note"], says: string, count: number | null = null): Note {
-  return { note, says, count };
+function noteOf(note: Note["note"], count: number | null = null): Note {
+  return { note, says: texts.notes[note].says.replace("{count}", String(count)), count };
 }
 
 function gapNotes({ open }: Watched["guard"]): Note[] {
   if (!open) return [];
-  const says =
-    `${open.because}: each new order is looked up before it is paid, until the gap ends or ` +
-    "./launch.sh stores accept";
+  const gap = noteOf("journal-doubted");
+  const first = { ...gap, says: `${gap.says} (${open.because})` };
   const sales = open.ofNoOrder.length;
-  if (sales === 0) return [noteOf("journal-doubted", says)];
-  const has = `the terminal has ${sales} ${sales === 1 ? "sale" : "sales"} of no known order`;
-  return [noteOf("journal-doubted", says), noteOf("sales-unmatched", has, sales)];
+  return sales === 0 ? [first] : [first, noteOf("sales-unmatched", sales)];
 }
 
 function memberOf({ name, row, says, sinceMs, count, orderIds }: Condition) {

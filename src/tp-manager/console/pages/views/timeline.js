@@ -73,6 +73,8 @@ function Summary({ order, texts }) {
   const undecided = status === "Unknown" || status === "Approved" ? "notYet" : "none";
   const state = texts(`timeline.delivery.${delivery ?? undecided}`);
   const delivered = delivery === "parked" ? html`<a href="#in-doubt">${state}</a>` : state;
+  const sentence = error && !saidAbove.test(error.code) ? own(texts, `error.${error.code}`) : "";
+  const why = error?.details?.why ?? error?.message;
   /** @type {Array<[string, unknown]>} */
   const rows = [
     ["payments.time", timeOf(order.attempts.at(-1)?.startedAt, texts)],
@@ -90,8 +92,8 @@ function Summary({ order, texts }) {
       ${isDoubted && html`<p>${texts("timeline.doubted")}</p>`}
       ${
         error &&
-        html`<p>${!saidAbove.test(error.code) && own(texts, `error.${error.code}`)}
-        <${Detail} text=${`${error.details?.why ?? error.message} (${error.code})`} /></p>`
+        html`<p>${sentence}
+        <${Detail} text=${`${why === sentence ? "" : why} (${error.code})`} /></p>`
       }
     </div>
     ${
