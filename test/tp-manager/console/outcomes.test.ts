@@ -9,6 +9,7 @@ registerHooks({
 });
 const pages = "../../../src/tp-manager/console/pages";
 const { outcomeOf } = await import(`${pages}/actions.js`);
+const { refusal } = await import(`${pages}/sentences.js`);
 const orderActions = await import(`${pages}/views/order-actions.js`);
 
 /** What the console says of an action: never "not done" where the API answered Unknown. */
@@ -56,4 +57,13 @@ test.each([
   ]);
   const read = await outcomeOf(texts, call, () => ({ text: "done" }), true);
   expect(read.text).not.toContain("act.unknown");
+});
+
+test("the connector's message follows the page's sentence, unless both say the same", () => {
+  const code = "PAYMENT_DECLINED";
+  const sentence = "The card was declined.";
+  const english = (key: string): string => (key === `error.${code}` ? sentence : key);
+  const detailOf = (message: string) => refusal(english, { code, message });
+  expect(detailOf("no money")).toMatchObject({ text: sentence, detail: `no money (${code})` });
+  expect(detailOf(sentence)).toMatchObject({ text: sentence, detail: `(${code})` });
 });
