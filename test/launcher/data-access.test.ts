@@ -91,19 +91,19 @@ test("without icacls on Windows start and doctor say that access is not known", 
   expect(await closeDataFolder(data)).toMatch(/could not close .* to other users: .*ENOENT/);
   const [finding] = await checkDataAccess(data);
   expect(finding).toMatchObject({ check: "access", verdict: "warn" });
-  expect(finding?.says).toMatch(/^it is not known who may use the data folder: .*ENOENT/);
+  expect(finding?.says).toMatch(/^It is not known who may use the data folder: .*ENOENT/);
 });
 
 test.each([
-  { rights: `D:PAI${THREE}`, verdict: "ok", says: /^this user, the system and the admin/ },
-  { rights: `D:PAI${THREE}(D;OICI;FA;;;WD)`, verdict: "ok", says: /^this user/ },
+  { rights: `D:PAI${THREE}`, verdict: "ok", says: /^Only this user, the system and the admin/ },
+  { rights: `D:PAI${THREE}(D;OICI;FA;;;WD)`, verdict: "ok", says: /^Only this user/ },
   { rights: `D:AI${THREE}`, verdict: "fail", says: /the folder above/ },
-  { rights: `D:AI${THREE}(A;OICIID;0x1301bf;;;AU)`, verdict: "fail", says: /everybody.*\(AU\)/ },
-  { rights: `D:PAI${THREE}(A;OICI;FR;;;S-1-1-0)`, verdict: "fail", says: /everybody/ },
-  { rights: `D:PAI${THREE}(A;;FR;;;S-1-5-21-7)`, verdict: "warn", says: /so may S-1-5-21-7$/ },
+  { rights: `D:AI${THREE}(A;OICIID;0x1301bf;;;AU)`, verdict: "fail", says: /Everybody.*\(AU\)/ },
+  { rights: `D:PAI${THREE}(A;OICI;FR;;;S-1-1-0)`, verdict: "fail", says: /Everybody.*\(S-1-1-0\)/ },
+  { rights: `D:PAI${THREE}(A;;FR;;;S-1-5-21-7)`, verdict: "warn", says: /so may S-1-5-21-7\.$/ },
   { rights: "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", verdict: "warn", says: /do not name/ },
   { rights: "nothing", verdict: "warn", says: /icacls printed no access rights/ },
-  { rights: "D:NO_ACCESS_CONTROL", verdict: "fail", says: /everybody/ },
+  { rights: "D:NO_ACCESS_CONTROL", verdict: "fail", says: /Everybody.*\(Everyone\)/ },
 ])("the doctor on $rights: $verdict", async ({ rights, verdict, says }) => {
   const { data } = windows(saves(rights));
   const [finding] = await checkDataAccess(data);

@@ -65,7 +65,7 @@ const assumes = (...lines: string[]): string[] =>
   lines.map((line) => line.replace(/^([\w-]+)/, "The connector assumes this of the terminal ($1)"));
 type Displayed = "has not shown yet" | "has shown";
 const learned = (name: string, displayed: Displayed, does: string): string =>
-  `The terminal ${displayed} that it does this (${name}): this terminal ${does}`;
+  `The terminal ${displayed} that it does this (${name}): that it ${does}`;
 const learns = [learned("stores-reversals", "has not shown yet", reversals)];
 
 const ofOneWay = [

@@ -57,7 +57,9 @@ const code = sources.flatMap(({ path, text }) => (path.startsWith("src/") ? [tex
 
 describe("a citation", () => {
   test("leads to a section of a book in docs", () => {
-    const lost = texts.flatMap(({ path, text }) =>
+    // A published report quotes its own commit.
+    const present = texts.filter(({ path }) => !path.startsWith("docs/reports/"));
+    const lost = present.flatMap(({ path, text }) =>
       citedIn(text)
         .filter((cited) => titleOf(cited) === undefined)
         .map((cited) => `${path}: ${cited}`),

@@ -39,7 +39,7 @@ export async function checkDataAccess(dataDirectory: string): Promise<Finding[]>
   if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];
   try {
     const { inherits, others, isOpen, isOurs, close } = await readDataAccess(dataDirectory);
-    const values = { names: others.join(", "), folder: dataDirectory, close };
+    const values = { names: others.join(", ") || "Everyone", folder: dataDirectory, close };
     if (isOpen) return [finding("access-open", values)];
     if (inherits) return [finding("access-inherited", { close })];
     if (!isOurs) return [finding("access-not-ours", { close })];

@@ -247,7 +247,7 @@ test("a terminal fact with a counterexample is reported as not relied on", () =>
   const found = checkPrograms({ tpManager, supervisor: { state: "stopped" } }, temporaryFolder());
   expect(found.filter(({ check }) => check === "assumptions").map(({ says }) => says)).toEqual([
     "The terminal has shown the contrary of this, so the connector does not rely on it " +
-      "(stores-reversals): this terminal shows a reversal",
+      "(stores-reversals): that it shows a reversal",
   ]);
 });
 

@@ -96,9 +96,12 @@ describe("a kiosk with one price at a terminal whose results name no payment", (
     await sells("A-1", "lost");
     expect(conditionsAt(at)).toEqual([]);
     await sells("B-1", blank);
-    const says = "payments of 9.99 EUR are refused, because these orders are in doubt: B-1, A-1";
+    const says = "Payments of 9.99 EUR are refused, because these orders are in doubt: B-1, A-1";
     expect(conditionsAt(at)).toEqual([
-      ["sales-without-order", "1 unmatched transaction"],
+      [
+        "sales-without-order",
+        "Transactions of the terminal that belong to no order for certain: 1",
+      ],
       ["amounts-refused", says],
     ]);
     const refused = at.arbiter.oneWay?.ambiguousOrders.map(({ request }) => request.orderId);

@@ -67,7 +67,7 @@ function Alarm({ alarm, texts, mark }) {
     <time datetime=${at}>${timeOf(at, texts)}</time>${" "}
     <strong>${about}</strong>
     ${" "}${order && html`<a href=${`#${view}/${encodeURIComponent(orderId)}`}>${order}</a>`}
-    <${Detail} text=${message.replace(about, "").trim()} />
+    <${Detail} text=${message.replace(about, "").replace(/^[\s>-]+/, "")} />
     ${
       endsWhenSeen &&
       html` <${AcknowledgeButton} texts=${texts} mark=${() => mark(alarm, `${about} ${order}`)} />`
