@@ -113,7 +113,6 @@ export class ZvtConnection {
     return await this.#wire.run(limits, async () => {
       const session = this.session;
       if (!session || this.#link !== "connected") throw this.#unavailable();
-      if (!session.isFree) await session.whenFree();
       return await work((command, listener) => this.#runOn(session, command, listener));
     });
   }
@@ -158,8 +157,7 @@ export class ZvtConnection {
     command: Command,
     listener?: ExchangeListener,
   ): Promise<ExchangeEnd> {
-    if (!session.isFree) await session.whenFree();
-    const end = await session.run(command, listener);
+    const end = await runWhenFree(session, command, listener);
     if (end.end === "lost") this.#giveUp(session, end.problem);
     return end;
   }
@@ -220,7 +218,7 @@ export class ZvtConnection {
     const ignored = (): void => {};
     const opened = this.#open(ignored, ignored, over.signal);
     const asked = opened
-      .then((session) => this.asks.peek((command, listener) => session.run(command, listener)))
+      .then((session) => this.asks.peek((...given) => runWhenFree(session, ...given)))
       .then(({ status }): RestartAnswer => (status.cr === "1" ? "busy" : "idle"))
       .catch((error: unknown): RestartAnswer => {
         if (error instanceof BrokenInvariant) throw error;
@@ -403,4 +401,14 @@ export class WireLock {
     signal?.throwIfAborted();
     throw new TerminalUnavailable("busy", "another command is running on the terminal");
   }
+}
+
+/** Runs a command as soon as the session is free. The caller holds the wire. Never rejects. */
+async function runWhenFree(
+  session: Session,
+  ...given: Parameters<RunCommand>
+): Promise<ExchangeEnd> {
+  // Checked again after each wait: a message in one piece with the awaited ACK wants an answer.
+  while (!session.isFree) await session.whenFree();
+  return await session.run(...given);
 }
