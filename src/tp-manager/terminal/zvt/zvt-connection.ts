@@ -403,7 +403,7 @@ export class WireLock {
   }
 }
 
-/** Runs a command as soon as the session is free. The caller holds the wire. Never rejects. */
+/** Runs a command as soon as the session is free, of which the caller is the only user now. */
 async function runWhenFree(
   session: Session,
   ...given: Parameters<RunCommand>
