@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "../../../src/shared/store/sqlite.ts";
+import type { Transaction } from "../../../src/shared/transaction.ts";
 import {
   type ClaimedItem,
   type ItemUpdate,
@@ -26,6 +27,15 @@ const PAGES_OF_COMMIT_MAX = 12;
 const PAGES_OF_PAYMENT_MAX = 14;
 /** SQLite copies a log of 1000 pages back and begins it anew. */
 const LOG_BYTES_MAX = 1_100 * 4_120;
+
+/**
+ * A transaction whose id follows the ids before it, as payments do that are seconds apart. Ids of one
+ * millisecond are in random order, so how many pages they share would depend on the machine's speed.
+ */
+function successive(i: number): Transaction {
+  const transactionId = `${String(i).padStart(8, "0")}-0000-7000-8000-000000000000`;
+  return sampleTransaction({ transactionId, orderId: `A-${i}` });
+}
 
 function openStore(path = join(temporaryFolder(), "supervisor.db")): OutboxWithTries {
   const database = openDatabase(newStore(path, supervisorMigrations), supervisorMigrations);
@@ -265,7 +275,7 @@ test("a payment that the gateway takes at once writes few pages, in two commits"
   const store = new OutboxWithTries(database);
   const pay = (payments: number, from: number): void => {
     for (let i = from; i < from + payments; i++) {
-      const item = store.add(sampleTransaction({ orderId: `A-${i}` }), T0 + i, { isClaimed: true });
+      const item = store.add(successive(i), T0 + i, { isClaimed: true });
       if (item) finish(store, item, { state: "sent", redirectUrl: "x" }, { class: "sent" });
     }
   };
@@ -283,7 +293,7 @@ test("a queue that never pauses writes few pages an item, into a log that stays 
   onTestFinished(() => database.close());
   database.exec("PRAGMA synchronous = OFF"); // the same pages, without waits for the disk
   const store = new OutboxWithTries(database);
-  const orders = Array.from({ length: 1_000 }, (_, i) => sampleTransaction({ orderId: `A-${i}` }));
+  const orders = Array.from({ length: 1_000 }, (_, i) => successive(i));
   transaction(database, () => {
     for (const order of orders) insertItem(database, order, T0);
   });
