@@ -29,9 +29,9 @@ const PAGES_OF_PAYMENT_MAX = 14;
 const LOG_BYTES_MAX = 1_100 * 4_120;
 
 /**
- * A transaction whose id follows the ids before it, as those of payments do that are seconds apart.
- * Ids of one millisecond are in random order, so the pages that they share would depend on the speed
- * of the machine.
+ * A transaction whose id follows the ids before it, as those of payments do that are seconds
+ * apart. Ids of one millisecond are in random order, so the pages that they share would depend on
+ * the speed of the machine.
  */
 function successive(i: number): Transaction {
   const transactionId = `${String(i).padStart(8, "0")}-0000-7000-8000-000000000000`;
