@@ -34,46 +34,39 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
   const own = at(defaultDataDirectory);
   const demo = at(demoDataDirectory);
   const target = async (): Promise<CommandContext> => at(await targetDirectory());
-  switch (given.command) {
-    case "help":
+  const commands: Record<LauncherArguments["command"], () => number | Promise<number>> = {
+    help: () => {
       output.note(usage);
       return exitCodes.ok;
-    case "version":
+    },
+    version: () => {
       output.text(versionNumber);
       return exitCodes.ok;
-    case "start":
-      return await (await import("./commands/start.ts")).start(own);
-    case "stop":
-      return await (await import("./commands/stop.ts")).stop(await target());
-    case "restart":
-      return await (await import("./commands/start.ts")).restart(await target());
-    case "status":
-      return await (await import("./commands/status.ts")).showStatus(await target(), given.json);
-    case "foreground":
-      return await (await import("./commands/foreground.ts")).runForeground(own);
-    case "demo":
-      return await (await import("./commands/demo.ts")).runDemo(demo, given.protocol);
-    case "kiosk":
-      return (await import("./commands/kiosk.ts")).kioskAddress(await target());
-    case "simulate":
-      return await (await import("./commands/simulate.ts")).simulate(demo, given.simulate);
-    case "doctor":
-      return await (await import("./doctor/doctor.ts")).runDoctor(await target(), given);
-    case "audit":
-      return await (await import("./commands/audit.ts")).showAudit(await target(), given);
-    case "restore":
-      return await (await import("./commands/restore.ts")).restore(await target(), given);
-    case "stores":
-      return await (await import("./commands/stores.ts")).stores(await target(), given);
-    case "update":
-      return await (await import("./commands/update.ts")).update(own, given);
-    case "systemd-unit":
+    },
+    start: async () => (await import("./commands/start.ts")).start(own),
+    stop: async () => (await import("./commands/stop.ts")).stop(await target()),
+    restart: async () => (await import("./commands/start.ts")).restart(await target()),
+    status: async () =>
+      (await import("./commands/status.ts")).showStatus(await target(), given.json),
+    foreground: async () => (await import("./commands/foreground.ts")).runForeground(own),
+    demo: async () => (await import("./commands/demo.ts")).runDemo(demo, given.protocol),
+    kiosk: async () => (await import("./commands/kiosk.ts")).kioskAddress(await target()),
+    simulate: async () => (await import("./commands/simulate.ts")).simulate(demo, given.simulate),
+    doctor: async () => (await import("./doctor/doctor.ts")).runDoctor(await target(), given),
+    audit: async () => (await import("./commands/audit.ts")).showAudit(await target(), given),
+    restore: async () => (await import("./commands/restore.ts")).restore(await target(), given),
+    stores: async () => (await import("./commands/stores.ts")).stores(await target(), given),
+    update: async () => (await import("./commands/update.ts")).update(own, given),
+    "systemd-unit": async () => {
       output.text((await import("./schedule/schedule.ts")).systemdUnit(own.dataDirectory));
       return exitCodes.ok;
-    case "keep-alive":
+    },
+    "keep-alive": async () => {
       if (!given.schedule) return await keepAlive(own.dataDirectory, given.answerWithinMs);
-      return await (await import("./schedule/schedule.ts")).changeSchedule(given.schedule, own);
-  }
+      return (await import("./schedule/schedule.ts")).changeSchedule(given.schedule, own);
+    },
+  };
+  return await commands[given.command]();
 }
 
 /** Returns the demo's data folder if the demo runs alone, else the default (docs/design.md 9.1). */

@@ -31,24 +31,17 @@ import { refused } from "../update/versions.ts";
  */
 export async function update(context: CommandContext, given: LauncherArguments): Promise<number> {
   if (!isDelivery) throw refused("this is a checkout of the source code, which is not updated");
-  switch (given.update) {
-    case "show":
-      return showUpdates(context);
-    case "check":
-      return await checkForVersion(context, "ask");
-    case "now":
-      return await takeNow(context);
-    case "hold":
-      return holdUpdates(context, given);
-    case "unhold":
-      return endHoldOfUpdates(context);
-    case "back":
-      return await withUpdateLock(context, () => goBack(context));
-    case "delivery":
-      return await takeDelivery(context, given.delivery ?? "");
-    case "apply":
-      return await takeReady(context);
-  }
+  const actions: Record<LauncherArguments["update"], () => number | Promise<number>> = {
+    show: () => showUpdates(context),
+    check: () => checkForVersion(context, "ask"),
+    now: () => takeNow(context),
+    hold: () => holdUpdates(context, given),
+    unhold: () => endHoldOfUpdates(context),
+    back: () => withUpdateLock(context, () => goBack(context)),
+    delivery: () => takeDelivery(context, given.delivery ?? ""),
+    apply: () => takeReady(context),
+  };
+  return await actions[given.update]();
 }
 
 function showUpdates({ dataDirectory, clock, output }: CommandContext): number {

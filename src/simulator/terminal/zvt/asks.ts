@@ -57,20 +57,15 @@ async function asked(process: Process, kind: AskKind, card: CardName): Promise<A
   const { pace, timers } = process.parts.options;
   // A person chooses or types at the register, which can take as long as presenting a card.
   const timeoutMs = Math.max(pace.cardWaitMs, timers.t3Ms);
-  switch (kind) {
-    case "menu":
-      return await process.say("menu-request", applicationMenu(card), { timeoutMs });
-    case "input":
-      return await process.say("input-request", mileageInput, { timeoutMs });
-    case "blocked-list":
-      return await askUntilKnown(process, card);
-    case "signature":
-      return await showSignature(process, timeoutMs);
-    case "set-clock":
-      return await process.say("set-register-time", clockOf(process));
-    case "dial-up":
-      return await process.sayBare(askKinds[kind].control);
-  }
+  const asks: Record<AskKind, () => Promise<Answer>> = {
+    menu: () => process.say("menu-request", applicationMenu(card), { timeoutMs }),
+    input: () => process.say("input-request", mileageInput, { timeoutMs }),
+    "blocked-list": () => askUntilKnown(process, card),
+    signature: () => showSignature(process, timeoutMs),
+    "set-clock": () => process.say("set-register-time", clockOf(process)),
+    "dial-up": () => process.sayBare(askKinds["dial-up"].control),
+  };
+  return await asks[kind]();
 }
 
 /** Returns the result code if the answer ends the payment; 84 83 does not (docs/zvt.md 7.4). */
