@@ -71,10 +71,7 @@ export function provedByLookup(
 }
 
 /** Returns whether the gateway names a captured or refunded sum above the authorised amount. */
-function isContradictory({
-  amountMinor,
-  capturedMinor,
-  refundedMinor,
-}: GatewayTransaction): boolean {
+function isContradictory(found: GatewayTransaction): boolean {
+  const { amountMinor, capturedMinor, refundedMinor } = found;
   return [capturedMinor, refundedMinor].some((sum) => (sum ?? 0) > (amountMinor ?? 0));
 }

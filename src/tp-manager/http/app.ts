@@ -1,6 +1,7 @@
 import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
 import { AppError } from "../../shared/catalog/errors.ts";
 import { Connections } from "../../shared/ipc/connections.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { readBody } from "./body/json-body.ts";
 import { type AnyCall, type CallContext, carryOut, methodsOf, pathsOf, type Role } from "./call.ts";
 import { calls } from "./calls/calls.ts";
@@ -145,11 +146,7 @@ function allowedMethods(path: string): string[] {
 /** Returns the order id in the path of a payment, even an id whose slash was not encoded. */
 function orderIn(path: string): string | undefined {
   const named = /^\/payment\/(.+)/.exec(path)?.[1];
-  try {
-    return named && decodeURIComponent(named);
-  } catch {
-    return undefined;
-  }
+  return named && readOr(undefined, () => decodeURIComponent(named));
 }
 
 /** Returns a hint if a path only differs from a call in upper case or slashes, else undefined. */

@@ -2,6 +2,7 @@ import { AppError, type Charged, errorTable } from "../../shared/catalog/errors.
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { newId } from "../../shared/new-id.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { ArbiterSettings } from "../arbiter/arbiter-parts.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
@@ -186,11 +187,7 @@ export class Orders {
 
   /** Returns the order of one of our transactions, also an archived one; undefined when unknown. */
   orderOfTransaction(transactionId: string): string | undefined {
-    try {
-      return this.#parts.journal.attempts.orderOf(transactionId);
-    } catch {
-      return undefined;
-    }
+    return readOr(undefined, () => this.#parts.journal.attempts.orderOf(transactionId));
   }
 
   /** Returns the attempt that decides the order's status, after a probe if it is in doubt. */

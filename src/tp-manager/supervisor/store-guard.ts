@@ -5,6 +5,7 @@ import { STORE_PAGE_MAX, type SupervisorAnswer } from "../../shared/ipc/contract
 import { formatMajor } from "../../shared/money.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { type Clock, type Timer, unlessAborted } from "../../shared/time.ts";
 import { type Stored, sameTerminal } from "../attempts/comparison.ts";
 import { storage } from "../attempts/failures.ts";
@@ -100,11 +101,7 @@ export class StoreGuard {
 
   /** The open gap; undefined if the journal is whole or cannot be read (others report that). */
   get open(): JournalGap | undefined {
-    try {
-      return this.#gaps.open();
-    } catch {
-      return undefined;
-    }
+    return readOr(undefined, () => this.#gaps.open());
   }
 
   /** The gap during which no new order can be looked up: the supervisor answers no import. */

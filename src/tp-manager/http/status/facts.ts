@@ -55,10 +55,7 @@ export async function factsOf(watched: Watched): Promise<Facts> {
 
 /** Returns how many payments wait for an outcome or a hand-off. Throws if the journal fails. */
 export function openPayments({ attempts, handOffs }: Journal) {
-  return {
-    inDoubt: attempts.countInDoubt(),
-    notHandedOver: handOffs.countPendingHandOffs(),
-  };
+  return { inDoubt: attempts.countInDoubt(), notHandedOver: handOffs.countPendingHandOffs() };
 }
 
 /** Returns tp-manager's facts for the table of conditions. Throws if the journal is unreadable. */
@@ -76,10 +73,8 @@ export function ownConditions({
       .slice(0, STANDING_MAX)
       .map(({ request }) => {
         const { orderId, amountMinor, currency } = request;
-        return {
-          orderId,
-          amount: `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`,
-        };
+        const amount = `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
+        return { orderId, amount };
       }),
     unmatched: acknowledged.waiting("unmatched"),
     differences: acknowledged.waiting("difference"),
