@@ -52,10 +52,8 @@ async function setUp(context: CommandContext, protocol: string | undefined): Pro
   const files = demoFiles(dataDirectory);
   const earlier = readDemoSetup(dataDirectory);
   if (!earlier && existsSync(files.config)) {
-    throw new ProgramExit(
-      exitCodes.usage,
-      `${files.config} belongs to an installation, not to a demo: choose another folder`,
-    );
+    const why = `${files.config} belongs to an installation, not to a demo: choose another folder`;
+    throw new ProgramExit(exitCodes.usage, why);
   }
   if (earlier) {
     const { gatewayDatabase: _made, terminalState: _later, ...needed } = files;
@@ -131,10 +129,8 @@ async function terminalConnected(context: CommandContext): Promise<void> {
   });
   if (terminal?.link === "connected") return;
   const why = terminal ? `${terminal.link}: ${terminal.problem ?? "no reason"}` : "no answer";
-  throw new ProgramExit(
-    exitCodes.unavailable,
-    `tp-manager has not reached the simulated terminal (${why}); see ${logDirectory}`,
-  );
+  const says = `tp-manager has not reached the simulated terminal (${why}); see ${logDirectory}`;
+  throw new ProgramExit(exitCodes.unavailable, says);
 }
 
 function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup): void {

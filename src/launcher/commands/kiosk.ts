@@ -11,10 +11,8 @@ import type { CommandContext } from "../output.ts";
 export function kioskAddress({ dataDirectory, configFile, output }: CommandContext): number {
   const port = settingsIn(configFile)("KIOSK_PORT");
   if (port === undefined || port === "0") {
-    throw new ProgramExit(
-      exitCodes.configuration,
-      `no pages of the kiosk are served: KIOSK_PORT and KIOSK_APP in ${configFile}`,
-    );
+    const why = `no pages of the kiosk are served: KIOSK_PORT and KIOSK_APP in ${configFile}`;
+    throw new ProgramExit(exitCodes.configuration, why);
   }
   const ticket = writeTicket(openRunDirectory(dataDirectory));
   output.text(`http://localhost:${port}/#ticket=${ticket}`);

@@ -211,10 +211,8 @@ export async function startSimulator(
   );
   if (existsSync(readyFile)) return launched.pid;
   const why = launched.ended ? "has stopped" : `is not ready after ${READY_WITHIN_MS / 1_000} s`;
-  throw new ProgramExit(
-    exitCodes.unavailable,
-    `${spec.name} ${why}:\n${launched.output() || "it gave no reason"}`,
-  );
+  const says = `${spec.name} ${why}:\n${launched.output() || "it gave no reason"}`;
+  throw new ProgramExit(exitCodes.unavailable, says);
 }
 
 /**

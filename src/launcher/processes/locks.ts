@@ -38,10 +38,8 @@ export async function withLaunchLock<T>(
     return taken;
   });
   if (!lock) {
-    throw new ProgramExit(
-      exitCodes.alreadyRunning,
-      "another launcher is still at work on this data folder: wait for it, or stop it",
-    );
+    const why = "another launcher is still at work on this data folder: wait for it, or stop it";
+    throw new ProgramExit(exitCodes.alreadyRunning, why);
   }
   try {
     return await work();

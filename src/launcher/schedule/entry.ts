@@ -44,10 +44,8 @@ export function runtimeFolder(): string | undefined {
 /** Throws for control characters: no scheduler can hold an argument of several lines. */
 export function refuseControlCharacters(args: readonly string[]): void {
   if (!args.some((arg) => /\p{Cc}/u.test(arg))) return;
-  throw new ProgramExit(
-    exitCodes.usage,
-    "the path holds a control character; move the installation to an ordinary folder",
-  );
+  const why = "the path holds a control character; move the installation to an ordinary folder";
+  throw new ProgramExit(exitCodes.usage, why);
 }
 
 /** Throws if another user owns the data folder: the owner could not change files written here. */

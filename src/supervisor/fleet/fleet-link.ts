@@ -241,10 +241,8 @@ export class FleetLink {
       store.forget(this.#done.splice(0));
       this.#faults = 0;
     } catch (error) {
-      log.warn(
-        { err: error },
-        "could not note that documents were sent; the fleet may get them again",
-      );
+      const says = "could not note that documents were sent; the fleet may get them again";
+      log.warn({ err: error }, says);
     }
   }
 

@@ -199,10 +199,8 @@ export class OperationExecutor {
     const { clock, log } = this.#parts;
     if (this.#store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
     this.#store.settleCopies(transactionId, maskPansInText(note), clock.now());
-    log.warn(
-      { transactionId, orderId },
-      "an operator has found out that the gateway has the order only once",
-    );
+    const says = "an operator has found out that the gateway has the order only once";
+    log.warn({ transactionId, orderId }, says);
     return true;
   }
 

@@ -83,10 +83,8 @@ function existing(path: string): string {
 async function assertRoom(journal: string, folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize > 2 * statSync(journal).size) return;
-  throw new ProgramExit(
-    exitCodes.unavailable,
-    `the disk has no room for a copy of ${journal}: audit a backup of it with --journal`,
-  );
+  const why = `the disk has no room for a copy of ${journal}: audit a backup of it with --journal`;
+  throw new ProgramExit(exitCodes.unavailable, why);
 }
 
 async function runAudit(path: string): Promise<AuditReport> {

@@ -96,10 +96,8 @@ function checkSubAccount(values: Values, { subAccounts }: Account): void {
   }
   if (login !== "" && !withId.some((sub) => sub.login === login)) {
     const within = id && ` for wsSubAccountId ${id}`;
-    throw new OperationRefused(
-      SUB_ACCOUNT_UNKNOWN,
-      `wsSubAccountLogin '${login}' not found${within}`,
-    );
+    const why = `wsSubAccountLogin '${login}' not found${within}`;
+    throw new OperationRefused(SUB_ACCOUNT_UNKNOWN, why);
   }
 }
 

@@ -241,10 +241,8 @@ function followCharge(
     try {
       orders.chargeAnswered(orderId, arrived);
     } catch (error) {
-      log.error(
-        { orderId, err: error },
-        "could not store whether the kiosk has read the answer about a charge",
-      );
+      const says = "could not store whether the kiosk has read the answer about a charge";
+      log.error({ orderId, err: error }, says);
     }
   });
 }

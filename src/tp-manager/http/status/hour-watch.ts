@@ -128,10 +128,8 @@ export class HourWatch {
       const waitingMax = Math.max(this.#counted.waitingMax ?? 0, waiting);
       this.#counted = { ...this.#counted, waitingMax };
     } catch (error) {
-      this.#parts.log.debug(
-        { err: error },
-        "the supervisor did not report its waiting transactions",
-      );
+      const says = "the supervisor did not report its waiting transactions";
+      this.#parts.log.debug({ err: error }, says);
     }
   }
 }
