@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksOf } from "../support/files/pages.ts";
@@ -17,6 +17,8 @@ afterAll(() => checkout.remove());
 
 const demo = () => run("sh", ["-ec", blocksOf("demo")[0]?.code ?? "false"], checkout.root);
 const parts = ["tp-manager", "supervisor", "simulator/terminal", "simulator/gateway"];
+const logins = () =>
+  ["netrc", "netrc-operator"].map((name) => readFileSync(join(data, name), "utf8"));
 const pids = () => parts.map((part) => checkout.running(part, data));
 
 /** The request line, the answer and the order that a demo has printed. */
@@ -55,11 +57,16 @@ test("a second demo starts nothing twice, and pays another order", async () => {
   // From the sources every process is compiled anew: the rest is tried on the bundles.
   if (!isWhole) checkout.bundle();
   const before = pids();
+  const [kiosk, operator] = logins();
+  // A demo that an older version has set up.
+  writeFileSync(join(data, "netrc"), `${kiosk}${operator}`);
+  rmSync(join(data, "netrc-operator"));
   const { code, out } = await demo();
   expect(code).toBe(0);
   expect(out).toContain("It runs already.");
   expect(printed(out).answer.orderId).not.toBe(first.answer.orderId);
   expect(pids()).toEqual(before);
+  expect(logins()).toEqual([kiosk, operator]);
 });
 
 test("the printed request can be sent again from a shell, and replays the answer", (context) => {
@@ -125,6 +132,7 @@ test("no password and no card number is in any file but those made for passwords
     "config.txt",
     "gateway-account.json",
     "netrc",
+    "netrc-operator",
   ]);
   expect(texts.filter(({ text }) => card.test(text)).map(({ file }) => file)).toEqual([]);
 });

@@ -10,6 +10,7 @@ import {
   OPERATOR_LOGIN,
   readDemoSetup,
   writeDemoFiles,
+  writeNetrcFiles,
 } from "../demo/settings.ts";
 import { type CommandContext, type Output, shellArgument } from "../output.ts";
 import { withLaunchLock } from "../processes/locks.ts";
@@ -56,11 +57,12 @@ async function setUp(context: CommandContext, protocol: string | undefined): Pro
     throw new ProgramExit(exitCodes.usage, why);
   }
   if (earlier) {
-    const { gatewayDatabase: _made, terminalState: _later, ...needed } = files;
-    const complete = Object.values(needed).every((file) => existsSync(file));
+    const complete = [files.config, files.gatewayAccount].every((file) => existsSync(file));
     const status = await readStatus(dataDirectory, clock);
     const same = earlier.protocol === protocol;
     if (complete && status.well && same) {
+      // An older version wrote both logins into one file.
+      writeNetrcFiles(dataDirectory);
       output.text("It runs already.");
       return exitCodes.ok;
     }
@@ -134,14 +136,14 @@ async function terminalConnected(context: CommandContext): Promise<void> {
 }
 
 function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup): void {
-  const netrcFile = demoFiles(dataDirectory).netrc;
+  const { netrc: netrcFile, operatorNetrc } = demoFiles(dataDirectory);
   const api = `http://127.0.0.1:${setup.localApi}`;
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
   const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
   output.heading(`A terminal to touch, in a browser: http://127.0.0.1:${setup.terminalControl}/`);
   output.text(`The gateway's orders: http://127.0.0.1:${setup.gateway}/`);
   output.text(`The operator's console: http://localhost:${setup.console}/`);
-  output.text(`Its login is ${OPERATOR_LOGIN}, its password stands in ${netrcFile}`);
+  output.text(`Its login is ${OPERATOR_LOGIN}, its password stands in ${operatorNetrc}`);
   const windows = process.platform === "win32";
   const folder =
     dataDirectory === demoDataDirectory ? "" : ` --data ${shellArgument(dataDirectory)}`;
@@ -150,7 +152,6 @@ function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup):
     ? `start /b ${pay('{"amount":15.00}')} & ${get("/cancel")}`
     : `${pay('{"amount":15.00}')} & sleep 1; ${get("/cancel")}; wait`;
   const simulated = ["simulate by-hand", "simulate approve --within 60", "simulate"];
-  const operator = api.replace("//", `//${OPERATOR_LOGIN}@`);
   const commands: Record<keyof typeof texts.demoNext, string | undefined> = {
     declined: pay('{"amount":12.05}'),
     noMoney: pay('{"amount":12.51}'),
@@ -160,7 +161,7 @@ function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup):
     twice: pay('{"amount":9,"orderId":"A-1"}'),
     became: get("/payment/A-1"),
     terminal: get("/check"),
-    health: curlLine({ url: `${operator}/health`, netrcFile }),
+    health: curlLine({ url: `${api}/health`, netrcFile: operatorNetrc }),
     kiosk: launch("kiosk"),
     customer: simulated.map(launch).join("\n"),
     orders: curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` }),
@@ -172,5 +173,5 @@ function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup):
     if (command !== undefined) output.text(`# ${what}\n${command}`);
   }
   output.text(`# Logs and databases: ${dataDirectory}`);
-  output.text(`# The demo's own passwords, made for this machine: ${netrcFile}`);
+  output.text(`# The demo's own passwords, made for this machine: ${netrcFile}, ${operatorNetrc}`);
 }

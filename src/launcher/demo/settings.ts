@@ -46,6 +46,7 @@ export function demoFiles(dataDirectory: string) {
     config: file("config.txt"),
     ports: file("demo.json"),
     netrc: file("netrc"),
+    operatorNetrc: file("netrc-operator"),
     gatewayAccount: file("gateway-account.json"),
     gatewayDatabase: file("gateway-sandbox.sqlite"),
     terminalState: file("terminal-simulator.sqlite"),
@@ -67,15 +68,14 @@ export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
  */
 export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
-  const { ports, config, netrc, gatewayAccount } = demoFiles(dataDirectory);
+  const { ports, config, gatewayAccount } = demoFiles(dataDirectory);
   replaceSynced(ports, `${JSON.stringify(setup)}\n`);
   if (!keepConfig || !existsSync(config)) {
     replaceSynced(config, configText(setup, keptPasswords(config)));
   }
-  const passwords = keptPasswords(config);
-  replaceSynced(netrc, netrcText(passwords));
+  writeNetrcFiles(dataDirectory);
   const websites = [{ id: WEBSITE_ID, currency: "EUR" }];
-  const account = { login: GATEWAY_LOGIN, password: passwords.gateway, websites };
+  const account = { login: GATEWAY_LOGIN, password: keptPasswords(config).gateway, websites };
   replaceSynced(gatewayAccount, `${JSON.stringify(account)}\n`);
 }
 
@@ -98,15 +98,17 @@ function keptPasswords(configFile: string) {
   };
 }
 
-/** Returns the netrc file's text. For a URL without a login, curl uses the first line of a host. */
-function netrcText({ api, operator }: Passwords): string {
-  const logins = { [API_LOGIN]: api, [OPERATOR_LOGIN]: operator };
-  const lines = Object.entries(logins).filter(([, password]) => password !== "");
-  return ["127.0.0.1", "localhost"]
-    .flatMap((host) =>
-      lines.map(([login, password]) => `machine ${host} login ${login} password ${password}\n`),
-    )
-    .join("");
+/** Writes a netrc file for each login: of two for a host, curl takes the first, Python the last. */
+export function writeNetrcFiles(dataDirectory: string): void {
+  const { config, netrc, operatorNetrc } = demoFiles(dataDirectory);
+  const { api, operator } = keptPasswords(config);
+  replaceSynced(netrc, netrcText(API_LOGIN, api));
+  replaceSynced(operatorNetrc, netrcText(OPERATOR_LOGIN, operator));
+}
+
+function netrcText(login: string, password: string): string {
+  const line = (host: string) => `machine ${host} login ${login} password ${password}\n`;
+  return password === "" ? "" : line("127.0.0.1") + line("localhost");
 }
 
 /** Returns a new password of 24 characters; the gateway accepts at most 32. */
