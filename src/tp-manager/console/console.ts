@@ -11,7 +11,7 @@ import {
   type Sessions,
   tokenOf,
 } from "../http/door/sessions.ts";
-import { send } from "../http/envelope.ts";
+import { send, success } from "../http/envelope.ts";
 import { serveFiles } from "../http/static-files.ts";
 import { keepAuditEntries } from "./audit-entries.ts";
 import { englishTexts, pagesFolder } from "./english-texts.ts";
@@ -41,7 +41,7 @@ export function createConsole(options: ApiOptions): FastifyInstance {
 function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOptions): void {
   const credentials = new Credentials(options.kiosk, options.operator);
   const sessionOf = (login: string, role: string) => ({
-    status: "Success",
+    ...success,
     login,
     role,
     idleSeconds: SESSION_IDLE_MS / 1000,
@@ -64,6 +64,6 @@ function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOpti
   });
   app.delete("/session", (request, reply) => {
     sessions.close(tokenOf(request));
-    return send(reply, 200, { status: "Success" });
+    return send(reply, 200, success);
   });
 }

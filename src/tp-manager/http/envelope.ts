@@ -4,8 +4,8 @@ import { isoTime } from "../../shared/time.ts";
 import { answerOf, errorOfAppError } from "../orders/answer.ts";
 import type { PaymentResult } from "../orders/orders.ts";
 
-/** The `status` of a successful answer that is no payment (docs/design.md 5.4). */
-export const success = { status: "Success" } as const;
+/** The members of a successful answer that is no payment (docs/design.md 5.4). */
+export const success = { status: "Success", accepted: true } as const;
 
 /** A longer answer is encoded to bytes here once, because fastify would encode it twice. */
 const SHORT_CHARACTERS = 16_384;

@@ -7,7 +7,7 @@ import { checked } from "../http/body/input.ts";
 import { refuseLogin } from "../http/door/access.ts";
 import { pageLimits } from "../http/door/server-limits.ts";
 import { installSessionDoor } from "../http/door/sessions.ts";
-import { send } from "../http/envelope.ts";
+import { send, success } from "../http/envelope.ts";
 import { serveApp } from "./app-files.ts";
 
 /** The time after which a session is over if no call had the header `user-active: yes`. */
@@ -36,7 +36,7 @@ export function createKiosk(options: KioskOptions): FastifyInstance {
       return await refuseLogin(failures, "kiosk ticket", reply);
     }
     app.connections.trust(request.raw.socket);
-    return send(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
+    return send(reply, 200, { ...success, token: sessions.open("kiosk", "kiosk") });
   });
   serveApp(app, { folder: options.folder, dataDirectory: dirname(runDirectory) });
   // As with an operator's login: a kiosk's session has the kiosk's rights only.

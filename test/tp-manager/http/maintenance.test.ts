@@ -73,7 +73,8 @@ describe("maintenance", () => {
   test("/stop answers at once and payments are refused from then on", async () => {
     const stops: string[] = [];
     const { call, post } = await api({ requestStop: (why) => stops.push(why) });
-    expect((await call("GET", "/stop")).one).toMatchObject({ status: "Success", stopped: true });
+    const { one } = await call("GET", "/stop");
+    expect(one).toMatchObject({ status: "Success", accepted: true, stopped: true });
     expect((await post({ amount: 1 })).one.error.code).toBe("STOPPING");
     await expect.poll(() => stops).toEqual(["/stop"]);
   });

@@ -36,6 +36,17 @@ describe("GET /openapi.json", () => {
     expect(documented?.toSorted()).toEqual(paths.toSorted());
   });
 
+  test("marks each Success that is no payment with accepted", () => {
+    const shown = calls.flatMap(({ path }) => {
+      const answer = (examplesOf(path).answer ?? {}) as Record<string, unknown>;
+      if (answer["status"] !== "Success") return [];
+      return [{ path, isPayment: "receipt" in answer, accepted: answer["accepted"] }];
+    });
+    expect(shown.length).toBeGreaterThan(15);
+    const wrong = shown.filter(({ isPayment, accepted }) => isPayment !== (accepted === undefined));
+    expect(wrong).toEqual([]);
+  });
+
   test("names every error code with its HTTP status", () => {
     const text = JSON.stringify([document.paths, document.components.responses]);
     const missing = Object.keys(errorTable).filter((code) => !text.includes(code));

@@ -57,9 +57,9 @@ export const gatewayCalls: readonly AnyCall[] = [
     gatewayId,
     role: "own-operator",
     body: bodyWith({ happened: yesOrNo, note: note(NOTE_CHARACTERS_MAX) }),
-    document: ({ operationId, publicId }) => ({
+    document: ({ accepted, operationId, publicId }) => ({
       answer: z.object({
-        status: z.literal("Success"),
+        ...accepted,
         operationId,
         transactionPublicId: publicId,
         state: gatewayOperationSchema.shape.state,
@@ -77,9 +77,9 @@ export const gatewayCalls: readonly AnyCall[] = [
     path: "/gateway/copies",
     role: "own-operator",
     body: z.strictObject({ orderId, note: note(NOTE_CHARACTERS_MAX) }),
-    document: ({ orderId, publicId }) => ({
+    document: ({ accepted, orderId, publicId }) => ({
       answer: z.object({
-        status: z.literal("Success"),
+        ...accepted,
         orderId,
         transactionPublicIds: z.array(publicId),
       }),

@@ -6,7 +6,7 @@ import {
   gatewayStateSchema,
   sendingStepFields,
 } from "../../../shared/ipc/contract.ts";
-import { amount, currency, jsonValue, orderId, success, time, transactionId } from "./schemas.ts";
+import { accepted, amount, currency, jsonValue, orderId, time, transactionId } from "./schemas.ts";
 
 export const publicId = z.string();
 const ownPublicId = publicId.describe("The gateway's own id of the transaction.");
@@ -63,7 +63,7 @@ export const gatewayStanding = z
   .nullable();
 
 export const operationDone = z.object({
-  status: success,
+  ...accepted,
   error: z.null(),
   operationId,
   transactionPublicId: ownPublicId,

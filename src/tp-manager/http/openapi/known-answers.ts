@@ -19,18 +19,18 @@ import {
 } from "./installation.ts";
 import * as payments from "./payments.ts";
 import {
+  accepted,
   jsonValue,
   orderId,
   outcomeError,
   paymentErrors,
   receipt,
-  success,
   transactionId,
 } from "./schemas.ts";
 
-const done = { status: success, message: z.string() };
+const done = { ...accepted, message: z.string() };
 const message = z.object(done);
-const outboxDone = z.object({ status: success, transactionId, message: z.string() });
+const outboxDone = z.object({ ...accepted, transactionId, message: z.string() });
 
 /**
  * The schemas that have a name in the document, in the document's order: those that several calls
@@ -77,6 +77,7 @@ export const namedSchemas = {
 export const known = {
   ...namedSchemas,
   errors: paymentErrors,
+  accepted,
   done,
   orderId,
   operationId: gateway.operationId,

@@ -4,7 +4,10 @@ import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
 import type { PaymentAnswer } from "../../orders/answer.ts";
 
-export const success = z.literal("Success");
+export const accepted = {
+  status: z.literal("Success"),
+  accepted: z.literal(true).describe("The call was accepted. It is no payment: no goods for it."),
+};
 export const time = z.iso.datetime();
 export const orderId = z.string();
 /** The id of an attempt. */
