@@ -31,7 +31,8 @@ where npm >nul 2>nul || (
 )
 echo Installing the packages of package-lock.json ^(npm ci^); this takes a moment ... 1>&2
 pushd "%ROOT%"
-call npm ci --no-audit --no-fund 1>&2
+rem npm warns that its own Node is too old for some packages (EBADENGINE): the runtime is pinned.
+call npm ci --no-audit --no-fund --loglevel=error 1>&2
 if errorlevel 1 (
   popd
   echo launch.cmd: npm ci has failed ^(see above^). Is the network there? Is the connector 1>&2

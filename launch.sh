@@ -49,7 +49,8 @@ install_dependencies() {
     exit 69
   fi
   echo "Installing the packages of package-lock.json (npm ci); this takes a moment ..." >&2
-  if ! (cd -- "$root" && npm ci --no-audit --no-fund) >&2; then
+  # npm warns that its own Node is too old for some packages (EBADENGINE), but the runtime is pinned.
+  if ! (cd -- "$root" && npm ci --no-audit --no-fund --loglevel=error) >&2; then
     echo "launch.sh: npm ci has failed (see above). Is the network there?" >&2
     exit 69
   fi

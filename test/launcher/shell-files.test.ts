@@ -115,7 +115,7 @@ test("missing packages are installed with npm ci, and a line says so", () => {
   const { code, out, err } = launchWith("--version");
   expect({ code, out }).toEqual({ code: 0, out: version });
   expect(err).toContain("Installing the packages of package-lock.json (npm ci)");
-  expect(err).toContain(`npm ci --no-audit --no-fund in ${checkout.root}`);
+  expect(err).toContain(`npm ci --no-audit --no-fund --loglevel=error in ${checkout.root}`);
 });
 
 test("without npm, or with a Node that is too old for it, it says what to install", () => {
