@@ -112,7 +112,7 @@ function printTerminal(status: StatusOf<"tp-manager">, output: Output): void {
     output.row("payments", "bad", "refused", `${says} -> ${todo}`);
   }
   const open = listed(
-    payments.inDoubt > 0 && `${payments.inDoubt} in doubt`,
+    payments.inDoubt > 0 && `${payments.inDoubt} in doubt (docs/unknown.md)`,
     payments.notHandedOver > 0 && `${payments.notHandedOver} not handed off yet`,
   );
   if (open !== "") output.row("payments", "warn", "open", open);

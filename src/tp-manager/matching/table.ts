@@ -168,7 +168,9 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
   {
     holds: ({ asBefore }) => asBefore === "same",
-    because: "the terminal is idle and its last transaction is the one from before",
+    because:
+      "the terminal is idle and its last transaction is still the one from before " +
+      "this payment or reversal",
     sale: "not-charged",
     reversal: "not-reversed",
     assumes: ["fresh-storage"],
