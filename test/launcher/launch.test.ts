@@ -231,6 +231,21 @@ test("a faulty setup file ends with 78 and every fault once, and nothing runs", 
   expect(pids(data)).toEqual([[], []]);
 });
 
+test("the first start with the example file lists as many faults as it counts", async () => {
+  const example = readFileSync("data/config.example.txt", "utf8");
+  const { err } = await checkout.launch("--data", checkout.dataFolder("example", example));
+  const counts = err.split(/^(?=\S.* has \d+ faults:$)/m).map((part) => {
+    const [said, again = 0] = [/ has (\d+) faults:$/m, /^ {2}and (\d+) of those above$/m].map(
+      (form) => Number(form.exec(part)?.[1] ?? 0),
+    );
+    return [said, (part.match(/^ {2}(?!and \d+ of)/gm)?.length ?? 0) + again];
+  });
+  expect(counts).toEqual([
+    [5, 5],
+    [7, 7],
+  ]);
+});
+
 test("when one program fails, its reason and code are printed, the other is stopped", async () => {
   const data = checkout.dataFolder("one-fails");
   writeFileSync(join(data, "supervisor.behaviour"), "refuse");

@@ -123,7 +123,8 @@ function reportStart(results: readonly Started[], { output, logDirectory }: Comm
     // Both programs read the same setup file, so a fault that both report is printed once.
     const lines = reason.replace(new RegExp(`^${program}: `, "gm"), "").split("\n");
     const unseen = lines.filter((line) => !printed.has(line));
-    const shared = unseen.length < lines.length ? ["  and what stands above already"] : [];
+    const again = lines.filter((line) => line.startsWith(" ") && printed.has(line)).length;
+    const shared = again > 0 ? [`  and ${again} of those above`] : [];
     if (unseen.length > 0) output.fault([...unseen, ...shared].join("\n"));
     for (const line of lines) printed.add(line);
   }
