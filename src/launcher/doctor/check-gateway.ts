@@ -23,6 +23,7 @@ type Settings = Pick<
   Config,
   "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD" | "GATEWAY_API_KEY" | "GATEWAY_CA_FILE"
 >;
+type Ids = Pick<Config, "GATEWAY_WEBSITE_ID" | "GATEWAY_CATEGORY_ID">;
 
 /**
  * Checks the gateway's address and login by looking up a transaction that cannot exist: a lookup is
@@ -34,22 +35,39 @@ export async function checkGateway(
   settings: Settings,
   clock: Clock,
 ): Promise<{ readonly finding: Finding; readonly nowMs: number | undefined }> {
-  const { GATEWAY_URL: url, GATEWAY_CA_FILE: caFile } = settings;
   try {
-    const ca = trustedWith(certificatesIn("GATEWAY_CA_FILE", caFile));
-    const answer = await httpCall(`${url.replace(/\/+$/, "")}/v3/transaction/${NO_TRANSACTION}`, {
-      tls: { ca, proxyEnv: proxyFor(url, process.env) },
-      headers: { accept: "application/json", ...lookupCredentials(settings) },
-      limit: { clock, withinMs: ANSWER_WITHIN_MS },
-    });
+    const headers = { accept: "application/json", ...lookupCredentials(settings) };
+    const answer = await get(settings, `/v3/transaction/${NO_TRANSACTION}`, clock, headers);
     const dateMs = Date.parse(answer.headers.date ?? "");
     const nowMs = Number.isNaN(dateMs) ? undefined : dateMs;
     // An answer without a code comes from some other server between this machine and the gateway.
     const { data } = z.object({ code: z.number() }).safeParse(parseJson(answer.text));
     return { finding: judged(settings, answer.status, data?.code), nowMs };
   } catch (error) {
-    return { finding: unreachable(url, error as Error), nowMs: undefined };
+    return { finding: unreachable(settings.GATEWAY_URL, error as Error), nowMs: undefined };
   }
+}
+
+async function get(settings: Settings, path: string, clock: Clock, headers = {}) {
+  const { GATEWAY_URL: url, GATEWAY_CA_FILE: caFile } = settings;
+  const ca = trustedWith(certificatesIn("GATEWAY_CA_FILE", caFile));
+  const tls = { ca, proxyEnv: proxyFor(url, process.env) };
+  const limit = { clock, withinMs: ANSWER_WITHIN_MS };
+  return await httpCall(`${url.replace(/\/+$/, "")}${path}`, { tls, headers, limit });
+}
+
+/** Returns why the gateway's list of categories (docs/gateway.md 2.8) contradicts the settings. */
+export async function wrongIds(settings: Settings & Ids, clock: Clock) {
+  const { GATEWAY_WEBSITE_ID: website, GATEWAY_CATEGORY_ID: category } = settings;
+  const path = `/order/list-categories/id/${website}`;
+  const { text } = await get(settings, path, clock).catch(() => ({ text: "" }));
+  const ids = [...text.matchAll(/<category\b[^>]*?\bid="(\d+)"/g)].map(([, id]) => id);
+  if (ids.length === 0) {
+    const [, why] = /<mapi[\s\S]*<message>([^<]{1,200})</.exec(text) ?? [];
+    return why && `the gateway lists no categories of GATEWAY_WEBSITE_ID ${website} (${why})`;
+  }
+  if (ids.includes(category) || category === "0") return undefined;
+  return `GATEWAY_CATEGORY_ID ${category} is none of the website's categories: ${ids.join(", ")}`;
 }
 
 function judged(settings: Settings, status: number, code: number | undefined): Finding {

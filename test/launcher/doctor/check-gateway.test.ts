@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, connect, type Server } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { checkGateway } from "../../../src/launcher/doctor/check-gateway.ts";
+import { checkGateway, wrongIds } from "../../../src/launcher/doctor/check-gateway.ts";
 import { type Clock, systemClock } from "../../../src/shared/time.ts";
 import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
@@ -67,6 +67,34 @@ test("a good login is accepted, a wrong one refused, and no order is made", asyn
     todo: "Correct GATEWAY_LOGIN and GATEWAY_PWD in the setup file, then run ./launch.sh restart",
   });
   expect(await (await fetch(`${url}/sandbox/orders`)).json()).toEqual([]);
+});
+
+test("a website or category that the gateway does not list is a warning, no list is none", async () => {
+  const listed = async (GATEWAY_URL: string, website: string, category: string) =>
+    await wrongIds(
+      {
+        GATEWAY_URL,
+        GATEWAY_LOGIN: "shop",
+        GATEWAY_PWD: "good-password",
+        GATEWAY_API_KEY: undefined,
+        GATEWAY_CA_FILE: undefined,
+        GATEWAY_WEBSITE_ID: website,
+        GATEWAY_CATEGORY_ID: category,
+      },
+      systemClock,
+    );
+  const url = await sandbox();
+  expect(await listed(url, "1", "1")).toBeUndefined();
+  expect(await listed(url, "999", "1")).toBe(
+    "the gateway lists no categories of GATEWAY_WEBSITE_ID 999 (website not found)",
+  );
+  expect(await listed(url, "1", "7")).toBe(
+    "GATEWAY_CATEGORY_ID 7 is none of the website's categories: 1",
+  );
+  expect(await (await fetch(`${url}/sandbox/orders`)).json()).toEqual([]);
+  const page = await server((_request, response) => void response.writeHead(404).end("<message>"));
+  expect(await listed(page, "1", "1")).toBeUndefined();
+  expect(await listed("http://127.0.0.1:1", "1", "1")).toBeUndefined();
 });
 
 test("one GET is all that is sent, and no redirect takes the login elsewhere", async () => {
