@@ -22,8 +22,9 @@ import { sampleTransaction } from "../supervisor/sample-transaction.ts";
 import { PATIENCE_MS } from "../support/clocks/patience.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { rowsOf } from "../support/run/scope.ts";
+import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
-import { hardToUse, sizes } from "./readable.ts";
+import { hardToUse, sizes, smallSizes } from "./readable.ts";
 import { pages, type WebServer, webServer } from "./web-server.ts";
 
 const VISA = "4111111111111111";
@@ -102,6 +103,20 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     await page.fill("#tokenCardSecurityCode", "123");
   }
 
+  /** The page as it stands, light and dark, and at 200 % on the screen of a small kiosk. */
+  async function expectUsable(page: Page): Promise<void> {
+    for (const colorScheme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect([colorScheme, await hardToUse(page)]).toEqual([colorScheme, []]);
+      const rules = colorScheme === "light" ? "all" : "colours";
+      expect([colorScheme, await axeFaults(page, rules)]).toEqual([colorScheme, []]);
+    }
+    const size = page.viewportSize();
+    await page.setViewportSize({ width: 400, height: 240 });
+    expect(await hardToUse(page)).toEqual([]);
+    if (size) await page.setViewportSize(size);
+  }
+
   const pay = "#validate_user_account_create_form";
   const subjects = ({ merchant }: Visit): string[] =>
     merchant.received.map(({ xml }) => /<operation>(\w+)</.exec(xml)?.[1] ?? "");
@@ -124,6 +139,8 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const { verdict } = await client.generate(sampleTransaction(), signal);
     const page = await opened(verdict.fields.get("redirectUrl") ?? "");
+    const { orderId } = sampleTransaction();
+    expect((await page.locator("main").innerText()).split(orderId)).toHaveLength(2);
     await fill(page, OTHER);
     await page.click(pay);
     await page.locator(".wrong").waitFor();
@@ -141,13 +158,16 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     }
   });
 
-  test("a double click charges once, and the customer returns without another click", async () => {
+  test("a double click charges once, and one key returns the customer to the shop", async () => {
     const visited = await visit();
     const { page, sandbox } = visited;
     await fill(page);
     await page.dblclick(pay);
     await page.locator("#endSuccessTransactionBlock").waitFor();
     expect(await page.title()).toBe("Your payment was accepted.");
+    await expectUsable(page);
+    expect(await page.evaluate("document.activeElement.id")).toBe("return_link");
+    await page.keyboard.press("Enter");
     await page.waitForURL(shopUrl("/accept?order=1&way=back"));
     expect(sandbox.orders()[0]).toMatchObject({ state: "captured", capturedAmount: "19.99" });
     await eventually(() => subjects(visited)).toEqual(["authorization", "capture"]);
@@ -160,6 +180,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     await fill(declined.page, REFUSED);
     await declined.page.click(pay);
     await declined.page.locator("#endErrorTransactionBlock").waitFor();
+    await expectUsable(declined.page);
     await declined.page.click("#return_link");
     expect(await declined.page.title()).toBe("the shop: decline");
     expect(declined.state()).toBe("declined");
@@ -167,6 +188,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const aborted = await visit();
     await aborted.page.click("#cancel_payment");
     await aborted.page.locator("#endCancelTransactionBlock").waitFor();
+    await expectUsable(aborted.page);
     await aborted.page.click("#return_link");
     expect(aborted.page.url()).toBe(shopUrl("/cancel"));
     expect(aborted.state()).toBe("aborted");
@@ -185,6 +207,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(await page.evaluate("document.activeElement.id")).toBe("tokenCardNumber");
     expect(await number.getAttribute("aria-describedby")).toBe("fault");
     expect(await page.locator("#fault").textContent()).toContain("not one of the test cards");
+    await expectUsable(page);
     expect(await page.getByLabel("Name on the card").inputValue()).toBe("Test Customer");
     expect(await hardToUse(page)).toEqual([]);
     expect(state()).toBe("created");
@@ -212,8 +235,8 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(await page.evaluate(outline)).toBe("3px");
     await page.keyboard.press("Enter");
     await page.locator("#endSuccessTransactionBlock").waitFor();
-    await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.id")).toBe("return_link");
+    expect(await page.evaluate(outline)).toBe("3px");
     expect(state()).toBe("captured");
   });
 
@@ -222,6 +245,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     ["fr_FR", "Numéro de carte", "19,99 €"],
     ["es_ES", "Número de tarjeta", "19,99 €"],
     ["it_IT", "Numero della carta", "19,99 €"],
+    ["de_DE", "Kartennummer", "19,99 €"],
   ];
   test.each(rowsOf(languages, 2))("%s is easy to use", async (locale, label, amount) => {
     const { page } = await visit({ locale, description: "x".repeat(60) });
@@ -229,10 +253,11 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const displayed = (await page.locator("#amount").textContent()) ?? "";
     expect(displayed.replace(/\s/g, " ")).toBe(amount);
     // Where words are longest, the smallest window is enough.
-    for (const size of locale === "en_GB" ? sizes : sizes.slice(-1)) {
+    for (const size of locale === "en_GB" ? [...sizes, ...smallSizes] : sizes.slice(-1)) {
       await page.setViewportSize(size);
       expect([size, await hardToUse(page)]).toEqual([size, []]);
     }
+    await expectUsable(page);
     await page.click("#cancel_payment");
     await page.locator("#endCancelTransactionBlock").waitFor();
     expect(await hardToUse(page)).toEqual([]);
@@ -247,6 +272,11 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const color = `getComputedStyle(document.querySelector("h1")).color`;
     expect(await page.evaluate(color)).toBe("rgb(1, 2, 3)");
     expect(await page.evaluate(`document.querySelector(".logo").naturalWidth`)).toBe(1);
+    // A style sheet that was written for a light page gets one.
+    await page.emulateMedia({ colorScheme: "dark" });
+    const background = `getComputedStyle(document.querySelector("main")).backgroundColor`;
+    expect(await page.evaluate(background)).toBe("rgb(255, 255, 255)");
+    expect(await hardToUse(page)).toEqual([]);
     const sandbox = await sandboxForTest();
     const plain = await generate(sandbox, { urlLogo: `http://127.0.0.1:${shop.port}/logo.gif` });
     expect(plain.result).toMatchObject({ code: "3" });
@@ -256,6 +286,6 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const sandbox = await sandboxForTest();
     const page = await opened(`${sandbox.url}/index/ws/id/${"0".repeat(32)}`);
     expect(await page.getByRole("heading").textContent()).toBe("No such payment");
-    expect(await hardToUse(page)).toEqual([]);
+    await expectUsable(page);
   });
 });

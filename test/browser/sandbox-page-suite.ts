@@ -1,12 +1,15 @@
 import type { Page } from "playwright-core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
 import { eventually, generate, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
+import { rowsOf } from "../support/run/scope.ts";
+import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
-import { hardToUse, sizes } from "./readable.ts";
+import { hardToUse, sizes, smallSizes } from "./readable.ts";
 
 describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
-  const emptyPage = pageForSuite(browserForSuite());
+  const browser = browserForSuite();
+  const emptyPage = pageForSuite(browser);
 
   async function opened(url: string): Promise<Page> {
     const page = await emptyPage();
@@ -63,9 +66,67 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     expect(states).toEqual(["created", "cancelled", "aborted", "declined"]);
     expect(await page.locator("#orders").innerText()).toContain("<img src=x");
     expect(await page.locator("img").count()).toBe(0);
-    for (const size of sizes) {
+    for (const size of [...sizes, ...smallSizes]) {
       await page.setViewportSize(size);
-      expect([size, await hardToUse(page)]).toEqual([size, []]);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect([size, colorScheme, await hardToUse(page)]).toEqual([size, colorScheme, []]);
+      }
     }
+    // At the width of a phone, where the tables are wider than the window.
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect([colorScheme, await axeFaults(page)]).toEqual([colorScheme, []]);
+    }
+  });
+
+  test("the page has the language of the browser, and its buttons act in each one", async () => {
+    const words = {
+      de: ["bezahlen", "autorisiert", "stornieren", "storniert"],
+      fr: ["payer", "autorisée", "annuler", "annulée"],
+      it: ["pagare", "autorizzato", "annullare", "annullato"],
+      es: ["pagar", "autorizado", "anular", "anulado"],
+    };
+    for (const [language, [pay = "", paid, cancel = "", cancelled]] of rowsOf(
+      Object.entries(words),
+      2,
+    )) {
+      const sandbox = await sandboxForTest();
+      await generate(sandbox, { merchantReference: "C-1", manualCapture: "1" });
+      const page = await (await browser().newContext({ locale: language })).newPage();
+      onTestFinished(() => page.close());
+      await page.goto(sandbox.url);
+      await page.getByRole("button", { name: `${pay} C-1` }).click();
+      expect(await page.locator(".state").innerText()).toBe(paid);
+      await page.getByRole("button", { name: `${cancel} C-1` }).click();
+      expect(await page.locator(".state").innerText()).toBe(cancelled);
+      expect(await page.evaluate("document.documentElement.lang")).toBe(language);
+      expect([language, await hardToUse(page)]).toEqual([language, []]);
+    }
+  });
+
+  test("the keyboard reaches each button, visibly, and scrolls what is too wide", async () => {
+    const sandbox = await sandboxForTest();
+    await generate(sandbox, { merchantReference: "D-1" });
+    const page = await opened(sandbox.url);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const reached: unknown[] = [];
+    for (let steps = 0; steps < 12; steps += 1) {
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate("getComputedStyle(document.activeElement).outline")).toMatch(
+        /solid 3px/,
+      );
+      reached.push(await page.evaluate("document.activeElement.ariaLabel"));
+    }
+    expect(reached.filter((name) => name !== null)).toEqual([
+      "Orders",
+      "pay D-1",
+      "decline D-1",
+      "abort D-1",
+      "wait D-1",
+    ]);
+    await page.locator(".scroll").focus();
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => page.evaluate("document.activeElement.scrollLeft")).not.toBe(0);
   });
 });

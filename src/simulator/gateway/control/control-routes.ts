@@ -4,6 +4,7 @@ import { transaction } from "../../../shared/store/sqlite.ts";
 import { faultSchema } from "../faults.ts";
 import { bodyBytes, jsonBody, RequestRefused } from "../http/app.ts";
 import { DemandRefused, type Order, orderView, parseAmount } from "../orders/order.ts";
+import { languageOf } from "../pages/html.ts";
 import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
 import { autoPayment } from "../pages/test-cards.ts";
 import type { SandboxParts } from "../parts.ts";
@@ -30,11 +31,13 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const { orders, notifications, sender } = parts;
   const showOperatorPage = (reply: FastifyReply, problem?: string): FastifyReply => {
     const rows = orders.list(OPERATOR_ROWS).map((order) => detailsOf(order, parts));
+    const latest = notifications.latest(OPERATOR_ROWS);
+    const lang = languageOf(reply.request.headers["accept-language"]);
     return reply
       .type("text/html; charset=utf-8")
       .header("content-security-policy", operatorPolicy)
       .header("cache-control", "no-store")
-      .send(operatorPage(rows, orders.count(), notifications.latest(OPERATOR_ROWS), problem));
+      .send(operatorPage(lang, rows, orders.count(), latest, problem));
   };
   app.get("/", (_request, reply) => showOperatorPage(reply));
   app.get<{ Querystring: { limit?: string; merchantReference?: string } }>(

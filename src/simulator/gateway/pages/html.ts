@@ -1,3 +1,5 @@
+import catalogue from "../texts.json" with { type: "json" };
+
 /** HTML text that must not be escaped again. */
 export class Html {
   readonly text: string;
@@ -46,4 +48,12 @@ ${body}
 </body>
 </html>
 `.text;
+}
+
+export type Language = keyof typeof catalogue.pages;
+
+/** Returns the first language of a locale or of Accept-Language that the pages have, or English. */
+export function languageOf(wanted = "en"): Language {
+  const codes = wanted.split(",").map((one) => one.trim().slice(0, 2));
+  return codes.find((one): one is Language => one in catalogue.pages) ?? "en";
 }

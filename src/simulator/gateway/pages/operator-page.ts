@@ -1,7 +1,8 @@
 import { formatMajor } from "../../../shared/money.ts";
 import type { Notification } from "../notifications/notification-store.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
-import { type Html, html, htmlPage } from "./html.ts";
+import catalogue from "../texts.json" with { type: "json" };
+import { type Html, html, htmlPage, type Language } from "./html.ts";
 
 export interface OperatorRow {
   readonly order: Order;
@@ -9,8 +10,11 @@ export interface OperatorRow {
   readonly notifications: readonly Notification[];
 }
 
-/** The buttons of an order in each state; a button's text is also the last part of its path. */
-const buttons: Readonly<Record<OrderState, readonly string[]>> = {
+type Texts = typeof catalogue.operator.en;
+type Action = keyof Texts["actions"];
+
+/** The buttons of an order in each state, by the last parts of their paths. */
+const buttons: Readonly<Record<OrderState, readonly Action[]>> = {
   created: ["pay", "decline", "abort", "wait"],
   waiting: ["pay", "decline", "abort"],
   authorized: ["capture", "cancel"],
@@ -24,81 +28,80 @@ const buttons: Readonly<Record<OrderState, readonly string[]>> = {
 
 /** Returns the sandbox's own page: the orders, their states, and buttons that play the bank. */
 export function operatorPage(
+  lang: Language,
   rows: readonly OperatorRow[],
   total: number,
   latest: readonly Notification[],
   problem?: string,
 ): string {
+  const texts: Texts = catalogue.operator[lang];
+  const links = Object.entries(texts.links).map(([to, text]) => html`<a href="${to}">${text}</a> `);
+  const orders = rows.map((row) => orderRow(row, texts));
+  const notifications = latest.map((one) => notificationRow(one, texts));
   return htmlPage(
-    { lang: "en", title: "Gateway sandbox" },
+    { lang, title: texts.title },
     html`<main>
-<h1>Gateway sandbox</h1>
-${problem === undefined ? undefined : html`<p class="wrong" role="alert">${problem}</p>`}
-<p class="notice">${total} orders, the newest ${rows.length} are shown.
-Data: <a href="/sandbox/orders">orders</a>, <a href="/sandbox/notifications">notifications</a>,
-<a href="/sandbox/faults">faults</a>. Descriptions:
-<a href="/soap/payment-v2?wsdl">payment</a>, <a href="/soap/transaction-v2?wsdl">transaction</a>,
-<a href="/soap/refund-v2?wsdl">refund</a>.</p>
-<h2>Orders</h2>
-${rows.length === 0 ? html`<p>No order has come yet.</p>` : orderTable(rows)}
-<h2>Latest notifications</h2>
-${latest.length === 0 ? html`<p>None has been written yet.</p>` : notificationTable(latest)}
+<h1>${texts.title}</h1>
+${problem === undefined ? undefined : html`<p class="wrong" role="alert" lang="en">${problem}</p>`}
+<p class="notice">${filled(texts.shown, { total, rows: rows.length })} ${links}</p>
+${table("orders", texts, orders)}
+${table("notifications", texts, notifications)}
 </main>`,
   ).replace("<body>", '<body class="wide">');
 }
 
-function orderTable(rows: readonly OperatorRow[]): Html {
-  return html`<div class="scroll"><table id="orders">
-<thead><tr><th>Received (UTC)</th><th>Reference</th><th>Transaction</th><th>Amount</th>
-<th>State</th><th>Operations</th><th>Notifications</th><th>Actions</th></tr></thead>
-<tbody>${rows.map(orderRow)}</tbody>
-</table></div>`;
+/** Returns a table, which the keys can scroll where it is wider than the window. */
+function table(id: "orders" | "notifications", texts: Texts, rows: readonly Html[]): Html {
+  const { title, none, columns } = texts[id];
+  if (rows.length === 0) return html`<h2>${title}</h2><p>${none}</p>`;
+  const heads = columns.map((column) => html`<th scope="col">${column}</th>`);
+  return html`<h2>${title}</h2><div class="scroll" role="region" aria-label="${title}" tabindex="0">
+<table id="${id}"><thead><tr>${heads}</tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
-function notificationTable(latest: readonly Notification[]): Html {
-  return html`<div class="scroll"><table id="notifications">
-<thead><tr><th>Written (UTC)</th><th>Subject</th><th>Address</th><th>State</th><th>Attempts</th>
-<th>Last answer</th></tr></thead>
-<tbody>${latest.map(notificationRow)}</tbody>
-</table></div>`;
+function filled(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 }
 
 function time(iso: string): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;
 }
 
-function orderRow({ order, operations, notifications }: OperatorRow): Html {
+function orderRow({ order, operations, notifications }: OperatorRow, texts: Texts): Html {
   const amount = (minor: number): string => formatMajor(minor, order.decimals);
   const history = operations.map(
     ({ type, status, amountMinor, fraudAt }) =>
-      html`<div>${type} ${status} ${amount(amountMinor)}${fraudAt === "" ? "" : " (fraud)"}</div>`,
+      html`<div>${type} ${status} ${amount(amountMinor)} ${fraudAt && texts.fraud}</div>`,
   );
   const sent = notifications.map(
-    ({ subject, state, attempts }) => html`<div>${subject}: ${state} (${attempts})</div>`,
+    ({ subject, state, attempts }) =>
+      html`<div>${subject}: ${texts.deliveries[state]} (${attempts})</div>`,
   );
+  const actions = buttons[order.state].map((action) => button(order, action, texts));
   return html`<tr id="${order.transactionPublicId}"><td>${time(order.receivedAt)}</td>
 <td class="text">${order.merchantReference}</td>
 <td><a href="/index/ws/id/${order.pageId}"><code>${order.transactionPublicId}</code></a></td>
 <td class="number">${amount(order.amountMinor)} ${order.currency}</td>
-<td class="state">${order.state}</td><td>${history}</td><td>${sent}</td>
-<td class="actions">${buttons[order.state].map((action) => button(order, action))}</td></tr>`;
+<td class="state">${texts.states[order.state]}</td><td>${history}</td><td>${sent}</td>
+<td class="actions">${actions}</td></tr>`;
 }
 
-function button(order: Order, action: string): Html {
+function button(order: Order, action: Action, texts: Texts): Html {
   const { transactionPublicId } = order;
-  const which = `${action} ${order.merchantReference || transactionPublicId}`;
+  const label = texts.actions[action];
+  const what = `${label} ${order.merchantReference || transactionPublicId}`;
   const amount =
     action === "capture" || action === "refund"
-      ? html`<input name="amount" placeholder="amount" inputmode="decimal"
- aria-label="amount to ${which}, empty for all"> `
+      ? html`<input name="amount" placeholder="${texts.amount}" inputmode="decimal"
+ aria-label="${filled(texts.amountTo, { what })}"> `
       : undefined;
   return html`<form method="post" action="/sandbox/orders/${transactionPublicId}/${action}">
-${amount}<button class="plain" aria-label="${which}">${action}</button></form>`;
+${amount}<button class="plain" aria-label="${what}">${label}</button></form>`;
 }
 
-function notificationRow(notification: Notification): Html {
+function notificationRow(notification: Notification, { deliveries }: Texts): Html {
   const { createdAt, subject, url, state, attempts, outcome } = notification;
   return html`<tr><td>${time(createdAt)}</td><td>${subject}</td>
-<td class="text"><code>${url}</code></td><td>${state}</td><td>${attempts}</td>
+<td class="text"><code>${url}</code></td><td>${deliveries[state]}</td><td>${attempts}</td>
 <td class="text">${outcome}</td></tr>`;
 }

@@ -10,7 +10,7 @@ import type { Order, OrderState } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
 import { maskStored, textOf } from "../soap/parameters.ts";
 import catalogue from "../texts.json" with { type: "json" };
-import { type Html, html, htmlPage } from "./html.ts";
+import { type Html, html, htmlPage, languageOf } from "./html.ts";
 import { paymentWith, type TestCard, testCard } from "./test-cards.ts";
 
 /**
@@ -38,11 +38,11 @@ export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
   );
   app.get<ByPage>("/index/ws/id/:page", (request, reply) => {
     const order = parts.orders.byPageId(request.params.page);
-    return order ? show(reply, parts, order) : send(reply.code(404), missingPage());
+    return order ? show(reply, parts, order) : sendMissing(reply);
   });
   app.post<ByPage>("/index/ws/id/:page", (request, reply) => {
     const order = parts.orders.byPageId(request.params.page);
-    if (!order) return send(reply.code(404), missingPage());
+    if (!order) return sendMissing(reply);
     const form = new URLSearchParams(bodyBytes(request).toString("utf8"));
     const isOpen = order.state === "created";
     const retry = isOpen && transaction(parts.database, () => settle(form, order, parts));
@@ -58,28 +58,35 @@ function show(
   order: Order,
   retry?: Retry,
 ): FastifyReply {
-  const locale = textOf(order.fields, "locale").slice(0, 2);
-  const lang = locale in languages ? locale : "en";
-  const texts = languages[lang] ?? catalogue.pages.en;
-  const { state, fields, merchantReference } = order;
-  const { title, head, content } =
+  const lang = languageOf(textOf(order.fields, "locale"));
+  const texts: Texts = catalogue.pages[lang];
+  const { state, fields } = order;
+  const [title, content] =
     state === "created"
-      ? { title: texts.title, head: "", content: form(order, clock, lang, texts, retry) }
+      ? [texts.title, form(order, clock, lang, texts, retry)]
       : outcome(order, state, texts);
   const css = websiteOf(accounts, order)?.css;
   const logo = textOf(fields, "urlLogo");
   const page = htmlPage(
-    { lang, title, head: html`${css && html`<link rel="stylesheet" href="${css}">`}${head}` },
+    { lang, title, head: html`${css && html`<link rel="stylesheet" href="${css}">`}` },
     html`<main>
 ${logo && html`<img class="logo" src="${logo}" alt="">\n`}<h1>${texts.title}</h1>
 <p class="notice">${texts.notice}</p>
 <p class="total" id="amount">${displayAmount(order, lang)}</p>
-<p>${textOf(fields, "description")}</p>
-${merchantReference && html`<p>${texts.reference} ${merchantReference}</p>`}
+${boughtLines(order, texts)}
 ${content}
 </main>`,
   );
   return send(reply, page);
+}
+
+/** Returns what is paid for, with the order's number once: "Order A-1" says nothing else. */
+function boughtLines({ fields, merchantReference: reference }: Order, texts: Texts): Html {
+  const parts = textOf(fields, "description").split(" ");
+  const isNamed = reference !== "" && parts.includes(reference);
+  const own = reference && html`<p>${texts.reference} ${reference}</p>`;
+  if (isNamed && parts.length <= 2) return html`${own}`;
+  return html`<p>${parts.join(" ")}</p>${isNamed ? "" : own}`;
 }
 
 function send(reply: FastifyReply, page: string): FastifyReply {
@@ -110,10 +117,7 @@ function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry
   return undefined;
 }
 
-/** The texts of the payment page (docs/design.md 12.10, field locale). */
 type Texts = Readonly<Record<keyof typeof catalogue.pages.en, string>>;
-
-const languages: Readonly<Record<string, Texts>> = catalogue.pages;
 
 type EndState = Exclude<OrderState, "created">;
 type Outcome = readonly [block: string, text: keyof Texts, address: string];
@@ -134,15 +138,11 @@ const outcomes: Readonly<Record<EndState, Outcome>> = {
   declined: ["endErrorTransactionBlock", "declined", "urlDecline"],
 };
 
-function missingPage(): string {
-  return htmlPage(
-    { lang: "en", title: "No such payment" },
-    html`<main>
-<h1>No such payment</h1>
-<p>This payment page does not exist or is no longer there. Nothing was charged here.</p>
-<p>Please go back to the shop and begin the payment again.</p>
-</main>`,
-  );
+function sendMissing(reply: FastifyReply): FastifyReply {
+  const lang = languageOf(reply.request.headers["accept-language"]);
+  const { missing, missingWhy, missingDo } = catalogue.pages[lang];
+  const content = html`<main><h1>${missing}</h1><p>${missingWhy}</p><p>${missingDo}</p></main>`;
+  return send(reply.code(404), htmlPage({ lang, title: missing }, content));
 }
 
 function displayAmount({ amountMinor, decimals, currency }: Order, lang: string): string {
@@ -151,20 +151,16 @@ function displayAmount({ amountMinor, decimals, currency }: Order, lang: string)
 }
 
 /**
- * Returns the parts of the page with the outcome. The title is the outcome, because a screen reader
- * reads the title first. The meta element returns the customer to the shop after five seconds.
+ * Returns title and content of the page with the outcome. The title is the outcome, because a
+ * screen reader reads the title first. The link to the shop has the focus; no time limit presses.
  */
-function outcome(order: Order, state: EndState, texts: Texts) {
+function outcome(order: Order, state: EndState, texts: Texts): readonly [string, Html] {
   const [block, text, address] = outcomes[state];
   const url = textOf(order.fields, address);
-  const back = html`<p>${texts.leaving}</p>
-<a class="button" id="return_link" href="${url}">${texts.back}</a>`;
-  return {
-    title: texts[text],
-    head: url && html`<meta http-equiv="refresh" content="5;url=${url}">`,
-    content: html`<div id="${block}" class="outcome" role="status">
-<p class="words">${texts[text]}</p>${url && back}</div>`,
-  };
+  const back = html`<a class="button" id="return_link" href="${url}" autofocus>${texts.back}</a>`;
+  const content = html`<div id="${block}" class="outcome" role="status">
+<p class="words">${texts[text]}</p>${url && back}</div>`;
+  return [texts[text], content];
 }
 
 /** The mistakes in the form, each with the id of its form field; texts have the same names. */

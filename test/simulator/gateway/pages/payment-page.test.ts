@@ -72,6 +72,8 @@ test("a good card is charged, notified, and the customer goes back to the shop",
   const answer = await submit({ ...filled, tokenCardNumber: "4111 1111 1111 1111" });
   expect([answer.status, answer.headers.get("location")]).toEqual([303, new URL(url).pathname]);
   expect(await page()).toContain('<div id="endSuccessTransactionBlock"');
+  // WCAG 2.2.1: a page that leaves by itself gives a reader no time.
+  expect(await page()).not.toMatch(/http-equiv/);
   expect(await page()).toContain('href="https://shop.example.test/accept?o=1&amp;x=&quot;2&quot;"');
   expect(sandbox.orders()[0]).toMatchObject({
     state: "captured",
@@ -156,13 +158,44 @@ test("no card number reaches the disk, neither a test one nor another", async ()
 });
 
 test("the page speaks the order's language", async () => {
-  const alert = { en_GB: "Pay<", fr_FR: "Payer<", es_ES: "Pagar<", it_IT: "Paga<", de_DE: "Pay<" };
-  for (const [locale, button] of Object.entries(alert)) {
+  const buttons = {
+    en_GB: "Pay<",
+    fr_FR: "Payer<",
+    es_ES: "Pagar<",
+    it_IT: "Paga<",
+    de_DE: "Bezahlen<",
+    pt_PT: "Pay<",
+  };
+  for (const [locale, button] of Object.entries(buttons)) {
     const { page } = await visit({ locale });
     const text = await page();
     expect(text).toContain(button);
-    expect(text).toContain(`<html lang="${locale === "de_DE" ? "en" : locale.slice(0, 2)}">`);
+    expect(text).toContain(`<html lang="${locale === "pt_PT" ? "en" : locale.slice(0, 2)}">`);
   }
+});
+
+test.each([
+  ["Order A-1", "A-1", ["Order no. A-1"]],
+  ["Two tickets of A-1", "A-1", ["Two tickets of A-1"]],
+  ["Two tickets", "A-1", ["Two tickets", "Order no. A-1"]],
+  ["Seat A-12", "A-1", ["Seat A-12", "Order no. A-1"]],
+  ["Two tickets", "", ["Two tickets"]],
+])("%s, %s: the order's number stands there once", async (description, reference, lines) => {
+  const { page } = await visit({ description, merchantReference: reference });
+  const text = await page();
+  const between = text.slice(text.indexOf('id="amount"'), text.indexOf("<form"));
+  expect([...between.matchAll(/<p>([^<]*)<\/p>/g)].map(([, line]) => line)).toEqual(lines);
+});
+
+test("a page that is missing, and the operator's page, speak the browser's language", async () => {
+  const sandbox = await sandboxForTest();
+  const read = async (path: string, language: string) =>
+    (await fetch(sandbox.url + path, { headers: { "accept-language": language } })).text();
+  const missing = `/index/ws/id/${"0".repeat(32)}`;
+  expect(await read(missing, "it-IT,it;q=0.9")).toContain("<h1>Pagamento inesistente</h1>");
+  expect(await read(missing, "pt, es;q=0.5")).toContain("<h1>Pago inexistente</h1>");
+  expect(await read(missing, "*")).toContain("<h1>No such payment</h1>");
+  expect(await read("/", "de")).toMatch(/<html lang="de">[\s\S]*Noch ist keine Bestellung/);
 });
 
 test("the merchant's style and logo are used, texts of orders are never markup", async () => {
