@@ -10,6 +10,22 @@ export async function hardToUse(page: Page): Promise<string[]> {
   return (await page.evaluate(source)) as string[];
 }
 
+/**
+ * The parts that a person does not see whole: outside the window, or under another part.
+ * `scrolled`: each of them is scrolled to, as the keyboard does.
+ */
+export async function hiddenParts(page: Page, parts: string, scrolled = false): Promise<string[]> {
+  return (await page.evaluate(`[...document.querySelectorAll(${JSON.stringify(parts)})]
+    .filter((part) => {
+      if (${scrolled}) part.scrollIntoView({ block: "nearest" });
+      const { left, width, top, bottom } = part.getBoundingClientRect();
+      const isOnTop = (y) => part.contains(document.elementFromPoint(left + width / 2, y));
+      const isInside = width > 0 && top >= 0 && bottom <= innerHeight;
+      return !isInside || ![top + 2, bottom - 2].every(isOnTop);
+    })
+    .map((part) => part.className + " " + part.textContent.trim())`)) as string[];
+}
+
 const source = `(() => {
   const found = [];
   const visible = (element) => element.checkVisibility({ opacityProperty: true });
@@ -77,3 +93,9 @@ export const sizes = rowsOf(
   ],
   2,
 );
+
+/** The screen of a small kiosk, and a phone. */
+export const smallSizes = [
+  { width: 800, height: 480 },
+  { width: 390, height: 844 },
+];

@@ -14,7 +14,10 @@ import { ScriptedRegister } from "../simulator/terminal/zvt/support/register.ts"
 import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
-import { hardToUse, sizes } from "./readable.ts";
+import { hardToUse, hiddenParts, sizes, smallSizes } from "./readable.ts";
+
+const tcp = { host: "127.0.0.1", port: 0 };
+const languages = ["en", "de", "fr", "it", "es"];
 
 describe.skipIf(!haveChromium)("the terminal to touch", () => {
   const browser = browserForSuite();
@@ -25,7 +28,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
   beforeAll(async () => {
     if (!haveChromium) return;
     terminal = await startTerminalSimulator({
-      tcp: { host: "127.0.0.1", port: 0 },
+      tcp,
       controlPort: 0,
       pace: { customerMs: 0, hostMs: 0, rebootMs: 50 },
     });
@@ -60,6 +63,15 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
   const display = (expected: RegExp) =>
     expect.poll(() => page.locator(".display").innerText()).toMatch(expected);
   const press = (name: string | RegExp) => page.getByRole("button", { name }).first().click();
+  const choose = async (language: string) => {
+    await page.locator("header select").selectOption(language);
+  };
+  /** The window as at the start. */
+  const restored = async () => {
+    await page.emulateMedia({ colorScheme: null });
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await choose("en");
+  };
   const pay = async (amountMinor: number) =>
     (await register.run(authorisation(amountMinor))).at(-1);
 
@@ -83,8 +95,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
       }
     };
     onTestFinished(async () => {
-      await page.emulateMedia({ colorScheme: null });
-      await page.setViewportSize({ width: 1280, height: 720 });
+      await restored();
       await reconnected();
     });
     await display(/Welcome/);
@@ -123,6 +134,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
       await press(button);
       expect(await paid).toBe(end);
       await display(displayed);
+      const faults = [await hardToUse(page), await axeFaults(page, isWhole ? "all" : "colours")];
+      expect([button, ...faults]).toEqual([button, [], []]);
     }
     await page.getByRole("radio", { name: /girocard/ }).check();
     const paid = pay(1205);
@@ -144,6 +157,124 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
       .toMatch(/0601 authorisation\s+amount 1205 minor units[\s\S]*040f status-information/);
     expect(await page.evaluate(overflow)).toBe(0);
     expect(complaints).toEqual([]);
+  });
+
+  test.each(smallSizes)("at $width x $height the terminal is seen whole", async (size) => {
+    onTestFinished(restored);
+    await page.setViewportSize(size);
+    await press("is you");
+    const paid = pay(123_456);
+    await display(/1234\.56 EUR[\s\S]*present card/);
+    const keys = ".keys button, .plugs button";
+    const amountAndState = ".display .amount, .display .words";
+    const ways = ".ways .approve, .ways .decline";
+    for (const language of languages) {
+      await choose(language);
+      const all = [keys, amountAndState, ways].join();
+      expect([language, await hiddenParts(page, all)]).toEqual([language, []]);
+      expect([language, await hardToUse(page)]).toEqual([language, []]);
+      // Wherever a person scrolls to, the terminal says what it does, and nothing covers the rest.
+      expect(await hiddenParts(page, "button, select, input, summary", true)).toEqual([]);
+      expect(await hiddenParts(page, amountAndState)).toEqual([]);
+      await page.evaluate("scrollTo(0, 0)");
+    }
+    await choose("en");
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect([colorScheme, await hardToUse(page)]).toEqual([colorScheme, []]);
+      expect([colorScheme, await axeFaults(page, "colours")]).toEqual([colorScheme, []]);
+    }
+    await press(/^Approved/);
+    expect(await paid).toBe("060f00");
+    await press("pays alone");
+  });
+
+  test("at 200 % on the screen of a small kiosk everything can be reached", async () => {
+    onTestFinished(restored);
+    await page.setViewportSize({ width: 400, height: 240 });
+    expect(await hardToUse(page)).toEqual([]);
+    expect(await hiddenParts(page, "button, select, input", true)).toEqual([]);
+  });
+
+  test("the page has the languages of the console, and so has the display", async () => {
+    onTestFinished(() => choose("en"));
+    const titles = new Set<string>();
+    for (const language of languages) {
+      await choose(language);
+      expect(await page.evaluate("document.documentElement.lang")).toBe(language);
+      expect(await page.title()).toBe(await page.locator("h1").innerText());
+      titles.add(await page.title());
+      if (isWhole) expect([language, await axeFaults(page)]).toEqual([language, []]);
+    }
+    expect(titles.size).toBe(languages.length);
+    await choose("it");
+    await display(/Benvenuto/);
+    await page.reload();
+    await display(/Benvenuto/);
+    await page.getByRole("button", { name: "è Lei" }).click();
+    const paid = pay(1200);
+    await display(/12\.00 EUR[\s\S]*inserire la carta/);
+    await page.getByRole("button", { name: /^Rifiutato/ }).click();
+    expect(await paid).toBe("061e0105");
+    await display(/Pagamento rifiutato/);
+    await page.getByRole("button", { name: "paga da solo" }).click();
+  });
+
+  test("a payment needs no mouse; the focus is visible, and stays where it is", async () => {
+    await page.reload();
+    await display(/Welcome/);
+    const focus = () => page.evaluate(nameOfFocus);
+    const goTo = async (name: RegExp, key = "Tab") => {
+      for (let steps = 0; steps < 60; steps += 1) {
+        await page.keyboard.press(key);
+        if (name.test(String(await focus()))) return await hasOutline();
+      }
+      throw new Error(`the keyboard does not reach ${name}`);
+    };
+    const hasOutline = async () =>
+      expect(await page.evaluate("getComputedStyle(document.activeElement).outline")).toMatch(
+        /solid 3px/,
+      );
+    await goTo(/^is you/);
+    await page.keyboard.press("Enter");
+    const paid = pay(1200);
+    await display(/present card/);
+    await goTo(/^PIN on the keypad/);
+    await page.keyboard.press("Enter");
+    await display(/Enter PIN/);
+    expect(await focus()).toMatch(/^PIN on the keypad/);
+    await hasOutline();
+    await goTo(/^1$/, "Shift+Tab");
+    for (const _ of "1111") await page.keyboard.press("Space");
+    await display(/●●●●/);
+    await goTo(/^OK, green key/);
+    await page.keyboard.press("Enter");
+    expect(await paid).toBe("060f00");
+    await display(/Approved/);
+    expect(await focus()).toBe("OK, green key");
+    await hasOutline();
+    await press("pays alone");
+  });
+
+  test("without a simulator the page says how to start one; motion can be reduced", async () => {
+    const other = await startTerminalSimulator({ controlPort: 0, tcp });
+    const tab = await (await browser().newContext({ reducedMotion: "no-preference" })).newPage();
+    onTestFinished(async () => {
+      await tab.close();
+      await other.close();
+    });
+    await tab.goto(`${other.controlUrl}/`);
+    await tab.getByRole("button", { name: "is you" }).waitFor();
+    // An open slot moves: the class alone makes it one.
+    await tab.evaluate(`document.querySelector(".slot").classList.add("open")`);
+    const moving = () => tab.evaluate("document.getAnimations().length");
+    expect(await moving()).toBe(1);
+    await tab.emulateMedia({ reducedMotion: "reduce" });
+    expect(await moving()).toBe(0);
+    await other.close();
+    await tab.getByRole("alert").waitFor();
+    expect(await tab.getByRole("alert").innerText()).toContain("./launch.sh --demo");
+    expect([await hardToUse(tab), await axeFaults(tab)]).toEqual([[], []]);
   });
 
   test("a hidden page closes its connection, and opens it again when it is shown", async () => {
@@ -238,6 +369,9 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(terminal.terminal.parts.outOfOrder).toBe(false);
   });
 });
+
+const nameOfFocus =
+  "(({ ariaLabel, innerText }) => ariaLabel ?? innerText)(document.activeElement)";
 
 /** How far a word without a break makes the display wider. */
 const overflow = `(() => {

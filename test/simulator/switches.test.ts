@@ -94,7 +94,7 @@ const terminal: Readonly<Record<string, Tried>> = {
     refused: ["XYZ"],
   },
   receipts: { given: ["merchant"], does: behaviour({ receipts: "merchant" }), refused: ["none"] },
-  language: { given: ["fr"], does: behaviour({ language: "fr" }), refused: ["it"] },
+  language: { given: ["it"], does: behaviour({ language: "it" }), refused: ["pt"] },
   vending: { given: [], does: behaviour({ vending: true }) },
   "no-auto-reversal": { given: [], does: behaviour({ autoReversal: false }) },
   "hides-unacknowledged": { given: [], does: behaviour({ repeatsWithoutAck: false }) },

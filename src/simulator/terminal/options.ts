@@ -57,8 +57,8 @@ const device = {
 };
 export type Device = Readonly<typeof device>;
 
-/** The languages of the display, in the order of the languages' codes in ZVT (docs/zvt.md 6.4). */
-export const languages = ["de", "en", "fr"] as const;
+/** The languages of the display. */
+export const languages = ["de", "en", "es", "fr", "it"] as const;
 export type Language = (typeof languages)[number];
 
 const behaviour = {
@@ -67,7 +67,8 @@ const behaviour = {
   customer: "auto" as "auto" | "manual",
   /** ISO 4217 numeric codes with a leading zero; the first one is used if a command names none. */
   currencies: ["0978"] as readonly string[],
-  language: "en" as Language,
+  /** null: English, but the display on the page has the language of the page. */
+  language: null as Language | null,
   firstReceiptNumber: 1,
   firstTrace: 1,
   /** The local time HH:MM of the daily restart; null: the terminal has no daily restart. */

@@ -21,7 +21,7 @@ export function currencyCode(currency: string): string | undefined {
   return currencyOfNumber(currency.slice(-3))?.code;
 }
 
-/** A stage of a payment that the display shows; each stage has a text in three languages. */
+/** A stage of a payment that the display shows; each stage has a text in each language. */
 export type Stage = keyof typeof texts.screen;
 
 /** The stages with which a payment ends; the display keeps them for a while. */
@@ -51,12 +51,15 @@ export class Screen {
     if (!ends.has(this.#stage)) this.show("idle");
   }
 
-  read(language: Language) {
+  /** Returns what the display shows, in the display's language or, for the page, in all of them. */
+  read(language: Language | null) {
     const over = this.#clock.monotonicMs() - this.#sinceMs >= END_DISPLAY_MS;
     if (ends.has(this.#stage) && over) this.show("idle");
     return {
       stage: this.#stage,
-      text: texts.screen[this.#stage][language],
+      text: texts.screen[this.#stage][language ?? "en"],
+      texts: texts.screen[this.#stage],
+      language,
       amount: this.#amount && amountText(this.#amount),
     };
   }

@@ -1,4 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { projectRoot } from "../../../src/shared/version-files.ts";
+import pageTexts from "../../../src/simulator/terminal/page/texts.json" with { type: "json" };
+import texts from "../../../src/simulator/terminal/texts.json" with { type: "json" };
 import type { TraceLog } from "../../../src/simulator/terminal/trace-log.ts";
 import { authorisation, bank, REGISTRATION_WITHOUT_PRINT, started } from "./support/started.ts";
 
@@ -44,6 +49,41 @@ test("the customer is played by hand", async () => {
   }
   expect(bank(simulator)).toEqual(["charge 1200 final"]);
   expect(simulator.ledger.entries[0]?.maskedPan).toMatch(/^476173/);
+});
+
+test("the display has the language of --language, or each one for the page", async () => {
+  const { get } = await controlled();
+  const screen = { language: null, text: "Welcome", texts: { it: "Benvenuto", es: "Bienvenido" } };
+  expect(await get("/state")).toMatchObject({ screen });
+  const italian = await controlled({ behaviour: { language: "it" } });
+  const expected = { screen: { language: "it", text: "Benvenuto" }, language: "it" };
+  expect(await italian.get("/state")).toMatchObject(expected);
+});
+
+test("the texts of the page have the same keys and values in each language", () => {
+  const keysOf = (page: object): string[] =>
+    Object.entries(page).map(([key, text]) => `${key} ${String(text).match(/\{\w+\}/g) ?? ""}`);
+  // The simulator itself has the texts of moments and faults in English.
+  const { moments, faults } = texts;
+  const named = (before: string, ...groups: object[]) =>
+    groups.flatMap((group) => Object.keys(group).map((name) => `${before}${name} `));
+  const inEnglish = [
+    ...named("zvt.at.", moments.zvt),
+    ...named("zvt.", faults.zvt),
+    ...named("french.at.", moments.concert),
+    ...named("french.", faults.common, faults.fixed, faults.tagged),
+  ];
+  for (const [language, page] of Object.entries(pageTexts)) {
+    const expected = [...keysOf(pageTexts.en), ...(language === "en" ? [] : inEnglish)];
+    expect([language, keysOf(page)]).toEqual([language, expected]);
+  }
+  const folder = join(projectRoot, "src/simulator/terminal/page");
+  const scripts = readdirSync(folder).filter((name) => name.endsWith(".js"));
+  const used = scripts.flatMap((name) => [
+    ...readFileSync(join(folder, name), "utf8").matchAll(/\b(?:t|around)\("([\w.-]+)"/g),
+  ]);
+  expect(used.length).toBeGreaterThan(30);
+  expect(used.map(([, key]) => key).filter((key) => !(String(key) in pageTexts.en))).toEqual([]);
 });
 
 test("faults are armed, listed and taken back", async () => {

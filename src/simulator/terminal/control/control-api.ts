@@ -6,6 +6,7 @@ import { pageFile } from "../../../shared/process/page-packages.ts";
 import { ValueError } from "../../switch-table.ts";
 import { testCards } from "../bank/cards.ts";
 import { type CustomerAction, customerActions } from "../cardholder.ts";
+import pageTexts from "../page/texts.json" with { type: "json" };
 import texts from "../texts.json" with { type: "json" };
 import { arm, type Controlled, disarm, faultsHere, hands, say } from "./hands.ts";
 
@@ -192,10 +193,11 @@ const policy =
 const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`);
 
 const pageFiles =
-  "terminal.css terminal.js device.js bench.js wire.js link.js vendor/htm-preact.js".split(" ");
+  "terminal.css terminal.js device.js bench.js wire.js link.js texts.js vendor/htm-preact.js";
 
 function pageRoutes(server: FastifyInstance): void {
-  for (const name of pageFiles) {
+  server.get("/page/texts.json", () => pageTexts);
+  for (const name of pageFiles.split(" ")) {
     const type = name.endsWith(".css") ? "text/css" : "text/javascript";
     server.get(`/page/${name}`, (_request, reply) =>
       reply.type(`${type}; charset=utf-8`).send(readFileSync(own(name))),

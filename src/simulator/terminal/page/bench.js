@@ -1,4 +1,6 @@
+import { Button } from "./device.js";
 import { call } from "./link.js";
+import { around, t, translated } from "./texts.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /** @typedef {import("./link.js").State} State */
@@ -12,14 +14,8 @@ import { html, useEffect, useState } from "./vendor/htm-preact.js";
  * @property {string} ending
  */
 
-/** The ways to present a card: word, what the button says, and what it means. */
-const ways = /** @type {const} */ ([
-  ["approve", "Approved", "the bank says yes"],
-  ["decline", "Declined", "the bank says no"],
-  ["wrong-pin", "Wrong PIN first", "once wrong, then right"],
-  ["ask-pin", "PIN on the keypad", "every PIN is right but 0000"],
-  ["insert", "As the amount says", "the cents are the bank's answer"],
-]);
+/** The ways to present a card; each is an action, and has two texts. */
+const ways = ["approve", "decline", "wrong-pin", "ask-pin", "insert"];
 
 /**
  * Everything that hands may do in addition to the terminal's own keys.
@@ -27,10 +23,10 @@ const ways = /** @type {const} */ ([
  */
 export function Bench({ state, act }) {
   return html`
-    <section class="bench" aria-label="Customer and terminal">
+    <section class="bench" aria-label=${t("bench")}>
       <${Customer} state=${state} act=${act} />
       <${Condition} state=${state} act=${act} />
-      <${Faults} act=${act} />
+      <${Faults} family=${state.protocol === "zvt" ? "zvt" : "french"} act=${act} />
     </section>
   `;
 }
@@ -46,61 +42,59 @@ function Customer({ state, act }) {
   const takesCard = state.powered && (state.wants === "card" || state.wants === "key-or-card");
   return html`
     <fieldset class="customer">
-      <legend>The customer</legend>
-      <p class="choice" role="group" aria-label="Who plays the customer">
+      <legend>${t("customer")}</legend>
+      <p class="choice" role="group" aria-label=${t("customer.who")}>
         <button type="button" aria-pressed=${!byHand} onClick=${() => act("by-itself")}>
-          pays alone
+          ${t("customer.alone")}
         </button>
         <button type="button" aria-pressed=${byHand} onClick=${() => act("by-hand")}>
-          is you
+          ${t("customer.you")}
         </button>
       </p>
-      <div class="cards" role="radiogroup" aria-label="Card in the hand">
+      <div class="cards" role="radiogroup" aria-label=${t("customer.card")}>
         ${cards.map(
           ({ name, scheme, technology, ending }) => html`
             <label key=${name} class=${`bankcard ${name}`}>
               <input type="radio" name="card" value=${name} checked=${held === name}
                 onChange=${() => setHeld(name)} />
               <b>${scheme}</b>
-              <span>${technology === "contactless" ? ")))" : "chip"} ··${ending}</span>
+              <span>${technology === "contactless" ? ")))" : t("card.chip")} ··${ending}</span>
             </label>
           `,
         )}
       </div>
       <p class="hint" aria-live="polite">
-        ${hintFor(state)}
+        ${t(hintFor(state))}
       </p>
       <div class="ways">
         ${ways.map(
-          ([action, title, means]) => html`
-            <button key=${action} type="button" class=${action} disabled=${!takesCard}
+          (action) => html`
+            <${Button} key=${action} class=${action} off=${!takesCard}
               onClick=${() => act(action, { card: held })}>
-              ${title}<small>${means}</small>
-            </button>
+              <${Way} action=${action} /><//>
           `,
         )}
-        <button type="button" disabled=${!takesCard} onClick=${() => act("other-card")}>
-          A library card<small>not for payments</small>
-        </button>
-        <button type="button" disabled=${state.wants === null} onClick=${() => act("walk-away")}>
-          Walks away<small>the terminal waits in vain</small>
-        </button>
+        <${Button} off=${!takesCard} onClick=${() => act("other-card")}>
+          <${Way} action="other-card" /><//>
+        <${Button} off=${state.wants === null} onClick=${() => act("walk-away")}>
+          <${Way} action="walk-away" /><//>
       </div>
     </fieldset>
   `;
+}
+
+/** @param {{action: string}} props */
+function Way({ action }) {
+  return html`${t(`way.${action}`)}<small>${t(`way.${action}.means`)}</small>`;
 }
 
 /**
  * @param {State} state
  */
 function hintFor({ powered, wants, customer }) {
-  if (powered && (wants === "card" || wants === "key-or-card")) {
-    return "The terminal waits for a card. Present it:";
-  }
-  if (powered && wants !== null) return "The terminal waits for its keys.";
-  return customer === "manual"
-    ? "Start a payment at the kiosk: the terminal will wait for your card."
-    : "The customer presents a card alone. Choose “is you” to do it yourself.";
+  if (powered && (wants === "card" || wants === "key-or-card")) return "hint.card";
+  if (powered && wants !== null) return "hint.keys";
+  return customer === "manual" ? "hint.manual" : "hint.alone";
 }
 
 /**
@@ -111,35 +105,36 @@ function Condition({ state, act }) {
   // Of the French protocols none names the terminal to the connector, or registers anybody.
   const hasName = state.protocol === "zvt";
   const marks = /** @type {const} */ ([
-    ["Locked", "out of order", outOfOrder, outOfOrder ? "unlock" : "lock"],
-    ["In its menu", "serves no kiosk", busy, busy ? "free" : "busy"],
-    ["Paper out", "refuses payments", paperOut, paperOut ? "paper-in" : "paper-out"],
-    ["Another terminal", hasName ? "in its place" : "has no name: not noticed", swapped, "swap"],
+    ["lock", "lock.means", outOfOrder, outOfOrder ? "unlock" : "lock"],
+    ["busy", "busy.means", busy, busy ? "free" : "busy"],
+    ["paper", "paper.means", paperOut, paperOut ? "paper-in" : "paper-out"],
+    ["swap", hasName ? "swap.means" : "swap.unnoticed", swapped, "swap"],
   ]);
   const stands = conditionOf(state);
+  const [before, after] = around("condition");
   return html`
     <fieldset>
-      <legend>The terminal is <b class=${`condition ${stands}`}>${stands}</b></legend>
+      <legend>
+        ${before}<b class=${`condition ${stands}`}>${t(`condition.${stands}`)}</b>${after}
+      </legend>
       <div class="switches">
         ${marks.map(
           ([title, means, on, action]) => html`
             <button key=${title} type="button" aria-pressed=${on} onClick=${() => act(action)}>
-              ${title}<small>${means}</small>
+              ${t(title)}<small>${t(means)}</small>
             </button>
           `,
         )}
         ${
           hasName &&
-          html`<button type="button" disabled=${condition !== "ready"}
-            onClick=${() => act("unregister")}>
-            Forget registration<small>as after a power cut</small>
-          </button>`
+          html`<${Button} off=${condition !== "ready"} onClick=${() => act("unregister")}>
+            ${t("unregister")}<small>${t("unregister.means")}</small><//>`
         }
         <button type="button" onClick=${() => act("reboot")}>
-          Restart<small>power off and on</small>
+          ${t("reboot")}<small>${t("reboot.means")}</small>
         </button>
         <button type="button" onClick=${() => act("reset")}>
-          All as at the start<small>and no faults</small>
+          ${t("reset")}<small>${t("reset.means")}</small>
         </button>
       </div>
     </fieldset>
@@ -169,9 +164,9 @@ const noBook = { kinds: {}, points: {}, armed: [] };
 const READ_EVERY_MS = 1_000;
 
 /**
- * @param {{act: Act}} props
+ * @param {{family: string, act: Act}} props `family`: whose faults the page has texts for
  */
-function Faults({ act }) {
+function Faults({ family, act }) {
   const [book, setBook] = useState(noBook);
   const [name, setName] = useState("unplug");
   const [at, setAt] = useState("");
@@ -181,13 +176,14 @@ function Faults({ act }) {
     const timer = setInterval(read, READ_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
+  const { armed } = book;
   const kind = book.kinds[name];
   const hasMoment = kind !== undefined && "at" in kind.arguments;
   return html`
     <fieldset>
-      <legend>Something goes wrong</legend>
+      <legend>${t("faults")}</legend>
       <p class="row">
-        <label>Fault
+        <label>${t("fault")}
           <select value=${name}
             onChange=${(/** @type {any} */ event) => setName(event.target.value)}>
             ${Object.keys(book.kinds).map(
@@ -197,29 +193,35 @@ function Faults({ act }) {
         </label>
         ${
           hasMoment &&
-          html`<label>at
+          html`<label>${t("fault.at")}
             <select value=${at} onChange=${(/** @type {any} */ event) => setAt(event.target.value)}>
-              <option value="">its usual moment</option>
+              <option value="">${t("fault.usual")}</option>
               ${Object.entries(book.points).map(
                 ([point, means]) =>
-                  html`<option key=${point} value=${point}>${point}: ${means}</option>`,
+                  html`<option key=${point} value=${point}>
+                    ${point}: ${translated(`${family}.at.${point}`, means)}</option>`,
               )}
             </select>
           </label>`
         }
         <button type="button"
           onClick=${() => act("fault", { value: name, ...(hasMoment && at !== "" ? { at } : {}) })}>
-          Arm
+          ${t("fault.arm")}
         </button>
+        <${Button} off=${armed.length === 0} onClick=${() => act("no-faults")}>
+          ${t("fault.takeBack")}<//>
       </p>
-      <p class="hint">${kind?.description ?? ""}</p>
-      ${
-        book.armed.length > 0 &&
-        html`<p class="row armed">Armed: ${book.armed
-          .map(({ name: one, arguments: { at: point } }) => (point ? `${one} at ${point}` : one))
-          .join(", ")}
-          <button type="button" onClick=${() => act("no-faults")}>Take back</button></p>`
-      }
+      <p class="hint">${kind && translated(`${family}.${name}`, kind.description)}</p>
+      <p class="armed" aria-live="polite">
+        ${armed.length > 0 && `${t("fault.armed")} ${armed.map(nameOf).join(", ")}`}
+      </p>
     </fieldset>
   `;
+}
+
+/**
+ * @param {FaultBook["armed"][number]} fault
+ */
+function nameOf({ name, arguments: { at: point } }) {
+  return point ? t("fault.armedAt", { fault: name, point }) : name;
 }

@@ -1,3 +1,4 @@
+import { language, t } from "./texts.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /** @typedef {import("./link.js").State} State */
@@ -5,6 +6,18 @@ import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 const digits = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "", "0", ""];
 const DIGITS_MAX = 12;
+
+/**
+ * A button that is switched off as soon as it has lost the focus: one that is switched off at once
+ * loses it, and who works with the keyboard no longer knows where the page is.
+ * @param {{off: unknown, onClick: () => void, children?: unknown, [name: string]: unknown}} props
+ */
+export function Button({ off, onClick, children, ...attributes }) {
+  const [held, setHeld] = useState(false);
+  return html`<button type="button" ...${attributes} disabled=${Boolean(off) && !held}
+    aria-disabled=${off ? "true" : undefined} onClick=${off ? undefined : onClick}
+    onFocus=${() => setHeld(true)} onBlur=${() => setHeld(false)}>${children}</button>`;
+}
 
 /**
  * The terminal itself: display, keypad, card slot.
@@ -23,29 +36,26 @@ export function Device({ state, act }) {
   };
   const red = () => (wants === "card" || wants === "digits" ? act("red") : act("key", stop));
   return html`
-    <section class="device" aria-label="Terminal">
+    <section class="device" aria-label=${t("device")}>
       <div class="body">
-        <p class="brand" aria-hidden="true">simulated<b>TERMINAL</b></p>
+        <p class="brand" aria-hidden="true">${t("simulated")}<b>TERMINAL</b></p>
         <${Display} state=${state} typed=${typed} />
-        <div class="keys" role="group" aria-label="Keypad">
+        <div class="keys" role="group" aria-label=${t("keypad")}>
           ${digits.map((digit, index) =>
             digit === ""
               ? html`<span key=${index}></span>`
-              : html`<button key=${index} type="button" disabled=${!takesDigits}
+              : html`<${Button} key=${index} off=${!takesDigits}
                   onClick=${() => setTyped((typed + digit).slice(0, DIGITS_MAX))}>
-                  ${digit}</button>`,
+                  ${digit}<//>`,
           )}
-          <button type="button" class="red" disabled=${!takesKey} onClick=${red}>
-            <span aria-hidden="true">✕</span><span class="spoken">Stop, red key</span>
-          </button>
-          <button type="button" class="yellow" disabled=${!takesDigits}
+          <${Button} class="red" aria-label=${t("key.red")} off=${!takesKey} onClick=${red}>
+            <span aria-hidden="true">✕</span><//>
+          <${Button} class="yellow" aria-label=${t("key.yellow")} off=${!takesDigits}
             onClick=${() => setTyped("")}>
-            <span aria-hidden="true">‹</span><span class="spoken">Correct, yellow key</span>
-          </button>
-          <button type="button" class="green" disabled=${!takesKey || wants === "card"}
-            onClick=${green}>
-            <span aria-hidden="true">●</span><span class="spoken">OK, green key</span>
-          </button>
+            <span aria-hidden="true">‹</span><//>
+          <${Button} class="green" aria-label=${t("key.green")}
+            off=${!takesKey || wants === "card"} onClick=${green}>
+            <span aria-hidden="true">●</span><//>
         </div>
         <div class=${wants === "card" && powered ? "slot open" : "slot"} aria-hidden="true"></div>
       </div>
@@ -61,16 +71,25 @@ const stop = { value: "stop" };
  */
 function Display({ state, typed }) {
   const { screen, powered, outOfOrder, paperOut, busy, displayed = [], wants } = state;
-  if (!powered) return html`<div class="display off"><span class="spoken">No power</span></div>`;
+  if (!powered) {
+    return html`<div class="display off">
+      <span class="spoken">${t("display.noPower")}</span>
+    </div>`;
+  }
   const own = resting.has(screen.stage) ? ownText({ outOfOrder, paperOut, busy }) : undefined;
   const texts = own === undefined && screen.stage === "idle" ? displayed : [];
+  // Without --language the display has the language of the page.
+  const text = (screen.language === null && screen.texts[language()]) || screen.text;
   return html`
     <div class=${`display ${own === undefined ? screen.stage : "trouble"}`} aria-live="polite">
       <p class="status" aria-hidden="true">
-        <span>${state.cableIn ? "▮▮▮" : "no line"}</span><span>${state.protocol}</span>
+        <span>${state.cableIn ? "▮▮▮" : t("display.noLine")}</span>
+        <span>${state.protocol}</span>
       </p>
       <p class="amount">${own === undefined ? (screen.amount ?? "") : ""}</p>
-      <p class="words">${own ?? (texts.length > 0 ? texts.join(" ") : screen.text)}</p>
+      <p class="words" lang=${own === undefined ? screen.language : null}>
+        ${own ?? (texts.length > 0 ? texts.join(" ") : text)}
+      </p>
       <p class=${typed.length > 6 ? "typed long" : "typed"}>
         ${
           wants === "digits"
@@ -92,9 +111,9 @@ const mark = { card: ")))", approved: "✓", declined: "✕", cancelled: "✕", 
  * @param {{outOfOrder: boolean, paperOut: boolean, busy: boolean}} state
  */
 function ownText({ outOfOrder, paperOut, busy }) {
-  if (outOfOrder) return "Out of order";
-  if (paperOut) return "Paper is out";
-  return busy ? "Service menu" : undefined;
+  if (outOfOrder) return t("display.outOfOrder");
+  if (paperOut) return t("display.paperOut");
+  return busy ? t("display.busy") : undefined;
 }
 
 /**
@@ -104,14 +123,14 @@ function ownText({ outOfOrder, paperOut, busy }) {
 function Plugs({ state, act }) {
   const { cableIn, powered } = state;
   return html`
-    <div class="plugs" role="group" aria-label="Cables">
+    <div class="plugs" role="group" aria-label=${t("cables")}>
       <button type="button" aria-pressed=${cableIn}
         onClick=${() => act(cableIn ? "unplug" : "plug")}>
-        Cable ${cableIn ? "in" : "out"}
+        ${t(cableIn ? "cable.in" : "cable.out")}
       </button>
       <button type="button" aria-pressed=${powered}
         onClick=${() => act(powered ? "power-off" : "power-on")}>
-        Power ${powered ? "on" : "off"}
+        ${t(powered ? "power.on" : "power.off")}
       </button>
     </div>
   `;

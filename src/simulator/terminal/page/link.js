@@ -7,7 +7,8 @@
  * @property {"unregistered" | "ready" | "busy"} condition
  * @property {boolean} cableIn
  * @property {boolean} powered
- * @property {{stage: string, text: string, amount: string | null}} screen
+ * @property {{stage: string, text: string, texts: Readonly<Record<string, string>>,
+ *   language: string | null, amount: string | null}} screen `language`: the one of --language
  * @property {"card" | "key" | "key-or-card" | "digits" | null} wants
  * @property {"auto" | "manual"} customer
  * @property {boolean} outOfOrder

@@ -1,6 +1,7 @@
 import { Bench } from "./bench.js";
 import { Device } from "./device.js";
 import { call, followWire, say, shellLine } from "./link.js";
+import { around, language, languages, speak, t } from "./texts.js";
 import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
 import { Wire } from "./wire.js";
 
@@ -59,32 +60,69 @@ function App() {
       (error) => setSaid({ line: shellLine(action, asked), problem: error.message }),
     );
   };
-  if (state === null) return html`<main><p class="away">Looking for the terminal…</p></main>`;
-  if (state === undefined) {
-    return html`<main><h1>Card terminal to touch</h1>
-      <p class="away" role="alert">
-        The simulator does not answer. Start it with <code>./launch.sh --demo</code>.
-      </p></main>`;
-  }
   return html`
-    <header>
-      <h1>Card terminal to touch</h1>
-      <p>A simulated terminal that speaks <b>${state.protocol}</b>. No card is charged.</p>
-    </header>
-    <main class="table">
-      <${Device} state=${state} act=${act} />
-      <${Bench} state=${state} act=${act} />
-      <${Wire} events=${events} clear=${clearEvents} />
-    </main>
-    <footer aria-live="polite">
-      ${
-        said.line === ""
-          ? html`<p>Every button here is one action in a shell, too.</p>`
-          : html`<p>${said.problem && html`<strong>${said.problem}</strong> `}
-              In a shell: <code>${said.line}</code></p>`
-      }
-    </footer>
+    <${Head} protocol=${state?.protocol} />
+    ${
+      state
+        ? html`<main class="table">
+            <${Device} state=${state} act=${act} />
+            <${Bench} state=${state} act=${act} />
+            <${Wire} events=${events} clear=${clearEvents} />
+          </main>
+          <${Foot} ...${said} />`
+        : html`<main>
+            ${state === null ? html`<p class="away">${t("looking")}</p>` : html`<${Away} />`}
+          </main>`
+    }
   `;
 }
 
-render(html`<${App} />`, document.body);
+/**
+ * @param {{protocol: string | undefined}} props
+ */
+function Head({ protocol }) {
+  const [before, after] = around("intro");
+  const choose = (/** @type {any} */ { target }) => {
+    speak(target.value);
+    redraw();
+  };
+  return html`
+    <header>
+      <h1>${t("title")}</h1>
+      <p>${protocol && html`${before}<b>${protocol}</b>${after}`}</p>
+      <label class="language"><span class="spoken">${t("language")}</span>
+        <select value=${language()} onChange=${choose}>
+          ${Object.entries(languages).map(
+            ([code, name]) => html`<option key=${code} value=${code} lang=${code}>${name}</option>`,
+          )}
+        </select>
+      </label>
+    </header>
+  `;
+}
+
+function Away() {
+  const [before, after] = around("away");
+  return html`<p class="away" role="alert">
+    ${before}<code>./launch.sh --demo</code>${after}
+  </p>`;
+}
+
+/**
+ * @param {{line: string, problem: string}} props the simulator's refusals are in English
+ */
+function Foot({ line, problem }) {
+  const content =
+    line === ""
+      ? t("everyButton")
+      : html`${problem && html`<strong lang="en">${problem}</strong> `}
+          ${t("inShell")} <code>${line}</code>`;
+  return html`<footer aria-live="polite"><p>${content}</p></footer>`;
+}
+
+function redraw() {
+  render(html`<${App} />`, document.body);
+}
+
+speak(language());
+redraw();

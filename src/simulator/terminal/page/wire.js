@@ -1,3 +1,4 @@
+import { t } from "./texts.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 /** @typedef {import("./link.js").WireEvent} WireEvent */
@@ -27,20 +28,21 @@ export function Wire({ events, clear }) {
     top.current = target.scrollTop;
   };
   return html`
-    <section class="wire" aria-label="Wire">
+    <section class="wire" aria-label=${t("wire")}>
       <div class="row">
-        <h2>The wire</h2>
+        <h2>${t("wire")}</h2>
         ${
           enquires &&
           html`<label class="tick">
-            <input type="checkbox" checked=${all} onChange=${() => setAll(!all)} /> status enquiries
+            <input type="checkbox" checked=${all} onChange=${() => setAll(!all)} />
+            ${t("wire.enquiries")}
           </label>`
         }
-        <button type="button" onClick=${clear}>Clear</button>
+        <button type="button" onClick=${clear}>${t("wire.clear")}</button>
       </div>
       <div class="lines" ref=${list} onScroll=${scrolled} tabindex="0" role="log"
-        aria-label="Messages, the newest at the end" aria-live="off">
-        ${listed.length === 0 && html`<p class="hint">Nothing yet: start a payment.</p>`}
+        aria-label=${t("wire.list")} aria-live="off">
+        ${listed.length === 0 && html`<p class="hint">${t("wire.nothing")}</p>`}
         ${listed.map((event) => html`<${Line} key=${event.seq} event=${event} />`)}
       </div>
     </section>
@@ -69,19 +71,19 @@ function Line({ event }) {
   const { what, direction, message, says, hex, text, fields = [], note, repeat, phase, at } = event;
   if (what === "phase") return html`<p class="phase"><span>${phase}</span></p>`;
   const title = [
-    message ?? lineTexts[what] ?? what,
-    repeat ? `(sent again, ${repeat})` : "",
+    message ?? (lineEvents.has(what) ? t(`wire.${what}`) : what),
+    repeat ? t("wire.repeat", { count: repeat }) : "",
     note ?? "",
   ];
   const kind = what === "fault" ? "fault" : (direction ?? "line");
   const bytes =
-    hex === undefined ? (text ?? note ?? "no bytes") : (hex.match(/../g) ?? []).join(" ");
+    hex === undefined ? (text ?? note ?? t("wire.noBytes")) : (hex.match(/../g) ?? []).join(" ");
   return html`
     <details class=${kind}>
       <summary>
         <time>${at.slice(11, 23)}</time>
-        <span class="arrow">${arrows[kind]}</span>
-        <span>${title.filter((part) => part !== "").join(" ")}
+        <span class="arrow">${t(`wire.${kind}`)}</span>
+        <span lang=${message && "en"}>${title.filter((part) => part !== "").join(" ")}
           ${says && html`<small>${says}</small>`}</span>
       </summary>
       ${fields.length > 0 && html`<${Fields} fields=${fields} />`}
@@ -95,7 +97,7 @@ function Line({ event }) {
  */
 function Fields({ fields }) {
   return html`
-    <dl>
+    <dl lang="en">
       ${fields.map(
         ({ tag, name, value, means }, index) => html`
           <div key=${index}>
@@ -109,8 +111,5 @@ function Fields({ fields }) {
   `;
 }
 
-/** @type {Readonly<Record<string, string>>} */
-const lineTexts = { open: "connected", close: "disconnected", junk: "no message" };
-
-/** @type {Readonly<Record<string, string>>} */
-const arrows = { in: "kiosk →", out: "← term.", fault: "fault", line: "line" };
+/** The events of the line that have texts of their own. */
+const lineEvents = new Set(["open", "close", "junk"]);

@@ -191,6 +191,9 @@ describe.each(linesOr("tcp"))("over %s", (transport) => {
     expect(simulator.terminal.parts.displayed).toEqual(["Hallo"]);
     expect(await register.run("0830 01 00")).toEqual(["800000"]);
     expect(simulator.terminal.parts.language).toBe("de");
+    // The codes end with French: a language of the display that has none is not selected.
+    expect(await register.run("0830 01 03")).toEqual(["800000"]);
+    expect(simulator.terminal.parts.language).toBe("de");
     expect(await register.run("0840 01 07")).toEqual(["800000"]);
     expect(await register.run("0840 01 09")).toEqual(["84fd00"]);
   });

@@ -1,5 +1,5 @@
 import { tagValue } from "../../../../zvt/index.ts";
-import { languages } from "../../options.ts";
+import type { Language } from "../../options.ts";
 import { clockOf } from "../asks.ts";
 import { cure } from "../demands.ts";
 import { localTime, type Parts } from "../machine/parts.ts";
@@ -96,7 +96,8 @@ export const administrationCommands: readonly Command[] = [
   /** Select language 08 30 (docs/zvt.md 6.4): for a language without texts nothing changes. */
   commandWhenLocked(0x0830, async (process) => {
     const { parts, request } = process;
-    parts.language = languages[request.parts.language ?? 0] ?? parts.language;
+    const coded: readonly Language[] = ["de", "en", "fr"];
+    parts.language = coded[request.parts.language ?? 0] ?? parts.language;
     await process.finish();
   }),
   /** Change of speed 08 40 (docs/zvt.md 2.6): two seconds after the answer, until a restart. */

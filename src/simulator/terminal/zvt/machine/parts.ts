@@ -85,7 +85,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
   constructor(host: Host<ZvtOptions>) {
     super(host);
     this.#quirks = new Set(host.options.behaviour.quirks);
-    this.language = host.options.behaviour.language;
+    this.language = host.options.behaviour.language ?? "en";
   }
 
   /** Whether this terminal deviates from ZVT in this way, as some do (docs/zvt.md 12.2 to 12.8). */
