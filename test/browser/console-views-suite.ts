@@ -61,6 +61,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.getByRole("link", { name: "In doubt" }).click();
     const order = page.locator("section", { hasText: hostile("order") }).first();
     await expect.poll(() => page.locator("main").innerText()).toMatch(/What we sent/);
+    expect(await order.innerText()).not.toMatch(/ask(s|ing) the terminal/);
     const text = await order.innerText();
     expect(text).toMatch(/The terminal before[\s\S]*0001[\s\S]*line broken/);
     expect(text).toMatch(/The evidence does not decide|Likely/);
@@ -133,7 +134,9 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     expect(await main()).toContain(hostile("log"));
     await page.getByRole("button", { name: "Show the configuration" }).click();
     await expect.poll(main).toMatch(/LOG_DAYS = 9/);
-    expect(await main()).toMatch(/TERMINAL_MANAGER_PWD = set, hidden/);
+    expect(await main()).toMatch(/LOG_DAYS = 9 \(.*config\.txt, line 1\)/);
+    expect(await main()).toMatch(/TERMINAL_MANAGER_PWD = set, hidden \(.*config\.txt, line 2\)/);
+    expect(await main()).toMatch(/LOG_LEVEL = info \(default\)/);
     expect(await page.content()).not.toContain("very-secret");
     await page.getByRole("button", { name: "Examine everything" }).click();
     await expect.poll(main).toMatch(/wrong Setup file: A setting in \/data\/config.txt is missing/);

@@ -400,6 +400,7 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
     "?fresh=1",
     "?__proto__=1",
   ],
+  "GET /health": ["?", "?http=200", "?http=503", "?http=", "?http=0200", "?http=200&http=200"],
   "GET /outbox": [
     "?",
     "?limit=1",

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { installationAt } from "../../../src/shared/program/installation.ts";
+import { setupText } from "../../shared/config/setup-text.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { approves } from "../../support/terminals/scripted-terminal.ts";
 import { maintenanceForTest } from "./maintenance-for-test.ts";
@@ -26,6 +27,40 @@ describe("maintenance", () => {
     writeFileSync(installationAt(folder).configFile, "LOCAL_PORT = 8765");
     const { body } = await call("GET", "/settings", undefined, { authorization });
     expect(body).toContainEqual(expect.objectContaining({ name: "LOCAL_PORT", state: "set" }));
+  });
+
+  test("/settings names the origin of each value, and hides secrets with theirs", async () => {
+    const folder = temporaryFolder();
+    const { call } = await api({ maintenance: maintenanceForTest(folder) });
+    const { configFile } = installationAt(folder);
+    const text = setupText({ LOCAL_PORT: "8765", NOTIFICATION_PORT: "8766", LOGDAYS: "9" });
+    writeFileSync(configFile, text);
+    const { body } = await call("GET", "/settings");
+    const named = new Map(body.map((one: { name: string }) => [one.name, one]));
+    const lineOf = (name: string) =>
+      1 + text.split("\n").findIndex((line) => line.startsWith(`${name}=`));
+    const shown = (name: string) => {
+      const { value, state, default: usual, origin } = named.get(name) as Record<string, unknown>;
+      return { value, state, default: usual, origin };
+    };
+    const inFile = (name: string) => ({ default: null, origin: `${configFile}:${lineOf(name)}` });
+    expect(shown("LOCAL_PORT")).toEqual({ value: "8765", state: "set", ...inFile("LOCAL_PORT") });
+    const secret = { value: null, state: "hidden", ...inFile("TERMINAL_MANAGER_PWD") };
+    expect(shown("TERMINAL_MANAGER_PWD")).toEqual(secret);
+    const typo = { value: null, state: "unknown", ...inFile("LOGDAYS") };
+    expect(shown("LOGDAYS")).toEqual(typo);
+    const unset = { value: null, state: "default" };
+    expect(shown("LOG_DAYS")).toEqual({ ...unset, default: "30", origin: "default" });
+    expect(shown("CONSOLE_PORT")).toEqual({ ...unset, default: "8767", origin: "derived" });
+    expect(shown("KIOSK_APP")).toEqual({ ...unset, default: null, origin: "none" });
+    writeFileSync(configFile, `${text}\nCONSOLE_PORT=9000\n`);
+    const again = (await call("GET", "/settings")).body as Array<Record<string, unknown>>;
+    const given = again.find(({ name }) => name === "CONSOLE_PORT");
+    expect([given?.["value"], given?.["state"], given?.["default"]]).toEqual([
+      "9000",
+      "set",
+      "8767",
+    ]);
   });
 
   test("/config shows the terminal's identity and the version", async () => {

@@ -43,6 +43,20 @@ describe("GET /health", () => {
     expect(Date.parse(health.terminal.since)).toBe(at.clock.now());
   });
 
+  test("answers a page with 200 and the same body, so that a browser logs no error", async () => {
+    const { at, call } = await api();
+    at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+    const { http, one: health } = await call("GET", "/health?http=200");
+    expect([http, health.status, health.reasons]).toEqual([
+      200,
+      "NotReady",
+      ["no link to the terminal: unplugged"],
+    ]);
+    // A monitor may send what it likes, as before; only this one form is answered otherwise.
+    expect((await call("GET", "/health?t=1")).http).toBe(503);
+    expect((await call("GET", "/health?http=503")).http).toBe(400);
+  });
+
   test("shows since when a link is lost, however many tries to connect failed since", async () => {
     const { at, call } = await api();
     const lostAt = at.clock.now();

@@ -37,10 +37,11 @@ export const programCalls: readonly AnyCall[] = [
   call({
     path: "/health",
     reads: true,
+    query: z.object({ http: z.literal("200", "must be 200").optional() }),
     document: ({ health }) => ({ answer: health, also: [503] }),
-    async handle({ reply }, { monitor }) {
+    async handle({ query: { http }, reply }, { monitor }) {
       const health = await monitor.health();
-      if (health.status !== "Ready") void reply.code(503);
+      if (health.status !== "Ready" && http === undefined) void reply.code(503);
       return health;
     },
   }),

@@ -6,8 +6,10 @@ import { promisify } from "node:util";
 import { z } from "zod";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { finding } from "../../../shared/catalog/findings.ts";
+import { parseConfig } from "../../../shared/config/config.ts";
 import { type ConfigFields, mayBePrinted, metaOf } from "../../../shared/config/config-field.ts";
 import { readEntries } from "../../../shared/config/config-file.ts";
+import { consolePortOf } from "../../../shared/config/schema.ts";
 import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
 import { linesAtEnd, logLevels } from "../../../shared/process/log-file.ts";
 import { type Installation, versionNumber } from "../../../shared/program/installation.ts";
@@ -138,26 +140,31 @@ async function runLauncher(args: readonly string[], timeout: number): Promise<En
 
 /** Rejects if the file cannot be read: no start goes on without it, so no setting is known then. */
 async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {
-  const { entries } = readEntries(await readFile(file, "utf8"));
+  const text = await readFile(file, "utf8");
+  const { entries } = readEntries(text);
+  const { config } = parseConfig(text, "tp-manager");
+  const port = config && consolePortOf({ ...config, CONSOLE_PORT: undefined });
   const known = Object.entries(fields).map(([name, field]): Setting => {
-    const { value = "" } = entries.find((entry) => entry.name === name) ?? {};
+    const { value = "", line } = entries.find((entry) => entry.name === name) ?? {};
     const isVisible = mayBePrinted({ name, value }, fields);
     const usual = field.safeParse(undefined);
-    const byDefault = usual.success && usual.data !== undefined ? String(usual.data) : null;
+    const byDefault = usual.success && usual.data !== undefined ? String(usual.data) : "";
+    const derived = name === "CONSOLE_PORT" && port ? String(port) : "";
+    const unset = byDefault ? "default" : derived ? "derived" : "none";
     return {
       name,
       value: value !== "" && isVisible ? value : null,
       state: value === "" ? "default" : isVisible ? "set" : "hidden",
-      default: byDefault === "" ? null : byDefault,
+      default: byDefault || derived || null,
+      origin: value === "" ? unset : `${file}:${line}`,
       help: metaOf(field).help,
     };
   });
   const unknown = entries.filter(({ name }) => !Object.hasOwn(fields, name));
+  const nothing = { value: null, state: "unknown", default: null, help: "" } as const;
   return [
     ...known,
-    ...unknown.map(
-      ({ name }): Setting => ({ name, value: null, state: "unknown", default: null, help: "" }),
-    ),
+    ...unknown.map(({ name, line }) => ({ ...nothing, name, origin: `${file}:${line}` })),
   ];
 }
 

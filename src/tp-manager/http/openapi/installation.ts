@@ -101,6 +101,7 @@ export const setting = z.object({
   value: z.string().nullable(),
   state: z.enum(["set", "hidden", "default", "unknown"]),
   default: z.string().nullable(),
+  origin: z.string(),
   help: z.string(),
 });
 

@@ -20,6 +20,7 @@ export function Settings({ api, texts }) {
       html`<ul class="plain">${settings.map(
         (one) => html`<li key=${one.name}>
       <strong>${one.name}</strong> = ${settingText(one, texts)}
+      ${" "}<span class="faint">(${originOf(one.origin, texts)})</span>
       <br />${helpOf(one, more)}</li>`,
       )}</ul>`
     }
@@ -33,9 +34,17 @@ export function Settings({ api, texts }) {
 function settingText({ state, value, default: usual }, texts) {
   if (state === "set") return html`<code>${value}</code>`;
   if (state !== "default") return html`<em>${texts(`settings.${state}`)}</em>`;
-  return usual === null
-    ? html`<em>${texts("settings.unset")}</em>`
-    : html`<code>${usual}</code> <em>${texts("settings.default")}</em>`;
+  return usual === null ? html`<em>${texts("settings.unset")}</em>` : html`<code>${usual}</code>`;
+}
+
+/**
+ * Returns where a setting's value comes from: a line of the setup file, a default, other settings.
+ * @param {string} origin
+ * @param {import("../texts.js").Texts} texts
+ */
+function originOf(origin, texts) {
+  const [, file = "", line = ""] = /^(.*):(\d+)$/.exec(origin) ?? [];
+  return file ? texts("settings.file", { file, line }) : texts(`settings.${origin}`);
 }
 
 /**

@@ -15,7 +15,7 @@ export function Updates({ api, ask, texts }) {
   const action = useAction(texts);
   const isBusy = action.runs !== "";
   const read = async () => {
-    const { body } = await api.get("/health").catch(() => ({ body: undefined }));
+    const { body } = await api.get("/health?http=200").catch(() => ({ body: undefined }));
     const { updates, versions } = body ?? {};
     setStand(updates ? { ...updates, version: versions.connector } : null);
   };

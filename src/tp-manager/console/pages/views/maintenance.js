@@ -44,7 +44,7 @@ function Upkeep({ api, ask, texts }) {
       true,
     );
   const act = async (/** @type {typeof actions[number]} */ { name, path, critical = false }) => {
-    const health = name === "accept" ? await api.get("/health").catch(() => null) : null;
+    const health = name === "accept" ? await api.get("/health?http=200").catch(() => null) : null;
     const person = await ask({
       title: labelOf(name),
       sentence: texts(`maintenance.${name}.sentence`),
