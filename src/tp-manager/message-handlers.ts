@@ -26,6 +26,7 @@ interface HandlerParts
 /** Returns the answers to the other programs of the installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
   const { port, pages, watch, journal, arbiter, requestStop } = parts;
+  const { inquiries } = arbiter;
   const { events, resync } = journal;
   const payments = () => ({
     running: arbiter.lease.current === undefined ? 0 : 1,
@@ -51,7 +52,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           otherRegister: arbiter.oneWay?.learned.refuted("echoes-register") === true,
           ...parts.matcher.takenForGranted(state),
         },
-        payments: { ...payments(), asking: arbiter.inquiries.isAsking },
+        payments: { ...payments(), asking: inquiries.isAsking, askedUntilMs: inquiries.untilMs() },
         ...ownConditions(parts),
       };
     },

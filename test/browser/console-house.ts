@@ -14,11 +14,16 @@ const operator = { login: "operator", password: "test-operator-password" };
 
 /** The operator's console on a port, on a house of its own. */
 export async function consoleHouse(change: Partial<ApiOptions> = {}, at: House = house()) {
-  const port = await freePort();
+  const port = change.port ?? (await freePort());
   const options = apiOptions(at, { operator, ...change, port });
   const server = await listenOnLoopback(createConsole(options), port, options.log, "CONSOLE_PORT");
-  onTestFinished(() => server.close());
-  return { at, port, url: `http://127.0.0.1:${port}` };
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= server.close();
+    return closed;
+  };
+  onTestFinished(close);
+  return { at, port, url: `http://127.0.0.1:${port}`, close };
 }
 
 interface PageOptions {
@@ -63,11 +68,18 @@ export async function consolePage(
   return { page, context, faults };
 }
 
-async function logIn(page: Page, { login, password } = operator): Promise<void> {
+/** Logs in with the operator's login, or with another one. */
+export async function logIn(page: Page, { login, password } = operator): Promise<void> {
   await page.locator("input[autocomplete=username]").fill(login);
   await page.locator("input[type=password]").fill(password);
   await page.locator("form button[type=submit]").click();
   await page.locator("nav").waitFor();
+}
+
+/** Opens the menu of a narrow window, in which a button hides the views and the language. */
+export async function openMenu(page: Page): Promise<void> {
+  const menu = page.locator("button.menu");
+  if ((await menu.getAttribute("aria-expanded")) === "false") await menu.click();
 }
 
 const screenshots = process.env["SCREENSHOTS"];

@@ -15,6 +15,10 @@ async function agree(page: Page): Promise<void> {
   await page.locator("dialog button[type=submit]").click();
 }
 
+/** The time of day as the page's language writes it. */
+const timeOf = (ms: number): string =>
+  new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" }).format(ms);
+
 /** A supervisor with an empty outbox and nothing open at the gateway. */
 const emptyOutbox: ConstructorParameters<typeof SupervisorLink>[0] = (name) => {
   const answers: Record<string, object> = {
@@ -121,10 +125,30 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await page.getByRole("link", { name: "In doubt" }).click();
     await page.unroute("**/api/story/*");
     await at.clock.advance(1_000);
-    await expect.poll(main, { timeout: 30_000 }).toMatch(/The terminal is still being asked/);
+    const form = page.locator("form", { hasText: "What did you find out?" });
+    const until = timeOf(at.arbiter.inquiries.untilMs() ?? 0);
+    const asking = `The connector is still asking the terminal, until about`;
+    await expect.poll(() => form.innerText(), { timeout: 30_000 }).toMatch(asking);
+    expect(await form.innerText()).toMatch(new RegExp(`^${asking} .*${until}.*\\. Wait: `));
+    await form.getByLabel("Not charged").check();
+    await form.getByRole("button", { name: "Settle …" }).click();
+    expect(await page.locator("dialog").innerText()).toMatch(asking);
+    await page.keyboard.press("Escape");
+    await page.goto(`${url}/#payments/A-1`);
+    await expect.poll(main).toMatch(asking);
+    await page.getByRole("link", { name: "In doubt" }).click();
+    // Without its terminal the connector knows no time.
+    at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+    const later =
+      /^The connector asks the terminal again when the terminal is back and free\. Wait: /;
+    await expect.poll(() => form.innerText(), { timeout: 30_000 }).toMatch(later);
+    at.terminal.become({ link: "connected", linkProblem: null });
     // The status stays Unknown when recovery ends, but the evidence does not.
+    at.terminal.last = { kind: "not-told", why: "it forgot" };
     await at.clock.advance(400_000);
-    await expect.poll(main, { timeout: 30_000 }).not.toMatch(/The terminal is still being asked/);
+    await expect
+      .poll(() => form.innerText(), { timeout: 30_000 })
+      .not.toMatch(/ask(s|ing) the terminal/);
     for (const list of ["payments?", "unmatched-transactions?", "reconciliation?"]) {
       const path = (to: URL) => `${to.pathname}${to.search}`.startsWith(`/api/${list}`);
       await page.route(path, (route) => route.fulfill({ status: 503, json }));

@@ -6,11 +6,13 @@ import type { SandboxOptions } from "../../src/simulator/gateway/parts.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import * as listening from "../../src/supervisor/notifications/notification-listener.ts";
+import { englishTexts } from "../../src/tp-manager/console/english-texts.ts";
 import { mapiOf, md5, resultOf } from "../supervisor/notifications/mapi.ts";
 import { PASSWORD } from "../supervisor/supervisor-rig.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
-import { request } from "../support/house/payment-house.ts";
+import { pay, request } from "../support/house/payment-house.ts";
 import { isWhole } from "../support/run/scope.ts";
+import { lost } from "../support/terminals/scripted-terminal.ts";
 import { expectConditions, openFaces } from "./condition-faces.ts";
 
 const secrets = [{ setting: "GATEWAY_PWD", value: PASSWORD }];
@@ -123,11 +125,39 @@ test("a parked order is shown until an operator has dealt with it", async () => 
   const health = await expectConditions(at, ["transactions-parked"]);
   expect(health.troubles[0].count).toBe(1);
   expect(health.alarms).toMatchObject([{ alarm: "transaction-parked", orderId: "A-1" }]);
+  // The labels are those that the console's English page gets.
+  const { "nav.in-doubt": view = "", requeue = "", drop = "" } = englishTexts("");
+  const row = (await at.faces()).rows.find((one) => one.includes("Parked")) ?? "";
+  expect([view, requeue, drop].map((label) => label !== "" && row.includes(`“${label}”`))).toEqual([
+    true,
+    true,
+    true,
+  ]);
   expect(at.rig.admin.requeue(id, at.rig.clock.now())).toBe("queued");
   at.rig.requeued(id);
   await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
   await at.watchFor(MINUTE);
   expect((await expectConditions(at, [])).alarms).toEqual([]);
+});
+
+test("status says until when the terminal is asked about an order in doubt", async () => {
+  const at = await openFaces();
+  const { terminal, clock, arbiter } = at.at;
+  const asked = async () =>
+    (await at.faces()).rows.filter((row) => row.startsWith("payments warn asking "));
+  expect(await asked()).toEqual([]);
+  terminal.script = () => Promise.resolve(lost("line broken"));
+  await pay(at.at, request("A-1"));
+  await clock.advance(1_000);
+  const time = new Date(arbiter.inquiries.untilMs() ?? 0).toTimeString().slice(0, 8);
+  const says = `The connector is still asking the terminal, until about ${time}.`;
+  expect(await asked()).toEqual([`payments warn asking ${says}`]);
+  terminal.become({ link: "disconnected", linkProblem: "unplugged" });
+  const later = "The connector asks the terminal again when the terminal is back and free.";
+  expect(await asked()).toEqual([`payments warn asking ${later}`]);
+  terminal.become({ link: "connected", linkProblem: null });
+  await clock.advance(200_000);
+  expect(await asked()).toEqual([]);
 });
 
 const WRONG_DIGESTS = isWhole ? 651 : 251;

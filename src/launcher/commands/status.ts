@@ -1,4 +1,5 @@
 import { conditionText } from "../../shared/catalog/conditions.ts";
+import { askingText } from "../../shared/catalog/errors.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { simulatorSpecs } from "../demo/settings.ts";
@@ -116,6 +117,9 @@ function printTerminal(status: StatusOf<"tp-manager">, output: Output): void {
     payments.notHandedOver > 0 && `${payments.notHandedOver} not handed off yet`,
   );
   if (open !== "") output.row("payments", "warn", "open", open);
+  const { askedUntilMs: until } = payments;
+  const time = until ? new Date(until).toTimeString().slice(0, "hh:mm:ss".length) : null;
+  if (until !== undefined) output.row("payments", "warn", "asking", askingText(time));
 }
 
 function printQueue({ outbox }: StatusOf<"supervisor">, output: Output): void {
@@ -124,7 +128,7 @@ function printQueue({ outbox }: StatusOf<"supervisor">, output: Output): void {
     paused !== null && pending > 0 && `${pending} waiting`,
     oldestAgeMs !== null && `oldest ${duration(oldestAgeMs)}`,
     `${sent} sent`,
-    parked > 0 && `${parked} refused by the gateway`,
+    parked > 0 && `${parked} parked`,
     paused,
   );
   const state = paused !== null ? "paused" : pending === 0 ? "empty" : `${pending} waiting`;

@@ -98,16 +98,22 @@ const keepPayments = <Name extends AlarmName>(codes: Readonly<Record<Name, Error
 const counted = (count = 0, sinceMs: number | null = null): Finding | null =>
   count === 0 ? null : { count, sinceMs };
 
+const labels: Readonly<Record<string, string>> = texts.console;
+/** Returns a text with the names of the console's views and buttons filled in. */
+const withLabels = (text: string): string =>
+  text.replace(/\{([\w.-]+)\}/g, (whole, key: string) => labels[key] ?? whole);
+
 /** Adds to each row its texts, its alarm's name, and the program that raises the alarm. */
 const rowsOf = <Name extends keyof typeof texts.conditions>(
   by: ConditionRow["by"],
   rows: Readonly<Record<Name, Row>>,
 ) =>
   Object.fromEntries(
-    Object.entries<Row>(rows).map(([name, row]) => [
-      name,
-      { by, ...row, alarm: row.alarm ?? (name as AlarmName), ...texts.conditions[name as Name] },
-    ]),
+    Object.entries<Row>(rows).map(([name, row]) => {
+      const own = texts.conditions[name as Name];
+      const alarm = row.alarm ?? (name as AlarmName);
+      return [name, { by, ...row, alarm, ...own, todo: withLabels(own.todo) }];
+    }),
   ) as Readonly<Record<Name, ConditionRow>>;
 
 /**

@@ -98,6 +98,10 @@ export const errorTable = Object.fromEntries(
   Object.entries(rows).map(([code, row]) => [code, { ...row, ...texts.errors[code as ErrorCode] }]),
 ) as Readonly<Record<ErrorCode, ErrorRow>>;
 
+/** Says until when the connector asks about an order in doubt; null: until the terminal is back. */
+export const askingText = (until: string | null): string =>
+  texts.console[until ? "asking.until" : "asking.later"].replace("{time}", until ?? "");
+
 interface AppErrorOptions extends ErrorOptions {
   /** Whether the order is charged, if more is known about it than the error table says. */
   readonly charged?: Charged;

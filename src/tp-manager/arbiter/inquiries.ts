@@ -50,6 +50,8 @@ interface Open {
   readonly question: Question;
   readonly ended: PromiseWithResolvers<void>;
   dueAtMs: number;
+  /** When a probe can decide, in monotonic ms; 0: no probe was answered yet. */
+  untilMs: number;
   retryMs: number;
   unanswered: boolean;
   probes: number;
@@ -111,6 +113,21 @@ export class Inquiries {
     return this.#open.get(key)?.ended.promise;
   }
 
+  /**
+   * Returns until about when (epoch ms) the terminal is asked about an attempt, or about any one;
+   * null: it is asked when it is back and free; undefined: it is not asked.
+   */
+  untilMs(transactionId?: string): number | null | undefined {
+    const asked = [...this.#open.values()].filter(({ question: { key, orderId } }) =>
+      transactionId === undefined ? orderId !== null : key === transactionId,
+    );
+    if (asked.length === 0) return undefined;
+    const isLinked = this.#parts.terminal.state.link === "connected";
+    const here = asked.filter((one) => isLinked && !one.unanswered && !this.#isElsewhere(one));
+    const leftMs = Math.max(0, ...here.map(({ untilMs }) => untilMs - this.#nowMs));
+    return leftMs === 0 ? null : this.#parts.clock.now() + leftMs;
+  }
+
   get questions(): readonly Question[] {
     return [...this.#open.values()].map(({ question }) => question);
   }
@@ -127,6 +144,7 @@ export class Inquiries {
       question,
       ended: Promise.withResolvers<void>(),
       dueAtMs: this.#nowMs,
+      untilMs: 0,
       retryMs: RETRY_MIN_MS,
       unanswered: false,
       probes: 0,
@@ -292,6 +310,7 @@ export class Inquiries {
         open.unanswered = false;
         open.retryMs = RETRY_MIN_MS;
         open.dueAtMs = this.#nowMs + verdict.waitMs;
+        open.untilMs = this.#nowMs + verdict.leftMs;
         return;
       default:
         question.conclude(verdict, probe);

@@ -33,7 +33,7 @@ const ofLease = [
   "assertNothingInDoubt",
   "assertWritable",
 ] as const;
-const ofInquiries = ["blockedBy", "unmatchedAsked", "isAsking", "isLockedOut"] as const;
+const ofInquiries = ["blockedBy", "unmatchedAsked", "isAsking", "untilMs", "isLockedOut"] as const;
 
 /**
  * Decides who has the terminal. Every use of the driver passes through this class: payments,

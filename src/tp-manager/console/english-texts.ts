@@ -42,5 +42,5 @@ function sharedTexts(): Texts {
     [`finding.${code}`]: row.says,
     [`finding.${code}.todo`]: row.console?.todo ?? row.todo?.replace(commands, "{command}") ?? "",
   }));
-  return Object.assign({}, ...ofErrors, ...ofConditions, ...ofNotes, ...ofFindings);
+  return Object.assign({}, shared.console, ...ofErrors, ...ofConditions, ...ofNotes, ...ofFindings);
 }

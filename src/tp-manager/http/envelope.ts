@@ -29,7 +29,7 @@ export function sendError(reply: FastifyReply, error: AppError, more: object = {
 }
 
 export function sendResult(reply: FastifyReply, result: PaymentResult): FastifyReply {
-  const { http, body: stored } = answerOf(result.attempt, result.delivery);
+  const { http, body: stored } = answerOf(result.attempt, result.delivery, result.askedUntilMs);
   const body = { ...stored, warnings: [...stored.warnings, ...(result.warnings ?? [])] };
   if (!result.replayed) return send(reply, http, body);
   void reply.header("idempotent-replay", "true");

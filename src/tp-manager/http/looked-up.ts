@@ -18,7 +18,7 @@ export async function lookedUp(at: CallContext, orderId: string) {
     await at.gateway.reconcile(found.attempt).catch(apiErrorOf);
     found = await at.orders.lookUp(orderId);
   }
-  const { http, body } = answerOf(found.attempt, found.delivery);
+  const { http, body } = answerOf(found.attempt, found.delivery, found.askedUntilMs);
   const gateway = await gatewayStanding(at, orderId, found.attempt.request.currency);
   const warnings = [...warningsOf(found.attempt), ...gatewayWarnings(gateway)];
   return {

@@ -41,8 +41,8 @@ export type Conclusion = Grounds &
 
 export type Verdict =
   | Conclusion
-  /** Not decided yet: the terminal is probed again after `waitMs`. */
-  | (Grounds & { readonly verdict: "probe-again"; readonly waitMs: number })
+  /** Not decided yet: the terminal is probed again after `waitMs`, until `leftMs` have passed. */
+  | (Grounds & { readonly verdict: "probe-again" } & ReturnType<typeof pauseOf>)
   /** Another terminal answered, so the answer does not count (docs/rules/15-not-yet.md). */
   | (Grounds & { readonly verdict: "no-answer" });
 
@@ -405,9 +405,9 @@ function verdictOf(
   const { found, good } = facts;
   switch (verdict) {
     case "confirm":
-      return { verdict: "probe-again", waitMs: watchMs(facts, facts.pauseLeftMs), because };
+      return { verdict: "probe-again", ...pauseOf(facts, facts.pauseLeftMs), because };
     case "silence":
-      return { verdict: "probe-again", waitMs: watchMs(facts, facts.silenceLeftMs), because };
+      return { verdict: "probe-again", ...pauseOf(facts, facts.silenceLeftMs), because };
     case "charged":
     case "reversed":
       return found ? { verdict, report: found, because } : { verdict: "unsettled", because };
@@ -421,8 +421,9 @@ function verdictOf(
 }
 
 /** Returns the pause (ms) before the next probe; an empty storage is probed often. */
-function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
-  return kind === "none" && asBefore === "same" ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs;
+function pauseOf({ kind, asBefore }: Facts, leftMs: number) {
+  const isEmpty = kind === "none" && asBefore === "same";
+  return { leftMs, waitMs: isEmpty ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs };
 }
 
 /** Whether the terminal has stored, or may have stored, a sale that could be the requested one. */

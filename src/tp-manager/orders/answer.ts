@@ -1,5 +1,6 @@
 import {
   type AppError,
+  askingText,
   type Charged,
   type ErrorCode,
   errorTable,
@@ -41,11 +42,11 @@ interface AnswerError {
 export type PaymentAnswer = ReturnType<typeof answerOf>["body"];
 
 /** Returns the answer to an order. `attempt`: the attempt that decides the order's status. Pure. */
-export function answerOf(attempt: Attempt, delivery: DeliveryState | null) {
+export function answerOf(attempt: Attempt, delivery: DeliveryState | null, untilMs?: Until) {
   const { request, state, ticket } = attempt;
   const { currency } = request;
   const { amount, ...echoes } = request.echo;
-  const { status, error } = outcomeOf(attempt);
+  const { status, error } = outcomeOf(attempt, untilMs);
   return {
     http: error ? errorTable[error.code].http : 200,
     body: {
@@ -82,10 +83,12 @@ export function errorOfAppError(error: AppError): AnswerError {
   return errorOf(error.code, error.message, error.charged, error.details);
 }
 
-function outcomeOf(attempt: Attempt): {
-  readonly status: PaymentStatus;
-  readonly error: AnswerError | null;
-} {
+type Until = number | null | undefined;
+
+function outcomeOf(
+  attempt: Attempt,
+  untilMs: Until,
+): { readonly status: PaymentStatus; readonly error: AnswerError | null } {
   const { state } = attempt;
   const { status, charged } = rowOf(attempt);
   if (isNotCharged(state)) {
@@ -106,7 +109,9 @@ function outcomeOf(attempt: Attempt): {
   invariant(isInDoubt(state), "what is not known is running or in doubt");
   const { why } = state;
   const message = [errorTable.PAYMENT_UNKNOWN.meaning, why].filter(Boolean).join(" ");
-  return { status, error: errorOf("PAYMENT_UNKNOWN", message, charged, { why }) };
+  const until = isoTime(untilMs ?? null);
+  const asked = untilMs === undefined ? {} : { asking: { until, says: askingText(until) } };
+  return { status, error: errorOf("PAYMENT_UNKNOWN", message, charged, { why, ...asked }) };
 }
 
 const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;

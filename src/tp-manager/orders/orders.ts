@@ -43,6 +43,8 @@ export interface PaymentResult {
   readonly delivery: DeliveryState | null;
   /** Whether the order was known already, so that this request sent nothing to the terminal. */
   readonly replayed: boolean;
+  /** Until when the terminal is asked about an attempt in doubt, as the inquiries know it. */
+  readonly askedUntilMs?: number | null | undefined;
   /** Warnings about this request, in addition to the warnings about the order. */
   readonly warnings?: readonly string[];
 }
@@ -225,7 +227,8 @@ export class Orders {
         () => handOffs.handOff(transactionId)?.delivery ?? handOffs.archivedDelivery(transactionId),
         !replayed,
       );
-      return { attempt, delivery, replayed };
+      const askedUntilMs = arbiter.inquiries.untilMs(transactionId);
+      return { attempt, delivery, replayed, askedUntilMs };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
     // Read again, because a reversal may have come during the wait (docs/rules/08-finished.md).

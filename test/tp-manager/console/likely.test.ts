@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import { likely } from "../../../src/tp-manager/console/pages/in-doubt/likely.js";
+import { request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
 import {
+  disconnected,
   lost,
   type PayScript,
   type ScriptedTerminal,
@@ -70,16 +72,14 @@ test("after recovery a report decides, but only a clear one", async () => {
   expect(await after(noAmount)).toEqual({ verdict: "open", because: "nothingHeard" });
 });
 
-test("a late result, and the end of a second run, end the asking; a new probe begins it", () => {
-  const found = (...kinds: string[]) => ({
-    attempts: [{ baseline: null, events: kinds.map((kind) => ({ kind })) }],
-  });
-  const isAsking = (...kinds: string[]) => likely(found(...kinds), []).verdict === "asking";
-  expect(isAsking("end-lost")).toBe(true);
-  expect(isAsking("end-lost", "recovery-look", "recovery-unsettled")).toBe(false);
-  expect(isAsking("recovery-unsettled", "recovery-look")).toBe(true);
-  expect(isAsking("recovery-not-charged", "doubted-late")).toBe(false);
-  expect(isAsking("recovery-unsettled", "settled-by-operator", "reversal-begins")).toBe(true);
+test("the end of a run ends the asking; a repeated request begins it anew", async () => {
+  const { at, timeline } = await inDoubt(breaks, { kind: "not-told", why: "it keeps nothing" });
+  await at.clock.advance(1_000);
+  expect(likely(await timeline(), [])).toMatchObject({ verdict: "open" });
+  at.terminal.unavailable = disconnected();
+  void at.orders.pay(request("A-1"));
+  await at.clock.advance(1_000);
+  expect(likely(await timeline(), [])).toEqual({ verdict: "asking", because: "asking" });
 });
 
 test("a reversal in doubt says nothing of the sale's own good report", () => {

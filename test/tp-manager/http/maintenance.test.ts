@@ -39,20 +39,20 @@ describe("maintenance", () => {
     const named = new Map(body.map((one: { name: string }) => [one.name, one]));
     const lineOf = (name: string) =>
       1 + text.split("\n").findIndex((line) => line.startsWith(`${name}=`));
-    const shown = (name: string) => {
+    const displayed = (name: string) => {
       const { value, state, default: usual, origin } = named.get(name) as Record<string, unknown>;
       return { value, state, default: usual, origin };
     };
     const inFile = (name: string) => ({ default: null, origin: `${configFile}:${lineOf(name)}` });
-    expect(shown("LOCAL_PORT")).toEqual({ value: "8765", state: "set", ...inFile("LOCAL_PORT") });
+    expect(displayed("LOCAL_PORT")).toEqual({ value: "8765", state: "set", ...inFile("LOCAL_PORT") });
     const secret = { value: null, state: "hidden", ...inFile("TERMINAL_MANAGER_PWD") };
-    expect(shown("TERMINAL_MANAGER_PWD")).toEqual(secret);
+    expect(displayed("TERMINAL_MANAGER_PWD")).toEqual(secret);
     const typo = { value: null, state: "unknown", ...inFile("LOGDAYS") };
-    expect(shown("LOGDAYS")).toEqual(typo);
+    expect(displayed("LOGDAYS")).toEqual(typo);
     const unset = { value: null, state: "default" };
-    expect(shown("LOG_DAYS")).toEqual({ ...unset, default: "30", origin: "default" });
-    expect(shown("CONSOLE_PORT")).toEqual({ ...unset, default: "8767", origin: "derived" });
-    expect(shown("KIOSK_APP")).toEqual({ ...unset, default: null, origin: "none" });
+    expect(displayed("LOG_DAYS")).toEqual({ ...unset, default: "30", origin: "default" });
+    expect(displayed("CONSOLE_PORT")).toEqual({ ...unset, default: "8767", origin: "derived" });
+    expect(displayed("KIOSK_APP")).toEqual({ ...unset, default: null, origin: "none" });
     writeFileSync(configFile, `${text}\nCONSOLE_PORT=9000\n`);
     const again = (await call("GET", "/settings")).body as Array<Record<string, unknown>>;
     const given = again.find(({ name }) => name === "CONSOLE_PORT");

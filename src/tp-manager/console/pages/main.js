@@ -2,8 +2,9 @@ import { Api } from "./api.js";
 import { AskDialogue } from "./ask.js";
 import { zoneOf } from "./format.js";
 import { LogIn } from "./log-in.js";
+import { Unread } from "./parts.js";
 import { firstLanguage, languages, loadTexts, moreTexts } from "./texts.js";
-import { html, render, useEffect, useMemo, useState } from "./vendor/htm-preact.js";
+import { html, render, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 
 /**
  * The props of every view.
@@ -25,6 +26,9 @@ const views = {
   day: () => import("./views/day.js"),
   maintenance: () => import("./views/maintenance.js"),
 };
+
+/** The interval of asking for a file while a view could not be loaded. */
+const ASK_AGAIN_MS = 2_000;
 
 const api = new Api();
 
@@ -111,6 +115,23 @@ async function loadView(name, texts) {
 }
 
 /**
+ * Stands in place of a view whose files a stopped connector cannot serve. When files come again the
+ * page is loaded anew, because a browser need not fetch a script again whose import has failed.
+ * @type {View}
+ */
+function NotLoaded({ texts }) {
+  useEffect(() => {
+    const ask = async () => {
+      const answer = await fetch("icon.svg", { cache: "no-store" }).catch(() => null);
+      if (answer?.ok) location.reload();
+    };
+    const asking = setInterval(ask, ASK_AGAIN_MS);
+    return () => clearInterval(asking);
+  }, []);
+  return html`<${Unread} texts=${texts} silent=${true} />`;
+}
+
+/**
  * Navigation, the view that the address names, and above it the dialogue of actions.
  * @param {{ texts: import("./texts.js").Texts, session: any, choice: unknown }} props
  */
@@ -125,9 +146,12 @@ function Frame({ texts, session, choice }) {
   }, []);
   useEffect(() => {
     let stale = false;
-    void loadView(at.name, texts).then((next) => {
-      if (!stale) setLoaded(next);
-    });
+    const nothing = { name: "", view: NotLoaded, texts };
+    void loadView(at.name, texts)
+      .catch(() => nothing)
+      .then((next) => {
+        if (!stale) setLoaded(next);
+      });
     return () => {
       stale = true;
     };
@@ -150,10 +174,12 @@ function Frame({ texts, session, choice }) {
   const props = { api, ask, goTo, rest: at.rest };
   return html`<header>
       <span class="name">${texts("title")}</span>
-      <nav aria-label=${texts("nav")}>${Object.keys(views).map(link)}</nav>
-      <span class="who"><span class="who-text">${texts("who")}</span> ${session.login}</span>
-      ${choice}
-      <button type="button" onclick=${() => api.logOut()}>${texts("logOut")}</button>
+      <${Menu} at=${at} texts=${texts}>
+        <nav aria-label=${texts("nav")}>${Object.keys(views).map(link)}</nav>
+        <span class="who"><span class="who-text">${texts("who")}</span> ${session.login}</span>
+        ${choice}
+        <button type="button" onclick=${() => api.logOut()}>${texts("logOut")}</button>
+      <//>
     </header>
     <main>
       ${loaded && html`<${loaded.view} key=${loaded.name} ...${props} texts=${loaded.texts} />`}
@@ -162,6 +188,33 @@ function Frame({ texts, session, choice }) {
     ${
       open && html`<${AskDialogue} texts=${texts} question=${open.question} answer=${answered} />`
     }`;
+}
+
+/**
+ * What the header has next to its name; in a narrow window a button opens it.
+ * @param {{ at: { name: string }, texts: import("./texts.js").Texts, children?: unknown }} props
+ */
+function Menu({ at, texts, children }) {
+  const [open, setOpen] = useState(false);
+  const button = useRef(/** @type {HTMLElement | null} */ (null));
+  // The link that was chosen leaves the page with the menu: the focus goes to the button.
+  const close = () => {
+    if (!open) return;
+    setOpen(false);
+    button.current?.focus();
+  };
+  const pressed = (/** @type {KeyboardEvent} */ { key }) => {
+    if (key === "Escape") close();
+  };
+  const clicked = (/** @type {any} */ { target }) => {
+    if (target.closest("a")) close();
+  };
+  return html`<button type="button" class="menu" ref=${button} aria-expanded=${String(open)}
+      aria-controls="menu" onclick=${() => setOpen(!open)} onkeydown=${pressed}>
+      <span aria-hidden="true">☰</span> <span class="out">${texts("nav")}</span>
+      ${" "}${texts(`nav.${at.name}`)}</button>
+    <div id="menu" class=${open ? "open" : ""} onclick=${clicked} onkeydown=${pressed}>
+      ${children}</div>`;
 }
 
 render(html`<${Console} first=${await loadTexts(firstLanguage())} />`, document.body);

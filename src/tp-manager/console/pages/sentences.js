@@ -1,3 +1,4 @@
+import { timeOf } from "./format.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /**
@@ -12,6 +13,8 @@ const namesCall = /\b(GET|POST|HEAD) \//;
 /** The placeholders of buttons and views in sentences, each with the key of its label. */
 const labels = {
   inDoubt: "nav.in-doubt",
+  requeue: "requeue",
+  drop: "drop",
   maintenance: "nav.maintenance",
   check: "maintenance.check",
   accept: "accept",
@@ -47,6 +50,17 @@ export function refusal(texts, error) {
   const said = error?.message === text ? "" : error?.message;
   const detail = [said, error?.code && `(${error.code})`].filter(Boolean).join(" ");
   return { good: false, text: help ? `${text} ${help}` : text, detail };
+}
+
+/**
+ * Returns until when the connector asks the terminal about an order in doubt.
+ * @param {{ until: string | null }} asking the member `error.details.asking`
+ * @param {Texts} texts
+ */
+export function askingText({ until }, texts) {
+  return until === null
+    ? texts("asking.later")
+    : texts("asking.until", { time: timeOf(until, texts) });
 }
 
 /**

@@ -52,7 +52,7 @@ export const journalCalls: readonly AnyCall[] = [
     }),
     document: ({ listedPayment }) => ({ answer: listedPayment, list: true }),
     /** Lists payments; one that is archived during the reading is listed twice, never left out. */
-    handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings }) {
+    handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings, arbiter }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
       const page = { sinceMs: since, status };
       const recent = archived ? [] : listings.list({ ...page, limit, before });
@@ -65,7 +65,8 @@ export const journalCalls: readonly AnyCall[] = [
         const before = [...recent, ...old].at(-1)?.position ?? null;
         void reply.header("next-cursor", cursorOf({ archived: old.length > 0, before }));
       }
-      return [...recent.map((one) => entry(one, false)), ...old.map((one) => entry(one, true))];
+      const entries = recent.map((one) => entry(one, false, arbiter));
+      return [...entries, ...old.map((one) => entry(one, true, arbiter))];
     },
   }),
 
@@ -103,8 +104,10 @@ export const journalCalls: readonly AnyCall[] = [
   }),
 ];
 
-function entry({ attempt, delivery }: ListedAttempt, archived: boolean): Answer<"listedPayment"> {
-  const body = answerOf(attempt, delivery).body as Answer<"paymentAnswer">;
+function entry(one: ListedAttempt, archived: boolean, { inquiries }: CallContext["arbiter"]) {
+  const { attempt, delivery } = one;
+  const untilMs = inquiries.untilMs(attempt.transactionId);
+  const body = answerOf(attempt, delivery, untilMs).body as Answer<"paymentAnswer">;
   return {
     ...body,
     attempt: attempt.number,

@@ -91,6 +91,9 @@ const operation = z
   })
   .partial();
 const aboutItem = z.object({ transactionId: z.string() });
+const asking = z
+  .object({ until: time.nullable(), says: z.string() })
+  .describe("While the terminal is asked. until null: it is asked when it is back and free.");
 
 /** The schema of `error.details` of each code; a code that is missing here has no details. */
 const details: Partial<Record<ErrorCode, z.ZodObject>> = {
@@ -110,7 +113,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
     accepted: terminalIdentity.optional(),
     found: terminalIdentity.optional(),
   }),
-  PAYMENT_UNKNOWN: z.object({ why: z.string().optional() }),
+  PAYMENT_UNKNOWN: z.object({ why: z.string(), asking }).partial(),
   CANCEL_REFUSED: z.object({ terminalCode: z.string(), terminalText: z.string() }).partial(),
   ORDER_MISMATCH: z.object({
     amount: z.number(),

@@ -1,13 +1,5 @@
 import { majorOf } from "../format.js";
 
-/** The steps after which a run of recovery goes on, and those after which none does. */
-const steps = /** @type {Record<string, boolean>} */ ({
-  "recovery-look": true,
-  "reversal-begins": true,
-  "recovery-unsettled": false,
-  "doubted-late": false,
-});
-
 /**
  * Returns the likely outcome of a payment in doubt, from the evidence that a person sees. The
  * outcome helps with the decision and settles nothing. While recovery asks the terminal no outcome
@@ -26,7 +18,7 @@ export function likely(found, compared) {
       orders.some((/** @type {any} */ one) => one.transactionId === found.transactionId),
   );
   if (inTotals) return { verdict: "charged", because: "totals" };
-  if (isAsking(attempt.events)) return { verdict: "asking", because: "asking" };
+  if (found.error?.details?.asking) return { verdict: "asking", because: "asking" };
   const isReversal = attempt.events.some(
     (/** @type {any} */ { kind }) => kind === "reversal-begins",
   );
@@ -51,15 +43,6 @@ export function likely(found, compared) {
   if (bad) return { verdict: "not-charged", because: "badReport" };
   if (reported.length === 0 && !attempt.baseline) return { verdict: "open", because: "notAsked" };
   return { verdict: "open", because: "nothingHeard" };
-}
-
-/**
- * Whether recovery has not ended its last run: it asks the terminal, or waits until it can.
- * @param {readonly any[]} events
- */
-function isAsking(events) {
-  const last = events.findLast(({ kind }) => kind in steps);
-  return last === undefined || steps[last.kind];
 }
 
 /**

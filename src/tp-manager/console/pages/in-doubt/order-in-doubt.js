@@ -1,7 +1,7 @@
 import { noteOf, useReading } from "../actions.js";
 import { money, moneyOfMinor, plainNumber, terminalTimeOf, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
-import { Detail, own } from "../sentences.js";
+import { askingText, Detail, own } from "../sentences.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { sentenceOf } from "../views/step-texts.js";
 import { likely } from "./likely.js";
@@ -39,7 +39,7 @@ export function OrderInDoubt(props) {
       html`<${Evidence} ...${props} found=${found} />
       <${Judgement} texts=${texts} found=${found} compared=${compared} />`
     }
-    <${SettlementForm} ...${props} />
+    <${SettlementForm} ...${props} asking=${(found ?? listed).error?.details?.asking} />
   </section>`;
 }
 
@@ -162,15 +162,17 @@ function gateway(order, texts) {
 /** @param {any} props */
 function Judgement({ texts, found, compared }) {
   const { verdict, because } = likely(found, compared);
+  if (verdict === "asking") return null;
   return html`<p class="note"><strong>${texts(`likely.${verdict}`)}</strong>
     ${" "}${texts(`likely.because.${because}`)}</p>`;
 }
 
 /**
- * The form in which a person settles an order: what became of it, and the amount.
+ * The form in which a person settles an order: what became of it, and the amount. It begins with a
+ * warning while the connector itself still asks the terminal.
  * @param {any} props
  */
-function SettlementForm({ texts, listed, act }) {
+function SettlementForm({ texts, listed, act, asking }) {
   const { orderId, currency, transactionId } = listed;
   const [outcome, setOutcome] = useState("");
   const [amount, setAmount] = useState(plainNumber(listed.amount, texts));
@@ -189,10 +191,16 @@ function SettlementForm({ texts, listed, act }) {
       sentence: texts(`settle.${outcome}.sentence`, { orderId, amount: sum }),
       confirm: texts("settle.say"),
       critical: true,
+      more: asking && html`<p class="note warn">${askingText(asking, texts)}</p>`,
     });
   };
   const name = `settle-${transactionId}`;
   return html`<form onsubmit=${settle}>
+    <div role="status">${
+      asking &&
+      html`<p class="note warn"><strong>${askingText(asking, texts)}</strong>
+        ${" "}${texts("likely.because.asking")}</p>`
+    }</div>
     <fieldset>
       <legend>${texts("settle.title")}</legend>
       ${["charged", "not_charged", "reversed"].map(

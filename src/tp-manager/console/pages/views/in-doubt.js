@@ -3,6 +3,7 @@ import { AtGateway } from "../in-doubt/at-gateway.js";
 import { OrderInDoubt } from "../in-doubt/order-in-doubt.js";
 import { Conditions, Differences, NewTerminal, Unmatched, Waiting } from "../in-doubt/others.js";
 import { useLive } from "../live.js";
+import { Answered, Silence, Unread } from "../parts.js";
 import { faultOf, OutcomeText, useOutcome } from "../sentences.js";
 import { html, useEffect, useRef } from "../vendor/htm-preact.js";
 
@@ -16,7 +17,7 @@ const LISTED = 20;
  */
 export default function InDoubt(props) {
   const { api, texts, rest } = props;
-  const { value, silent, again } = useLive(api, () => readAll(props));
+  const { value, at, silent, again } = useLive(api, () => readAll(props));
   const [outcome, setOutcome] = useOutcome(texts);
   const line = useRef(/** @type {HTMLElement | null} */ (null));
   // What an action settles leaves the page with its button: the focus goes to the outcome above.
@@ -38,7 +39,7 @@ export default function InDoubt(props) {
     setOutcome(await acknowledge(props, kind, items, about));
     again();
   };
-  if (!value) return html`<h1>${texts(silent ? "noAnswer" : "loading")}</h1>`;
+  if (!value) return html`<${Unread} texts=${texts} silent=${silent} />`;
   const { health, unmatched, compared, differing, open: lost, refusals } = value;
   const changed = health.obstacles.some(
     (/** @type {any} */ { code }) => code === "TERMINAL_CHANGED",
@@ -55,10 +56,14 @@ export default function InDoubt(props) {
   const none = isRead && !changed && all.every(({ length }) => length === 0);
   const given = { ...props, act, mark };
   return html`<h1>${texts("nav.in-doubt")}</h1>
-    ${silent && html`<p class="fault" role="alert">${texts("now.silent")}</p>`}
+    <div role="alert">${
+      silent &&
+      html`<p class="fault">${texts("now.silent")}</p><${Silence} texts=${texts} at=${at} />`
+    }</div>
     <p role="status" ref=${line} tabindex="-1"
       class=${outcome ? (outcome.good ? "note good-text" : "note fault") : "empty"}>
       <${OutcomeText} outcome=${outcome} /></p>
+    <${Answered} texts=${texts} silent=${silent} at=${at}>
     ${hasGap && html`<p class="note">${texts("note.journal-doubted")}</p>`}
     ${none && html`<p>${texts("inDoubt.none")}</p>`}
     ${refusals.map((text) => html`<p key=${text} class="fault">${text}</p>`)}
@@ -75,7 +80,7 @@ export default function InDoubt(props) {
     <${Waiting} ...${given} items=${waiting} />
     <${AtGateway} ...${given} open=${lost} again=${again} />
     <${Unmatched} ...${given} unmatched=${unmatched} />
-    <${Differences} ...${given} compared=${differing} />`;
+    <${Differences} ...${given} compared=${differing} /><//>`;
 }
 
 /** @param {import("../main.js").ViewProps} props `rest`: the order that the address names, or "" */
@@ -88,7 +93,7 @@ async function readAll({ api, texts, rest: wanted }) {
     return status === 200 ? body : [];
   };
   const [health, gateway, ...lists] = await Promise.all([
-    api.get("/health"),
+    api.get("/health?http=200"),
     api.get(`/gateway/open?limit=${LISTED}`),
     list(`/payments?status=Unknown&limit=${LISTED}`),
     list("/unmatched-transactions?waiting=yes"),

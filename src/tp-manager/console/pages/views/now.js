@@ -1,7 +1,7 @@
 import { AcknowledgeButton, acknowledge } from "../actions.js";
 import { gigabytes, timeOf } from "../format.js";
 import { useLive } from "../live.js";
-import { Facts, OrderLink } from "../parts.js";
+import { Answered, Facts, OrderLink, Silence, Unread } from "../parts.js";
 import { ConditionText, conditionKey, Detail, OutcomeText, own, useOutcome } from "../sentences.js";
 import { html } from "../vendor/htm-preact.js";
 
@@ -14,12 +14,12 @@ export default function Now(props) {
   const { api, texts } = props;
   const [outcome, setOutcome] = useOutcome(texts);
   const read = async () => {
-    const { status, body } = await api.get("/health");
-    if (status !== 200 && status !== 503) throw new Error(body.error?.message);
+    const { status, body } = await api.get("/health?http=200");
+    if (status !== 200) throw new Error(body.error?.message);
     return body;
   };
-  const { value: health, silent, again } = useLive(api, read);
-  if (!health) return html`<h1>${texts(silent ? "noAnswer" : "loading")}</h1>`;
+  const { value: health, at, silent, again } = useLive(api, read);
+  if (!health) return html`<${Unread} texts=${texts} silent=${silent} />`;
   const { running } = health;
   const mark = async (/** @type {any} */ alarm, /** @type {string} */ about) => {
     setOutcome(await acknowledge(props, "alarm", [String(alarm.id)], about));
@@ -27,7 +27,8 @@ export default function Now(props) {
   };
   const live = running?.promptTexts?.[texts.language] ?? running?.prompt;
   return html`
-    <${Banner} health=${health} silent=${silent} texts=${texts} />
+    <${Banner} health=${health} at=${at} silent=${silent} texts=${texts} />
+    <${Answered} texts=${texts} silent=${silent} at=${at}>
     <section aria-labelledby="running-title">
       <h2 id="running-title">${texts("now.running")}</h2>
       <p>${running ? runningText(running, texts) : texts("now.nothingRuns")}</p>
@@ -50,7 +51,7 @@ export default function Now(props) {
         (/** @type {any} */ alarm) =>
           html`<${Alarm} key=${alarm.id} alarm=${alarm} texts=${texts} mark=${mark} />`,
       )}</ul>
-    </section>`;
+    </section><//>`;
 }
 
 /** @param {any} props */
@@ -76,9 +77,9 @@ function Alarm({ alarm, texts, mark }) {
 
 /**
  * The banner, which is green only when a payment would be accepted and nothing waits for a person.
- * @param {{ health: any, silent: boolean, texts: import("../texts.js").Texts }} props
+ * @param {{ health: any, at: string, silent: boolean, texts: import("../texts.js").Texts }} props
  */
-function Banner({ health, silent, texts }) {
+function Banner({ health, at, silent, texts }) {
   const { status, running, notes, warnings, alarms } = health;
   const [kind, text] = silent
     ? ["bad", texts("now.silent")]
@@ -93,7 +94,7 @@ function Banner({ health, silent, texts }) {
     conditionKey(name).startsWith("condition."),
   );
   const listed = silent
-    ? [texts("now.before")]
+    ? []
     : [
         ...health.obstacles.map((/** @type {any} */ one) => reasonText(one, texts)),
         ...notes.map((/** @type {any} */ one) => noteText(one, texts)),
@@ -102,7 +103,8 @@ function Banner({ health, silent, texts }) {
         ),
       ];
   return html`<div class=${`banner ${kind}`}>
-    <div role="status"><h1>${text}</h1></div>
+    <div role="status"><h1>${text}</h1>
+      ${silent && html`<${Silence} texts=${texts} at=${at} />`}</div>
     ${
       listed.length > 0 &&
       html`<ul>${listed.map((one, at) => html`<li key=${at}>${one}</li>`)}</ul>`

@@ -1,6 +1,6 @@
 import { money, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
-import { Detail, faultOf, own } from "../sentences.js";
+import { askingText, Detail, faultOf, own } from "../sentences.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { Actions } from "./order-actions.js";
 import { Sending } from "./sending.js";
@@ -75,6 +75,7 @@ function Summary({ order, texts }) {
   const delivered = delivery === "parked" ? html`<a href="#in-doubt">${state}</a>` : state;
   const sentence = error && !saidAbove.test(error.code) ? own(texts, `error.${error.code}`) : "";
   const why = error?.details?.why ?? error?.message;
+  const asking = error?.details?.asking;
   /** @type {Array<[string, unknown]>} */
   const rows = [
     ["payments.time", timeOf(order.attempts.at(-1)?.startedAt, texts)],
@@ -89,6 +90,7 @@ function Summary({ order, texts }) {
         back &&
         html`<p>${texts("timeline.gateway")}${texts("colon")}${texts(`gateway.${back}`)}</p>`
       }
+      ${asking && html`<p>${askingText(asking, texts)}</p>`}
       ${isDoubted && html`<p>${texts("timeline.doubted")}</p>`}
       ${
         error &&
