@@ -70,7 +70,8 @@ export interface Refusal {
 }
 
 export type Outcome = PaymentAnswer | Refusal;
-type KnownPayment = PaymentAnswer & { readonly attempts: readonly Attempt[] };
+type TimeLeft = Pick<NonNullable<Health["running"]>, "endsAt" | "secondsLeft">;
+type KnownPayment = PaymentAnswer & Partial<TimeLeft> & { readonly attempts: readonly Attempt[] };
 
 /**
  * One event, whose `name` decides the members of `data`. A newer connector may send names that this

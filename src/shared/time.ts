@@ -108,6 +108,13 @@ export function isoTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
+/** Returns the members `endsAt` and `secondsLeft`; null in both: nothing ends by itself. */
+export function timeLeft(endsAtMs: number | undefined, nowMs: number) {
+  if (endsAtMs === undefined) return { endsAt: null, secondsLeft: null };
+  const secondsLeft = Math.ceil(Math.max(0, endsAtMs - nowMs) / 1000);
+  return { endsAt: isoTime(endsAtMs), secondsLeft };
+}
+
 let zone: string | undefined;
 
 /** Returns the machine's time zone, which is read once because that takes time and memory. */

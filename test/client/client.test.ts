@@ -42,7 +42,8 @@ test("the client pays, looks up, replays, listens and is refused by real program
   const wrong = await client.pay({ amount: -1, orderId: "A-3" });
   expect(wrong).toMatchObject({ status: "Failed", error: { code: "REQUEST_INVALID" } });
 
-  expect((await client.payment("A-1"))?.attempts).toHaveLength(1);
+  const found = await client.payment("A-1");
+  expect([found?.attempts.length, found?.endsAt, found?.secondsLeft]).toEqual([1, null, null]);
   expect(await client.payment("never")).toBeUndefined();
   expect((await client.health()).status).toBe("Ready");
   expect((await client.check()).cr).toBe("0");
@@ -54,6 +55,13 @@ test("the client pays, looks up, replays, listens and is refused by real program
 
   await expect.poll(() => statesOf("A-1", arrived)).toEqual(["running", "charged"]);
   expect(statesOf("A-2", arrived)).toEqual(["running", "declined"]);
+  const times = arrived.flatMap(({ name, data }) =>
+    name === "payment" && data.orderId === "A-1" ? [[data.endsAt, data.secondsLeft]] : [],
+  );
+  expect(times).toEqual([
+    [expect.stringMatching(/^\d{4}-.*Z$/), 900],
+    [null, null],
+  ]);
   stop.abort();
   await listening;
   expect((await at.ledger()).charged).toBe(900);

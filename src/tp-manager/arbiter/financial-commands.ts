@@ -40,8 +40,8 @@ export function noteStored(now: Baseline, { unmatched, recovery }: ArbiterTools)
 
 /** The callbacks for the payment of one order while this payment has the terminal. */
 interface PaymentWork {
-  /** Writes the write-ahead record of the attempt; the command is sent immediately afterwards. */
-  begin(baseline: Baseline): Attempt;
+  /** Writes the write-ahead record; the command, which gets a cancel after `limitMs`, is next. */
+  begin(baseline: Baseline, limitMs: number | undefined): Attempt;
   /** Called when a two-phase sale is approved and waits for the decision about the goods. */
   approved(attempt: Attempt): void;
   /** Called when the outcome of the attempt is on disk. Must not throw. */
@@ -79,8 +79,9 @@ export class FinancialCommands {
         noteStored(baseline, this.#tools);
         return baseline;
       },
-      run: async (_terminal, baseline, held) => {
-        const begun = payment.begin(baseline);
+      run: async ({ cancel }, baseline, held) => {
+        const { paymentTimeoutMs } = this.#parts.settings;
+        const begun = payment.begin(baseline, cancel && paymentTimeoutMs);
         const about = { transactionId: begun.transactionId, orderId, attempt: begun.number };
         const run = new PaymentRun(begun, this.#parts, oneWay);
         held.run = run;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant, invariant } from "../../shared/invariant.ts";
-import type { Timer } from "../../shared/time.ts";
+import { isoTime, type Timer } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../attempts/comparison.ts";
 import {
@@ -28,6 +28,9 @@ import type { ArbiterParts } from "./arbiter-parts.ts";
 import { alarmDifference, alarmMismatch } from "./corrections.ts";
 import type { OneWay } from "./one-way.ts";
 
+/** A customer is warned this long before the end, but not before half of the payment's time. */
+const TIME_WARNING_MS = 30_000;
+
 /**
  * Runs one payment on the terminal from its baseline (docs/rules/01-baseline.md) to the outcome:
  * passes the terminal's messages to the payment machine, and writes each new state before the next.
@@ -39,6 +42,9 @@ export class PaymentRun {
   /** Resolves when the terminal approved a two-phase sale, which waits for the goods decision. */
   readonly approved = Promise.withResolvers<Attempt>();
   #timer: Timer | undefined;
+  #warning: Timer | undefined;
+  /** When the timer ends the payment or its wait for the goods; undefined: no timer does. */
+  endsAtMs: number | undefined;
   #cancelAsked = false;
   /** Whether the terminal has ended the payment, so that a goods decision comes too late. */
   #isOver = false;
@@ -58,6 +64,7 @@ export class PaymentRun {
     const { paymentTimeoutMs } = settings;
     const oneWay = this.#oneWay;
     const { request, transactionId } = this.writer.attempt;
+    if (terminal.cancel) this.#warn();
     this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
       const detail = { paymentTimeoutMs };
       if (!terminal.cancel) {
@@ -98,8 +105,28 @@ export class PaymentRun {
       return ended;
     } finally {
       this.#isOver = true;
-      this.#timer.clear();
+      this.#clearTimers();
     }
+  }
+
+  /** Sets when this payment ends, and announces before its end that its time is nearly over. */
+  #warn(): void {
+    const { announce, clock, settings } = this.#parts;
+    const { transactionId, request, startedAtMs } = this.writer.attempt;
+    const warnMs = Math.min(TIME_WARNING_MS, settings.paymentTimeoutMs / 2);
+    this.endsAtMs = startedAtMs + settings.paymentTimeoutMs;
+    const end = { endsAt: isoTime(this.endsAtMs), secondsLeft: Math.ceil(warnMs / 1000) };
+    const data = { orderId: request.orderId, transactionId, ...end };
+    const waitMs = settings.paymentTimeoutMs - warnMs;
+    this.#warning = clock.startTimer("payment time warning", waitMs, () =>
+      announce?.({ name: "time-warning", data }),
+    );
+  }
+
+  #clearTimers(): void {
+    this.#timer?.clear();
+    this.#warning?.clear();
+    this.endsAtMs = undefined;
   }
 
   /**
@@ -154,7 +181,7 @@ export class PaymentRun {
     if (goods.decision) return isDeepStrictEqual(goods.decision, decision) ? "decided" : "other";
     if (this.#isOver) return "other";
     this.writer.advance({ input: "decide", decision, why });
-    this.#timer?.clear();
+    this.#clearTimers();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
   }
@@ -225,7 +252,8 @@ export class PaymentRun {
     const windowMs = (this.writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
     const decideByMs = clock.now() + windowMs;
     const attempt = this.writer.advance({ input: "hold", report, decideByMs });
-    this.#timer?.clear();
+    this.#clearTimers();
+    this.endsAtMs = decideByMs;
     this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());
     this.approved.resolve(attempt);
     return "hold";

@@ -62,7 +62,7 @@ export class TerminalLease {
   get current() {
     if (!this.#current) return undefined;
     const { what, orderId, run } = this.#current;
-    return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
+    return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs, endsAtMs: run?.endsAtMs };
   }
 
   /** How many times work got the terminal since the start. */

@@ -30,6 +30,8 @@ const keptEvents = {
     amountMinor: z.int(),
     chargedAmountMinor: z.int().nullable().optional(),
     currency: z.string(),
+    endsAt: z.iso.datetime().nullable().optional(),
+    secondsLeft: z.int().nullable().optional(),
   }),
   delivery: z.object({
     orderId: z.string(),
@@ -75,6 +77,12 @@ const passingEvents = {
     text: z.string(),
     language: z.string(),
     texts: promptTexts,
+  }),
+  "time-warning": z.object({
+    orderId: z.string(),
+    transactionId: z.string(),
+    endsAt: z.iso.datetime(),
+    secondsLeft: z.int(),
   }),
   terminal: z.object({
     link: z.enum(["disconnected", "connecting", "registering", "connected"]),

@@ -243,7 +243,7 @@ export interface AttemptStep {
 }
 
 /** Whether a two-phase sale was approved and has neither a goods decision nor an outcome yet. */
-export function isApproved(state: AttemptState): boolean {
+export function isApproved(state: AttemptState): state is SentState & { readonly goods: Goods } {
   return state.phase === "sent" && state.goods?.decision === null;
 }
 

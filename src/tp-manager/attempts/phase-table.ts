@@ -1,6 +1,7 @@
 import type { Charged, ErrorCode } from "../../shared/catalog/errors.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
+import { timeLeft } from "../../shared/time.ts";
 import type { EventData } from "./event-table.ts";
 import {
   type Attempt,
@@ -181,10 +182,13 @@ export function phasesWith(has: (row: PhaseRow) => boolean): AttemptPhase[] {
   return phases.filter((phase) => has(phaseTable[phase]));
 }
 
-/** Returns an attempt's event for `GET /events`, which differs whenever the answer differs. */
-export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
-  const { request, state } = attempt;
+/** Returns an attempt's event, which differs whenever the answer does; `limitMs`: as it begins. */
+export function paymentEventOf(attempt: Attempt, limitMs?: number): EventData<"payment"> {
+  const { request, state, startedAtMs } = attempt;
   const { charged, status } = rowOf(attempt);
+  const { endsAtMs, ms } = isApproved(state)
+    ? { endsAtMs: state.goods.decideByMs, ms: (request.delivery?.withinSeconds ?? 0) * 1000 }
+    : { endsAtMs: limitMs && startedAtMs + limitMs, ms: limitMs ?? 0 };
   return {
     orderId: request.orderId,
     transactionId: attempt.transactionId,
@@ -195,6 +199,7 @@ export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
     amountMinor: request.amountMinor,
     chargedAmountMinor: chargedMinorOf(attempt),
     currency: request.currency.alpha,
+    ...timeLeft(endsAtMs, (endsAtMs ?? 0) - ms),
   };
 }
 

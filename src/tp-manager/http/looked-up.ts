@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { GatewayHistory } from "../../shared/ipc/contract.ts";
 import { type Currency, majorOf } from "../../shared/money.ts";
-import { isoTime } from "../../shared/time.ts";
+import { isoTime, timeLeft } from "../../shared/time.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 import { answerOf, type Warning, warningsOf } from "../orders/answer.ts";
 import type { FoundOrder } from "../orders/orders.ts";
@@ -21,12 +21,14 @@ export async function lookedUp(at: CallContext, orderId: string) {
   const { http, body } = answerOf(found.attempt, found.delivery, found.askedUntilMs);
   const gateway = await gatewayStanding(at, orderId, found.attempt.request.currency);
   const warnings = [...warningsOf(found.attempt), ...gatewayWarnings(gateway)];
+  const { current } = at.arbiter.lease;
   return {
     found,
     http,
     warnings,
     body: {
       ...body,
+      ...timeLeft(current?.orderId === orderId ? current.endsAtMs : undefined, at.clock.now()),
       warnings: warnings.map(({ says }) => says),
       gateway,
       attempts: found.attempts.map(history),

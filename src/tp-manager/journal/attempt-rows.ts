@@ -191,9 +191,9 @@ export class AttemptRows extends rows("attempts", {
   }
 
   /** Writes the write-ahead record of a payment: an attempt in the phase "sent". */
-  begin({ baseline, ...attempt }: Begun & { baseline: Baseline }): Attempt {
+  begin({ limitMs, ...attempt }: Begun & { baseline: Baseline; limitMs?: number | undefined }) {
     this.statements.proof.assertKept();
-    return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });
+    return this.#insert({ ...attempt, state: begun, endedAtMs: null }, limitMs);
   }
 
   /** Writes an attempt that failed before its financial command could be sent. */
@@ -326,7 +326,7 @@ export class AttemptRows extends rows("attempts", {
     };
   }
 
-  #insert(given: NewAttempt): Attempt {
+  #insert(given: NewAttempt, limitMs?: number): Attempt {
     const { request, state, startedAtMs } = given;
     this.#known = this.parts.events.commit((emit) => {
       const row = this.sql.insert.get(
@@ -344,7 +344,7 @@ export class AttemptRows extends rows("attempts", {
       );
       const none = { returnedMinor: 0, returnedSome: false, openReturn: null, suspicion: null };
       const attempt = { ...given, ...none, number: Number(row?.["number"]), ticket: "" };
-      emit("payment", paymentEventOf(attempt), startedAtMs);
+      emit("payment", paymentEventOf(attempt, limitMs), startedAtMs);
       return { attempt, position: Number(row?.["position"]), stamp: this.sql.read.stamp };
     });
     return this.#known.attempt;

@@ -270,12 +270,12 @@ export class Orders {
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
     const ended = arbiter.commands
       .pay(request.orderId, {
-        begin: (baseline) => {
+        begin: (baseline, limitMs) => {
           assertHolds(request, arbiter.terminal);
           assertStillOpen(request.orderId, journal.attempts);
           assertDistinguishable(request, arbiter);
           guard.assertNoSaleMatches(request, baseline);
-          const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
+          const attempt = { transactionId, request, baseline, limitMs, startedAtMs: clock.now() };
           return storage(() => journal.attempts.begin(attempt), "no");
         },
         approved: approve,

@@ -139,6 +139,8 @@ interface HouseOptions {
   /** The pause between two probes; 10 seconds unless it is given. */
   readonly confirmAfterMs?: number;
   readonly repeatMustMatch?: "amount" | "all";
+  /** The time limit of a payment; 180 seconds unless it is given. */
+  readonly paymentTimeoutMs?: number;
   /** Another supervisor than the one of a few lines. */
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
@@ -197,6 +199,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const settings = {
     ...defaultSettings,
     repeatMustMatch: options.repeatMustMatch ?? defaultSettings.repeatMustMatch,
+    paymentTimeoutMs: options.paymentTimeoutMs ?? defaultSettings.paymentTimeoutMs,
     confirmAfterMs: options.confirmAfterMs ?? defaultSettings.confirmAfterMs,
     terminalShared: options.isShared ?? defaultSettings.terminalShared,
   };

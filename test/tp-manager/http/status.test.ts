@@ -92,9 +92,11 @@ describe("GET /health", () => {
     const sale = request("A-1", { delivery: { withinSeconds: 30 } });
     await pay(at, sale);
     const running = { what: "payment", orderId: "A-1", prompt: null, promptTexts: null };
-    expect((await call("GET", "/health")).one.running).toEqual({ ...running, goodsBy: by });
+    const waits = { goodsBy: by, endsAt: by, secondsLeft: 30 };
+    expect((await call("GET", "/health")).one.running).toEqual({ ...running, ...waits });
     await at.clock.advance(30_000);
-    expect((await call("GET", "/health")).one.running).toEqual({ ...running, goodsBy: null });
+    const over = { goodsBy: null, endsAt: null, secondsLeft: null };
+    expect((await call("GET", "/health")).one.running).toEqual({ ...running, ...over });
   });
 
   test("shows no prompt of an earlier attempt of the same order", async () => {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { logLevels } from "../../../shared/process/log-file.ts";
 import { eventTable, promptTexts } from "../../attempts/event-table.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import { condition, orderId, seenAt, terminalIdentity, time } from "./schemas.ts";
+import { condition, orderId, seenAt, terminalIdentity, time, untilEnd } from "./schemas.ts";
 
 const running = z.object({
   what: z.string(),
@@ -10,6 +10,7 @@ const running = z.object({
   prompt: z.string().nullable(),
   promptTexts,
   goodsBy: z.iso.datetime().nullable(),
+  ...untilEnd,
 });
 
 const outbox = z.object({

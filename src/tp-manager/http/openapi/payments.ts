@@ -21,6 +21,7 @@ import {
   terminalIdentity,
   time,
   transactionId,
+  untilEnd,
 } from "./schemas.ts";
 
 const text = z.string().nullable();
@@ -170,7 +171,7 @@ export const attempt = z.object({
 });
 
 const attempts = z.array(attempt).min(1);
-export const lookup = z.object({ ...payment, attempts, gateway: gatewayStanding });
+export const lookup = z.object({ ...payment, ...untilEnd, attempts, gateway: gatewayStanding });
 
 const card = z
   .string()

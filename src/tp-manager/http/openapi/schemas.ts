@@ -26,6 +26,14 @@ export const jsonValue: z.ZodType<JsonValue> = z.lazy(() => {
   return z.union([scalar, object, z.array(z.union([scalar, object]))]);
 });
 
+/** How long a running payment has until the connector ends it or its wait for the goods. */
+export const untilEnd = {
+  endsAt: time
+    .nullable()
+    .describe("When the time of the running payment ends; null: no time runs."),
+  secondsLeft: z.int().nullable().describe("The seconds until `endsAt`; 0: the time is over."),
+};
+
 export const receipt = z.object(
   Object.fromEntries(receiptFields.map((field) => [field, z.string()])),
 );

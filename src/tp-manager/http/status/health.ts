@@ -13,7 +13,7 @@ import { DISK_FREE_MIN_BYTES } from "../../../shared/catalog/findings.ts";
 import texts from "../../../shared/catalog/texts-en.json" with { type: "json" };
 import { osName, versionNumber } from "../../../shared/program/installation.ts";
 import { readOr } from "../../../shared/read-or.ts";
-import { isoTime, localTimeZone } from "../../../shared/time.ts";
+import { isoTime, localTimeZone, timeLeft } from "../../../shared/time.ts";
 import type { EventData, KeptEvent } from "../../attempts/event-table.ts";
 import { isInDoubt, PAYMENT_UNKNOWN } from "../../attempts/phase-table.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
@@ -57,7 +57,7 @@ export async function healthOf(
     terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
     // An unreadable journal is already a not-ready reason, so this failed read adds nothing.
     replaced: readOr(null, () => arbiter.identityCheck.replaced ?? null),
-    running: runningOf(arbiter.lease.current, prompt),
+    running: runningOf(arbiter.lease.current, prompt, clock.now()),
     payments,
     outbox: supervisor && outboxOf(supervisor),
     troubles: conditions.map(memberOf),
@@ -82,9 +82,10 @@ export async function healthOf(
 function runningOf(
   current: Watched["arbiter"]["lease"]["current"],
   prompt: EventData<"prompt"> | undefined,
+  nowMs: number,
 ): Health["running"] {
   if (!current) return null;
-  const { what, orderId, goodsUntilMs = null } = current;
+  const { what, orderId, goodsUntilMs = null, endsAtMs } = current;
   // A prompt belongs to one order; the prompt of another order says nothing about this payment.
   const own = orderId === prompt?.orderId ? prompt : undefined;
   return {
@@ -93,6 +94,7 @@ function runningOf(
     prompt: own?.text ?? null,
     promptTexts: own?.texts ?? null,
     goodsBy: isoTime(goodsUntilMs),
+    ...timeLeft(endsAtMs, nowMs),
   };
 }
 
