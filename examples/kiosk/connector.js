@@ -34,8 +34,8 @@ export async function openSession() {
  * @property {string} status
  * @property {string} [orderId]
  * @property {{code?: string, charged?: string, retry?: string} | null} error
- * @property {{orderId: string | null, prompt: string | null, promptTexts?: PromptTexts} | null}
- *   [running]
+ * @property {{orderId: string | null, prompt: string | null, promptTexts?: PromptTexts,
+ *   secondsLeft?: number | null} | null} [running]
  *
  * In each language; nothing: the terminal's code says nothing, or the connector is older.
  * @typedef {Readonly<Record<string, string>> | null | undefined} PromptTexts
@@ -46,9 +46,10 @@ export async function openSession() {
  * @param {string} method
  * @param {string} path
  * @param {object} [body]
+ * @param {number} [withinMs] how long the answer may take
  * @returns {Promise<{http: number, answer: Answer}>}
  */
-export async function call(method, path, body) {
+export async function call(method, path, body, withinMs = ANSWER_MS) {
   const response = await fetch(`/api${path}`, {
     method,
     // The session is in the header; cookies are those of other programs on this machine.
@@ -58,7 +59,7 @@ export async function call(method, path, body) {
       "user-active": "yes",
       ...(body && { "content-type": "application/json" }),
     },
-    signal: AbortSignal.timeout(ANSWER_MS),
+    signal: AbortSignal.timeout(withinMs),
     ...(body && { body: JSON.stringify(body) }),
   });
   const [answer] = await response.json();
@@ -66,8 +67,8 @@ export async function call(method, path, body) {
 }
 
 /**
- * @typedef {(name: string, data: {orderId?: string, text?: string, texts?: PromptTexts}) => void}
- *   OnEvent
+ * @typedef {(name: string, data: {orderId?: string, text?: string, texts?: PromptTexts,
+ *   secondsLeft?: number | null}) => void} OnEvent
  */
 
 /** Aborted while another page covers this one. */
@@ -78,11 +79,13 @@ document.addEventListener("visibilitychange", () => {
 });
 
 /**
- * Follows the events as long as the session lasts: `onEvent(name, data)`. Only in front: a browser
- * has six connections to one port for all its pages, and a stream keeps one of them.
+ * Follows the events as long as the session lasts: `onEvent(name, data)`, and `onChange()` when the
+ * stream has begun or ended, which is how a page learns at once that the connector is away. Only in
+ * front: a browser has six connections to one port for all its pages, and a stream keeps one.
  * @param {OnEvent} onEvent
+ * @param {() => void} onChange
  */
-export async function followEvents(onEvent) {
+export async function followEvents(onEvent, onChange) {
   for (;;) {
     if (document.hidden) front.abort();
     try {
@@ -91,10 +94,12 @@ export async function followEvents(onEvent) {
       const response = await fetch("/api/events", { headers, credentials: "omit", signal });
       // The session is over, so the next call is answered with 401.
       if (response.status === 401) return;
+      onChange();
       if (response.ok && response.body) await readEvents(response.body.getReader(), onEvent);
     } catch {
       // The connector is away, or the page is hidden: the outcome does not hang on events.
     }
+    if (!document.hidden) onChange();
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }

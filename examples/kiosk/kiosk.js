@@ -1,32 +1,33 @@
 /*
- * A whole kiosk: choose a ticket, pay, get it. Three rules keep the money right:
+ * A whole kiosk: choose a ticket, pay, get it. Four rules keep the money right:
  *   1. The order is kept before it is paid, so a reload or a power cut finds it again.
  *   2. Goods only for Approved (two-phase) or Success; anything unclear is asked, not guessed.
- *   3. An order is only ever repeated under its own orderId.
+ *   3. What was decided about the goods is kept, and sent until it is answered.
+ *   4. An order is only ever repeated under its own orderId.
  */
+import { resetAids } from "./aids.js";
 import { call, followEvents, openSession } from "./connector.js";
 import { customerMessageName, customerMessages } from "./customer-messages.js";
 import { forget, handOut } from "./dispenser.js";
-import { money, say, speak, spoken, texts } from "./texts.js";
+import { byId, draw, show, view } from "./screen.js";
+import { say, speak, spoken, texts } from "./texts.js";
 
 /** @typedef {import("./connector.js").Answer} Answer */
 /** @typedef {{http: number, answer: Answer} | undefined} Reply undefined: no answer came */
-/** @typedef {{orderId: string, name: keyof typeof texts, amount: number}} Order */
+/** @typedef {import("./screen.js").Order} Order */
 
 const ORDER = "order";
 const ASK_EVERY_MS = 2_000;
-const END_SCREEN_MS = 20_000;
+/** A connector that does not say within this time how it is counts as away. */
+const HEALTH_MS = 5_000;
+const END_SCREEN_MS = 30_000;
 const DISPENSE_WITHIN_S = 30;
 
-/**
- * @param {string} id
- * @returns {any} an element of whatever kind
- */
-const byId = (id) => document.getElementById(id);
-/** @type {(method: string, path: string, body?: object) => Promise<Reply>} */
-const ask = (method, path, body) => call(method, path, body).catch(() => undefined);
+/** @type {(method: string, path: string, body?: object, withinMs?: number) => Promise<Reply>} */
+const ask = (...given) => call(...given).catch(() => undefined);
 /** @type {(orderId: string) => string} */
 const pathOf = (orderId) => `/payment/${encodeURIComponent(orderId)}`;
+const pause = () => new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
 
 /* The order that is under way: on this machine before anything else knows of it. */
 /** @returns {Order | null} */
@@ -39,64 +40,28 @@ function orderOver(orderId) {
   forget(orderId);
 }
 
-/* Screen */
+/* Screens */
 
-/** Its texts are functions, because another language needs them again. */
-const view = {
-  screen: "",
-  message: () => "",
-  detail: () => "",
-  mayCancel: false,
-  /** @type {Order | null} that may be tried again under its own id */
-  again: null,
-};
-let isReady = false;
-let isLost = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let backTimer;
-
-/** @param {Partial<typeof view>} change */
-function show(change) {
-  Object.assign(view, change);
-  draw();
-}
-
-function draw() {
-  const { screen, message, detail, mayCancel, again } = view;
-  const order = keptOrder();
-  if (order) write(byId("order"), `${say(order.name)}, ${money(order.amount)}`);
-  for (const id of ["choose", "paying", "end"]) byId(id).hidden = id !== screen;
-  write(byId(screen === "end" ? "said" : "prompt"), message());
-  write(byId("detail"), detail());
-  write(byId("again"), say(again ? "again" : "ok"));
-  byId("cancel").disabled = !mayCancel;
-  for (const button of byId("tickets").children) button.disabled = !isReady || isLost;
-  // A notice about money is for the next customer, so it is never shown with an order's outcome.
-  const away = screen === "choose" && !isReady && customerMessages.unavailable[spoken.language];
-  write(byId("notice"), isLost ? say("lost") : away || "");
-}
-
-/**
- * Only what is new: a screen reader reads it out.
- * @param {HTMLElement} element
- * @param {string} text
- */
-function write(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}
+const noTime = { endsMs: Number.POSITIVE_INFINITY, isEnding: false };
 
 function showChoice() {
   clearTimeout(backTimer);
   // An order that nobody wants to try again is over.
   if (view.again) orderOver(view.again.orderId);
-  show({ screen: "choose", again: null });
+  show({ screen: "choose", order: null, message: () => "", again: null, ...noTime });
 }
 
-function showPaying() {
+/** @param {Order} order */
+function showPaying(order) {
   clearTimeout(backTimer);
   const message = () => say("moment");
-  show({ screen: "paying", message, detail: () => "", mayCancel: true, again: null });
+  show({ screen: "paying", order, message, mayCancel: true, again: null, ...noTime });
 }
+
+/** @param {() => string} message of a payment that nobody can cancel any more */
+const showBusy = (message) => show({ message, mayCancel: false, ...noTime });
 
 /**
  * @param {Answer} reply the outcome; the customer's language says it
@@ -104,10 +69,23 @@ function showPaying() {
  */
 function showEnd(reply, again) {
   const name = customerMessageName(reply);
-  const message = () => customerMessages[name][spoken.language];
-  const detail = () => (name === "charged-ask" ? `${say("order")} ${reply.orderId}` : "");
-  show({ screen: "end", message, detail, again });
-  backTimer = setTimeout(showChoice, END_SCREEN_MS);
+  const ofOrder = () => (name === "charged-ask" ? ` ${say("order")} ${reply.orderId}` : "");
+  const message = () => customerMessages[name][spoken.language] + ofOrder();
+  show({ screen: "end", message, again, ...noTime });
+  stayLonger();
+}
+
+/** The end screen closes by itself, and each touch or key keeps it for the whole time again. */
+function stayLonger() {
+  if (view.screen !== "end") return;
+  clearTimeout(backTimer);
+  show({ endsMs: performance.now() + END_SCREEN_MS });
+  backTimer = setTimeout(() => {
+    // Nobody is here any more.
+    resetAids();
+    speak();
+    showChoice();
+  }, END_SCREEN_MS);
 }
 
 /**
@@ -119,6 +97,13 @@ function showPrompt(text, texts) {
   if (view.screen === "paying") show({ message: () => texts?.[spoken.language] ?? text });
 }
 
+/** @param {number | null} [secondsLeft] nothing: no time ends, or the connector is older */
+function showTime(secondsLeft) {
+  // Later the time is that of the goods, which nobody has to hurry for.
+  if (view.screen !== "paying" || !view.mayCancel) return;
+  show({ endsMs: performance.now() + (secondsLeft ?? Number.POSITIVE_INFINITY) * 1_000 });
+}
+
 /* Payment */
 
 let isTwoPhase = true;
@@ -127,10 +112,11 @@ let isTwoPhase = true;
  * @param {Order} order
  * @returns {Promise<void>}
  */
-async function pay(order) {
-  const { orderId, name, amount } = order;
+async function pay({ orderId, name, amount }) {
+  // A new attempt: nothing is decided about its goods.
+  const order = { orderId, name, amount };
   keep(order);
-  showPaying();
+  showPaying(order);
   const price = { unit_price: amount, total_amount: amount, discount: 0, tax_rate: 20 };
   const basket = { type: "good", quantity: 1, name: texts[name]?.en ?? name, ...price };
   const delivery = isTwoPhase && { delivery: { withinSeconds: DISPENSE_WITHIN_S } };
@@ -178,9 +164,18 @@ async function goOn(order, reply) {
  */
 async function dispense(order) {
   const { orderId } = order;
-  show({ message: () => say("printing"), mayCancel: false });
-  const delivered = await handOut(orderId).catch(() => false);
-  await goOn(order, await ask("POST", "/delivery", { orderId, delivered }));
+  showBusy(() => say("printing"));
+  // Decided once and kept: a connector that got the first decision takes no other one.
+  const delivered = keptOrder()?.delivered ?? (await handOut(orderId).catch(() => false));
+  keep({ ...order, delivered });
+  const send = () => ask("POST", "/delivery", { orderId, delivered });
+  let reply = await send();
+  while (!reply) {
+    showBusy(() => say("starting"));
+    await pause();
+    reply = await send();
+  }
+  await goOn(order, reply);
 }
 
 /**
@@ -202,7 +197,7 @@ async function truthOf(orderId) {
       const error = { code: "TERMINAL_FAULT", charged: "no", retry: "safe" };
       return { status: "Failed", orderId, error };
     }
-    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+    await pause();
   }
 }
 
@@ -212,15 +207,11 @@ async function truthOf(orderId) {
  * @param {string} orderId
  */
 async function showWaiting(reply, orderId) {
-  const health = reply && (await ask("GET", "/health"));
-  const running = health?.answer.running;
-  if (running?.orderId === orderId) {
-    // The event with the prompt came before a reload.
-    if (running.prompt) showPrompt(running.prompt, running.promptTexts);
-    return;
-  }
-  const unknown = () => `${customerMessages.unknown[spoken.language]} (${orderId})`;
-  show({ message: reply ? unknown : () => say("starting"), mayCancel: false });
+  if (!reply) return showBusy(() => say("starting"));
+  const running = await refresh();
+  // The event with the prompt came before a reload.
+  if (running?.prompt) showPrompt(running.prompt, running.promptTexts);
+  if (!running) showBusy(() => `${customerMessages.unknown[spoken.language]} (${orderId})`);
 }
 
 /**
@@ -228,18 +219,30 @@ async function showWaiting(reply, orderId) {
  * @returns {Promise<never>}
  */
 function lost() {
-  isLost = true;
-  draw();
+  show({ isLost: true });
   return new Promise(() => undefined);
 }
 
 /* The rest of the machine */
 
+/** Asks whether a payment can be taken now; returns the running one, if it is of this page. */
 async function refresh() {
-  const reply = await ask("GET", "/health");
+  const reply = await ask("GET", "/health", undefined, HEALTH_MS);
   if (reply?.http === 401) return await lost();
-  isReady = reply?.answer.status === "Ready";
-  draw();
+  show({ isReady: reply?.answer.status === "Ready" });
+  const running = reply?.answer.running;
+  if (!running || running.orderId !== keptOrder()?.orderId) return undefined;
+  showTime(running.secondsLeft);
+  return running;
+}
+
+/** @type {import("./connector.js").OnEvent} */
+function onEvent(name, { orderId, text, texts, secondsLeft }) {
+  if (name === "terminal") void refresh();
+  if (orderId === undefined || orderId !== view.order?.orderId) return;
+  if (name === "prompt") showPrompt(text ?? "", texts);
+  if (name === "payment" || name === "time-warning") showTime(secondsLeft);
+  if (name === "time-warning") show({ isEnding: view.mayCancel });
 }
 
 function listen() {
@@ -267,32 +270,32 @@ function listen() {
     // The cancel is only a request: the payment's own answer decides.
     void ask("POST", "/cancel");
   });
+  for (const touch of ["pointerdown", "keydown"]) document.addEventListener(touch, stayLonger);
 }
 
 /** A second page of this kiosk waits until the first is away: both would hand out one order. */
 async function alone() {
-  isLost = true;
+  view.isLost = true;
   setTimeout(draw, ASK_EVERY_MS);
   const forEver = new Promise(() => undefined);
   await new Promise((begin) => void navigator.locks.request("kiosk", () => begin(1) ?? forEver));
-  isLost = false;
+  view.isLost = false;
 }
 
 async function start() {
   listen();
   speak(spoken.language);
+  draw();
   if (!(await openSession())) return await lost();
   await alone();
-  void followEvents((name, { orderId, text, texts }) => {
-    if (name === "prompt" && orderId === keptOrder()?.orderId) showPrompt(text ?? "", texts);
-  });
-  setInterval(refresh, 5 * ASK_EVERY_MS);
-  void refresh();
   const order = keptOrder();
-  if (!order) return showChoice();
   // A reload or a power cut: what became of the order decides, not what the page believed.
-  showPaying();
-  await goOn(order);
+  if (order) showPaying(order);
+  void followEvents(onEvent, refresh);
+  setInterval(refresh, 5 * ASK_EVERY_MS);
+  if (order) return await (order.delivered === undefined ? goOn(order) : dispense(order));
+  await refresh();
+  showChoice();
 }
 
 void start();

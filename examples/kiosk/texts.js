@@ -1,6 +1,11 @@
 /* The kiosk's own words. What an outcome means for the customer stands in customer-messages.js. */
 
-/** @typedef {Readonly<Record<import("./customer-messages.js").CustomerLanguage, string>>} Text */
+import { customerLanguages } from "./customer-messages.js";
+
+/**
+ * @typedef {import("./customer-messages.js").CustomerLanguage} Language
+ * @typedef {Readonly<Record<Language, string> & {it?: string, es?: string}>} Text
+ */
 
 export const texts = /** @satisfies {Record<string, Text>} */ ({
   title: { en: "Ticket machine", fr: "Billetterie", de: "Fahrkarten" },
@@ -32,6 +37,71 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     fr: "Veuillez patienter : cet écran redémarre.",
     de: "Bitte warten: Dieser Bildschirm wird neu gestartet.",
   },
+  closed: {
+    en: "Out of service",
+    fr: "Hors service",
+    de: "Außer Betrieb",
+    it: "Fuori servizio",
+    es: "Fuera de servicio",
+  },
+  left: {
+    en: "Time left: {time}",
+    fr: "Temps restant : {time}",
+    de: "Verbleibende Zeit: {time}",
+    it: "Tempo rimanente: {time}",
+    es: "Tiempo restante: {time}",
+  },
+  hurry: {
+    en: "The time is nearly over.",
+    fr: "Le temps est presque écoulé.",
+    de: "Die Zeit ist fast abgelaufen.",
+    it: "Il tempo sta per scadere.",
+    es: "El tiempo está a punto de agotarse.",
+  },
+  stays: {
+    en: "This page closes in {time}. Touch the screen or press a key if you need longer.",
+    fr:
+      "Cette page se ferme dans {time}. Touchez l’écran ou appuyez sur une touche s’il vous faut " +
+      "plus de temps.",
+    de:
+      "Diese Seite schließt sich in {time}. Berühren Sie den Bildschirm oder drücken Sie eine " +
+      "Taste, wenn Sie mehr Zeit brauchen.",
+    it:
+      "Questa pagina si chiude tra {time}. Tocchi lo schermo o prema un tasto se ha bisogno di " +
+      "più tempo.",
+    es:
+      "Esta página se cierra en {time}. Toque la pantalla o pulse una tecla si necesita más " +
+      "tiempo.",
+  },
+  languages: { en: "Language", fr: "Langue", de: "Sprache", it: "Lingua", es: "Idioma" },
+  aids: {
+    en: "Display and speech",
+    fr: "Affichage et voix",
+    de: "Darstellung und Vorlesen",
+    it: "Visualizzazione e voce",
+    es: "Visualización y voz",
+  },
+  large: {
+    en: "Large text",
+    fr: "Grands caractères",
+    de: "Große Schrift",
+    it: "Testo grande",
+    es: "Texto grande",
+  },
+  contrast: {
+    en: "High contrast",
+    fr: "Contraste élevé",
+    de: "Hoher Kontrast",
+    it: "Contrasto elevato",
+    es: "Alto contraste",
+  },
+  aloud: {
+    en: "Read aloud",
+    fr: "Lire à voix haute",
+    de: "Vorlesen",
+    it: "Leggi ad alta voce",
+    es: "Leer en voz alta",
+  },
   order: { en: "Order", fr: "Commande", de: "Bestellung" },
   cancel: { en: "Cancel", fr: "Annuler", de: "Abbrechen" },
   again: { en: "Try again", fr: "Réessayer", de: "Noch einmal versuchen" },
@@ -39,8 +109,16 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
 });
 
 const CHOSEN = "language";
-/** @type {{language: import("./customer-messages.js").CustomerLanguage}} what is spoken now */
-export const spoken = { language: /** @type {any} */ (sessionStorage.getItem(CHOSEN)) ?? "en" };
+/** The first language of the browser that this page speaks. */
+const own = navigator.languages
+  .map((one) => one.slice(0, 2))
+  .find((one) => /** @type {readonly string[]} */ (customerLanguages).includes(one));
+const first = /** @type {Language} */ (own ?? "en");
+/** @type {{language: Language}} what is spoken now */
+export const spoken = { language: /** @type {any} */ (sessionStorage.getItem(CHOSEN)) ?? first };
+const languageButtons = document.querySelectorAll("#languages button");
+/** An owner's own title of the page stays as it is. */
+const isOwnTitle = !Object.values(texts.title).includes(document.title);
 
 /**
  * @param {keyof typeof texts} name of an order that an older page kept it may be another word
@@ -53,20 +131,38 @@ export const money = (amount) =>
   `${amount.toFixed(2).replace(".", spoken.language === "en" ? "." : ",")} EUR`;
 
 /**
- * The words and prices that stand on the page, in another language; a reload keeps it.
- * @param {typeof spoken.language} language
+ * A time as it is read aloud, such as "2 minutes 30 seconds".
+ * @param {number} seconds
  */
-export function speak(language) {
+export function duration(seconds) {
+  /** @type {(value: number, unit: string) => string} */
+  const inUnits = (value, unit) =>
+    new Intl.NumberFormat(spoken.language, { style: "unit", unit, unitDisplay: "long" }).format(
+      value,
+    );
+  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
+  if (minutes === 0) return inUnits(rest, "second");
+  return inUnits(minutes, "minute") + (rest === 0 ? "" : ` ${inUnits(rest, "second")}`);
+}
+
+/**
+ * The words and prices that stand on the page, in another language; a reload keeps it.
+ * @param {Language} [language] undefined: the one that the kiosk begins with
+ */
+export function speak(language = first) {
   spoken.language = language;
   sessionStorage.setItem(CHOSEN, language);
   document.documentElement.lang = language;
-  document.title = say("title");
+  if (!isOwnTitle) document.title = say("title");
   /** @type {NodeListOf<any>} */
-  const worded = document.querySelectorAll("[data-text], [data-amount], #languages button");
+  const worded = document.querySelectorAll("[data-text], [data-amount], [data-label]");
   for (const element of worded) {
-    const { text, amount } = element.dataset;
+    const { text, amount, label } = element.dataset;
     if (text) element.textContent = say(text);
     else if (amount) element.textContent = money(Number(amount));
-    else element.setAttribute("aria-pressed", String(element.lang === language));
+    else element.setAttribute("aria-label", say(label));
+  }
+  for (const button of /** @type {NodeListOf<any>} */ (languageButtons)) {
+    button.setAttribute("aria-pressed", String(button.lang === language));
   }
 }

@@ -81,7 +81,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
 
   test("a ticket is chosen, paid with live prompts, and issued before it is charged", async () => {
     await press(/^Airport/);
-    await shows(/Airport, 12\.00 EUR[\s\S]*card/i);
+    await shows(/Airport, 12\.00 EUR[\s\S]*card[\s\S]*Time left: 1[45] minutes/i);
     expect(page.url()).toBe(url);
     expect(await hardToUse(page)).toEqual([]);
     // The terminal's prompts follow the page's language, after a reload too.
@@ -311,5 +311,10 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     expect(answered).toEqual([501, 200].map((http) => [http, before]));
     expect(await ledger()).toBe(200);
     expect(await orderId()).toBeUndefined();
+    await press("OK");
+    await shows(/Where would you like/);
+    await at.tpManager?.end("SIGKILL");
+    await shows(/^Out of service/);
+    expect(await page.getByRole("button", { name: /Airport/ }).isVisible()).toBe(false);
   });
 });

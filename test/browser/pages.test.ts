@@ -3,4 +3,5 @@ import "./terminal-page-suite.ts";
 import "./payment-page-suite.ts";
 import "./sandbox-page-suite.ts";
 import "./kiosk-suite.ts";
+import "./kiosk-access-suite.ts";
 import "./fleet-board-suite.ts";

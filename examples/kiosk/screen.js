@@ -1,0 +1,116 @@
+/*
+ * What stands on the screen: one heading, one message, the time that is left, and the buttons that
+ * are right now. The keyboard's focus is never lost when one of them goes.
+ */
+import { offerAids, readAloud } from "./aids.js";
+import { customerMessages } from "./customer-messages.js";
+import { duration, money, say, spoken } from "./texts.js";
+
+/**
+ * An order; `delivered`: what was decided about its goods, once that is so.
+ * @typedef {{orderId: string, name: keyof typeof import("./texts.js").texts, amount: number,
+ *   delivered?: boolean}} Order
+ */
+
+/**
+ * @param {string} id
+ * @returns {any} an element of whatever kind
+ */
+export const byId = (id) => document.getElementById(id);
+
+/** Its texts are functions, because another language needs them again. */
+export const view = {
+  /** @type {"start" | "choose" | "paying" | "end"} */
+  screen: "start",
+  /** Whether the connector is there and takes payments. */
+  isReady: false,
+  /** Whether this page may do nothing until it is opened anew. */
+  isLost: false,
+  /** @type {Order | null} that is paid, or was */
+  order: null,
+  message: () => "",
+  /** When the time of the payment or of the end screen is over, on performance.now's clock. */
+  endsMs: Number.POSITIVE_INFINITY,
+  /** Whether the connector has warned that the payment's time is nearly over. */
+  isEnding: false,
+  mayCancel: false,
+  /** @type {Order | null} that may be tried again under its own id */
+  again: null,
+};
+
+/** The screen that is drawn, the text that was read aloud, and whether the page is in use. */
+let drawn = "";
+let heard = "";
+let isUsed = false;
+document.addEventListener("focusin", () => {
+  isUsed = true;
+});
+
+/** @param {Partial<typeof view>} change */
+export function show(change) {
+  Object.assign(view, change);
+  draw();
+}
+
+export function draw() {
+  const { screen, isReady, isLost, order, mayCancel, again } = view;
+  // Nothing is offered that cannot be sold; an outcome stays until the customer has read it.
+  const isClosed = isLost ? screen !== "end" : screen === "choose" && !isReady;
+  const now = isClosed ? "closed" : screen;
+  const isNew = now !== drawn;
+  drawn = now;
+  const own = now === "closed" || now === "choose" ? now : "moment";
+  write("heading", order ? `${say(order.name)}, ${money(order.amount)}` : say(own));
+  write("message", messageOf());
+  write("again", say(again ? "again" : "ok"));
+  byId("tickets").hidden = now !== "choose";
+  byId("cancel").hidden = now !== "paying";
+  byId("cancel").disabled = !mayCancel;
+  byId("again").hidden = now !== "end";
+  drawTime();
+  keepFocus(isNew);
+  const text = byId("heading").textContent + byId("message").textContent;
+  if (text !== heard) readAloud(screenText());
+  heard = text;
+}
+
+function messageOf() {
+  if (drawn === "closed") {
+    // What this says about money is for the next customer, so it never stands at another's order.
+    return view.isLost ? say("lost") : customerMessages.unavailable[spoken.language];
+  }
+  return [view.message(), view.isEnding ? say("hurry") : ""].join(" ").trim();
+}
+
+function drawTime() {
+  const seconds = Math.ceil((view.endsMs - performance.now()) / 1_000);
+  const isKnown = seconds > 0 && seconds < Number.POSITIVE_INFINITY && drawn !== "closed";
+  const sentence = say(drawn === "end" ? "stays" : "left");
+  write("time", isKnown ? sentence.replace("{time}", duration(seconds)) : "");
+}
+
+/**
+ * A new screen begins at its heading: a key that is pressed twice buys and cancels nothing.
+ * @param {boolean} isNew
+ */
+function keepFocus(isNew) {
+  if (!isUsed) return;
+  const at = document.activeElement;
+  const isGone = !at || at.matches("body, :disabled") || !at.checkVisibility();
+  if (isNew || isGone) byId("heading").focus();
+}
+
+/**
+ * Only what is new: a screen reader reads it out.
+ * @param {string} id
+ * @param {string} text
+ */
+function write(id, text) {
+  if (byId(id).textContent !== text) byId(id).textContent = text;
+}
+
+const screenText = () =>
+  ["heading", "message", "time"].map((id) => byId(id).textContent).join("\n");
+
+offerAids(screenText);
+setInterval(drawTime, 1_000);

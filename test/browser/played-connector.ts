@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { extname, join } from "node:path";
+import { json } from "node:stream/consumers";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { type WebServer, webServer } from "./web-server.ts";
+
+const app = join(projectRoot, "examples/kiosk");
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html",
+  ".css": "text/css",
+  ".js": "text/javascript",
+};
+
+interface Sent {
+  readonly orderId: string;
+  readonly delivered?: boolean;
+}
+
+/**
+ * A connector of a few lines that serves the sample kiosk: a test says what it answers and when,
+ * so that each screen stands still for as long as the test checks it.
+ */
+export class PlayedConnector {
+  isReady = true;
+  /** The member `running` of `GET /health`. */
+  running: object | null = null;
+  /** Ends every connection instead of answering. */
+  isAway = false;
+  /** The answer of `GET /payment/{orderId}`. */
+  lookup: object = { status: "Unknown", error: { charged: "unknown" } };
+  /** How many answers of `POST /delivery` are lost. */
+  deliveriesLost = 0;
+  /** Files in place of those of the sample, by name. */
+  files: Readonly<Record<string, string>> = {};
+  readonly payments: Sent[] = [];
+  readonly deliveries: Sent[] = [];
+  #outcome = Promise.withResolvers<object>();
+  readonly #streams = new Set<ServerResponse>();
+  #server: WebServer | undefined;
+
+  async start(): Promise<void> {
+    this.#server = await webServer(this.#answer);
+  }
+
+  stop(): void {
+    this.#server?.close();
+  }
+
+  get url(): string {
+    return `http://localhost:${this.#server?.port}/#ticket=a-ticket`;
+  }
+
+  /** Answers the payment that waits, or the next one. */
+  ends(answer: object): void {
+    this.#outcome.resolve(answer);
+    this.#outcome = Promise.withResolvers();
+  }
+
+  /** Sends an event to every page that listens, about the newest payment. */
+  announce(name: string, data: object = {}): void {
+    const orderId = this.payments.at(-1)?.orderId;
+    const text = `event: ${name}\ndata: ${JSON.stringify({ orderId, ...data })}\n\n`;
+    for (const stream of this.#streams) stream.write(text);
+  }
+
+  /** Waits until a page follows the events. */
+  get isFollowed(): boolean {
+    return this.#streams.size > 0;
+  }
+
+  goesAway(): void {
+    this.isAway = true;
+    for (const stream of this.#streams) stream.destroy();
+  }
+
+  readonly #answer: RequestListener = (request, response) => {
+    if (this.isAway) request.socket.destroy();
+    else void this.#reply(request, response);
+  };
+
+  async #reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? "/", "http://page.test");
+    const send = (one: object, http = 200): void => {
+      response.writeHead(http, { "content-type": "application/json" }).end(JSON.stringify([one]));
+    };
+    switch (`${request.method} ${pathname}`) {
+      case "POST /session":
+        return send({ token: "a-token" });
+      case "GET /api/health":
+        return send(
+          { status: this.isReady ? "Ready" : "NotReady", running: this.running },
+          this.isReady ? 200 : 503,
+        );
+      case "GET /api/events":
+        response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+        this.#streams.add(response);
+        await once(response, "close");
+        this.#streams.delete(response);
+        return;
+      case "POST /api/cancel":
+        return send({ status: "Success", cancelled: true });
+      case "POST /api/payment": {
+        const { promise } = this.#outcome;
+        this.payments.push((await json(request)) as Sent);
+        return send(await promise);
+      }
+      case "POST /api/delivery": {
+        const sent = (await json(request)) as Sent;
+        this.deliveries.push(sent);
+        if (this.deliveriesLost-- > 0) {
+          request.socket.destroy();
+          return;
+        }
+        const error = { code: "GOODS_NOT_DELIVERED", charged: "no", retry: "safe" };
+        return send(
+          sent.delivered ? { status: "Success", error: null } : { status: "Cancelled", error },
+        );
+      }
+    }
+    if (pathname.startsWith("/api/")) return send(this.lookup);
+    const name = pathname === "/" ? "index.html" : pathname.slice(1);
+    const type = types[extname(name)] ?? "text/plain";
+    response.writeHead(200, { "content-type": `${type}; charset=utf-8` });
+    response.end(this.files[name] ?? readFileSync(join(app, name), "utf8"));
+  }
+}
