@@ -46,6 +46,7 @@ function writeTypes(): void {
   for (const part of [...parts, "index"]) {
     cpSync(join(sources, `${part}.ts`), join(made, `${part}.ts`));
   }
+  cpSync(join(sources, "customer-messages.json"), join(made, "customer-messages.json"));
   writeFileSync(join(made, "answer-types.ts"), answerTypes());
   const switches = ["--declaration", "--emitDeclarationOnly", "--noEmit", "false"];
   execFileSync(
@@ -65,6 +66,7 @@ function writeTypes(): void {
       "--module",
       "nodenext",
       "--allowImportingTsExtensions",
+      "--resolveJsonModule",
       join(made, "index.ts"),
     ],
     { cwd: root, stdio: "inherit", shell: process.platform === "win32" },

@@ -150,7 +150,7 @@ const terminalAndApi = withTexts({
     { secret: true },
   ),
   TICKET_WIDTH: integer(16, 99).default(40),
-  LANGUAGE: oneOf(["en", "de", "fr"]).default("en"),
+  LANGUAGE: oneOf(["en", "de", "fr", "it", "es"]).default("en"),
   CURRENCY: z
     .string()
     .refine((value) => currencyOf(value) !== undefined, { error: "must be an ISO 4217 code" })

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { alarmFindings } from "../../shared/catalog/alarm-log.ts";
 import { deliveryStateSchema } from "../../shared/ipc/contract.ts";
 
-export const promptTexts = z.object({ en: z.string(), fr: z.string(), de: z.string() }).nullable();
+const text = z.string();
+export const promptTexts = z.object({ en: text, fr: text, de: text, it: text, es: text }).nullable();
 
 /**
  * The events of `GET /events` that are stored, with their members. Each event has an id and is

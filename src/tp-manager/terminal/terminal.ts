@@ -253,7 +253,7 @@ export interface Prompt {
   /** The language of the text (ISO 639-1); "" when the text came from the terminal. */
   readonly language: string;
   /** The prompt's text in each language of this program; null when the code has no known text. */
-  readonly texts: Readonly<Record<"en" | "fr" | "de", string>> | null;
+  readonly texts: Readonly<Record<"en" | "fr" | "de" | "it" | "es", string>> | null;
 }
 
 /** How a payment ended on the wire. `code` is a code of the protocol, `text` is for people. */

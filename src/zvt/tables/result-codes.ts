@@ -1,7 +1,8 @@
 import type { Message } from "../index.ts";
 import texts from "./code-texts.json" with { type: "json" };
 
-export type Language = "en" | "fr" | "de";
+const languages = ["en", "fr", "de", "it", "es"] as const;
+export type Language = (typeof languages)[number];
 
 type Texts = Readonly<Record<Language, string>>;
 
@@ -41,9 +42,12 @@ export function resultCode(code: number): { readonly reason: CodeReason; readonl
     return { reason: "terminal-fault", texts: texts.unknown };
   }
   const said = `(${hostCodeText(code)})`;
-  const { en, fr, de } = texts.declinedByHost;
-  const declined = { en: `${en} ${said}`, fr: `${fr} ${said}`, de: `${de} ${said}` };
+  const declined = inEach((language) => `${texts.declinedByHost[language]} ${said}`);
   return { reason: "declined", texts: declined };
+}
+
+function inEach(textIn: (language: Language) => string): Texts {
+  return Object.fromEntries(languages.map((one) => [one, textIn(one)])) as Record<Language, string>;
 }
 
 export function resultText(code: number, language: Language): string {
@@ -140,8 +144,7 @@ export function intermediateTexts(code: number): Texts | null {
   if (code < CARD_REMOVAL_MIN || code > CARD_REMOVAL_MAX) return null;
   const plain = statuses[codeText(code - CARD_REMOVAL)];
   if (!plain) return null;
-  const both = (language: keyof Texts) => `${plain[language]}. ${texts.removal[language]}`;
-  return { en: both("en"), fr: both("fr"), de: both("de") };
+  return inEach((language) => `${plain[language]}. ${texts.removal[language]}`);
 }
 
 /** Card type names by the number in field 8A or tag 41 (docs/zvt.md 11.6). */
