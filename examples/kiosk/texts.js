@@ -8,34 +8,68 @@ import { customerLanguages } from "./customer-messages.js";
  */
 
 export const texts = /** @satisfies {Record<string, Text>} */ ({
-  title: { en: "Ticket machine", fr: "Billetterie", de: "Fahrkarten" },
+  title: {
+    en: "Ticket machine",
+    fr: "Billetterie",
+    de: "Fahrkarten",
+    it: "Biglietteria",
+    es: "Venta de billetes",
+  },
   choose: {
     en: "Where would you like to go?",
     fr: "Où souhaitez-vous aller ?",
     de: "Wohin möchten Sie fahren?",
+    it: "Dove desidera andare?",
+    es: "¿Adónde desea ir?",
   },
-  "old-town": { en: "Old town", fr: "Vieille ville", de: "Altstadt" },
-  airport: { en: "Airport", fr: "Aéroport", de: "Flughafen" },
-  day: { en: "Day ticket", fr: "Billet à la journée", de: "Tageskarte" },
+  "old-town": {
+    en: "Old town",
+    fr: "Vieille ville",
+    de: "Altstadt",
+    it: "Centro storico",
+    es: "Casco antiguo",
+  },
+  airport: {
+    en: "Airport",
+    fr: "Aéroport",
+    de: "Flughafen",
+    it: "Aeroporto",
+    es: "Aeropuerto",
+  },
+  day: {
+    en: "Day ticket",
+    fr: "Billet à la journée",
+    de: "Tageskarte",
+    it: "Biglietto giornaliero",
+    es: "Billete de un día",
+  },
   moment: {
     en: "One moment, please.",
     fr: "Un instant, s’il vous plaît.",
     de: "Einen Moment, bitte.",
+    it: "Un momento, per favore.",
+    es: "Un momento, por favor.",
   },
   printing: {
     en: "Your ticket is being printed.",
     fr: "Votre billet est en cours d’impression.",
     de: "Ihre Fahrkarte wird gedruckt.",
+    it: "Il Suo biglietto è in stampa.",
+    es: "Se está imprimiendo su billete.",
   },
   starting: {
     en: "One moment, please: the payment system starts again.",
     fr: "Un instant, s’il vous plaît : le système de paiement redémarre.",
     de: "Einen Moment, bitte: Das Zahlungssystem startet neu.",
+    it: "Un momento, per favore: il sistema di pagamento si riavvia.",
+    es: "Un momento, por favor: el sistema de pago se reinicia.",
   },
   lost: {
     en: "Please wait: this screen is being started again.",
     fr: "Veuillez patienter : cet écran redémarre.",
     de: "Bitte warten: Dieser Bildschirm wird neu gestartet.",
+    it: "Attenda, per favore: questa schermata si riavvia.",
+    es: "Espere, por favor: esta pantalla se reinicia.",
   },
   closed: {
     en: "Out of service",
@@ -102,10 +136,16 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "Leggi ad alta voce",
     es: "Leer en voz alta",
   },
-  order: { en: "Order", fr: "Commande", de: "Bestellung" },
-  cancel: { en: "Cancel", fr: "Annuler", de: "Abbrechen" },
-  again: { en: "Try again", fr: "Réessayer", de: "Noch einmal versuchen" },
-  ok: { en: "OK", fr: "OK", de: "OK" },
+  order: { en: "Order", fr: "Commande", de: "Bestellung", it: "Ordine", es: "Pedido" },
+  cancel: { en: "Cancel", fr: "Annuler", de: "Abbrechen", it: "Annulla", es: "Cancelar" },
+  again: {
+    en: "Try again",
+    fr: "Réessayer",
+    de: "Noch einmal versuchen",
+    it: "Riprova",
+    es: "Intentar de nuevo",
+  },
+  ok: { en: "OK", fr: "OK", de: "OK", it: "OK", es: "OK" },
 });
 
 const CHOSEN = "language";

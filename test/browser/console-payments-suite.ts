@@ -249,6 +249,8 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     for (const [language, expected] of [
       ["de", /hat bezahlt/],
       ["fr", /a payé/],
+      ["it", /ha pagato/],
+      ["es", /ha pagado/],
     ] as const) {
       await page.locator("header select").selectOption(language);
       await say(page).toMatch(expected);

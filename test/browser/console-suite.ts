@@ -24,9 +24,11 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
     // The payments and the day are looked at in French too.
     const languages = [
       ["fr", "Déconnexion"],
+      ["it", "Esci"],
+      ["es", "Cerrar sesión"],
       ["de", "Abmelden"],
     ] as const;
-    for (const [language, text] of rowsOf(languages, 2, 1)) {
+    for (const [language, text] of rowsOf(languages, 4, 3)) {
       await page.setViewportSize({ width: 1280, height: 900 });
       await page.locator("select").selectOption(language);
       await page.getByRole("button", { name: text }).waitFor();
@@ -53,6 +55,21 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
     await easyForAll(page, "log-in");
     // This house has no supervisor: lists of the gateway answer 503, which is no fault of a page.
     expect(faults.filter((fault) => !fault.includes("status of 503"))).toEqual([]);
+  });
+
+  test("a terminal that is ready says so in the page's language alone", async () => {
+    const at = house();
+    const ready = { cr: "0", card: "0", call: "0", periph: "0", detail: "00 ready" } as const;
+    at.terminal.become({ status: ready });
+    const { url } = await consoleHouse({}, at);
+    const { page } = await consolePage(browser(), url);
+    const main = () => page.locator("main").innerText();
+    await page.locator("header select").selectOption("de");
+    await expect.poll(main).toMatch(/Terminal meldet\s+bereit/);
+    await page.getByRole("link", { name: "Wartung" }).click();
+    await page.getByRole("button", { name: "Prüfen", exact: true }).click();
+    await expect.poll(main).toMatch(/Es wird bezahlt/);
+    expect(await main()).not.toMatch(/ready/);
   });
 
   test("a terminal that is away is no error in the browser's log", async () => {

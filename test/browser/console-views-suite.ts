@@ -110,7 +110,8 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.getByRole("link", { name: "Maintenance" }).click();
     const main = () => page.locator("main").innerText();
     await page.getByRole("button", { name: "Check", exact: true }).click();
-    await expect.poll(main).toMatch(/A payment would be taken ready/);
+    await expect.poll(main).toMatch(/A payment would be taken/);
+    expect(await main()).not.toMatch(/would be taken ready/);
     const commands = [
       ["End of day", /The end of day is done/],
       ["Restart the terminal", /has restarted/],

@@ -197,7 +197,13 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const at = house();
     const answered = Promise.withResolvers<void>();
     at.terminal.script = async (order, observer) => {
-      const texts = { en: "insert the card", fr: "insérez la carte", de: "Karte einstecken" };
+      const texts = {
+        en: "insert the card",
+        fr: "insérez la carte",
+        de: "Karte einstecken",
+        it: "inserire la carta",
+        es: "inserte la tarjeta",
+      };
       observer.prompt({ code: "0a", text: texts.fr, language: "fr", texts });
       await answered.promise;
       observer.prompt({ code: "0b", text: "enter the PIN", language: "", texts: null });

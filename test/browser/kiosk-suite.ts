@@ -97,8 +97,15 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await shows(/Your ticket is being printed/);
     await shows(/Your payment is complete/);
     expect(await charged()).toBe(1200);
-    await press("FR");
-    await shows(/Votre paiement est effectué/);
+    for (const [language, paid] of [
+      ["FR", /Votre paiement est effectué/],
+      ["IT", /Il Suo pagamento è completato/],
+      ["ES", /Su pago se ha completado/],
+    ] as const) {
+      await press(language);
+      await shows(paid);
+      expect(await hardToUse(page)).toEqual([]);
+    }
     await press("EN");
     await press("OK");
     await shows(/Where would you like to go/);

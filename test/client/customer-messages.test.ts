@@ -29,7 +29,20 @@ describe("what the customer is shown", () => {
     expect(["Unknown", "SomethingNew"].map(named)).toEqual(["unknown", "unknown"]);
   });
 
-  test("has three whole sentences of each message, and no sentence twice in a language", () => {
+  test("says in every language that nothing was charged, where that is so", () => {
+    const free = Object.values(customerMessages).filter(({ charged }) => charged === "no");
+    const last = (text: string) => text.split(/(?<=\.) /).at(-1);
+    for (const language of customerLanguages) {
+      const said = Map.groupBy(free, (message) => last(message[language]));
+      // The other message says that the money went back.
+      expect([language, [...said.values()].map((of) => of.length).sort()]).toEqual([
+        language,
+        [1, free.length - 1],
+      ]);
+    }
+  });
+
+  test("has a whole sentence of each message, and no sentence twice, in each language", () => {
     for (const language of customerLanguages) {
       const all = Object.values(customerMessages).map((message) => message[language]);
       expect(all.filter((text) => !/^\p{Lu}.{20,}[.]$/u.test(text))).toEqual([]);

@@ -4,7 +4,9 @@ import type { ErrorCode } from "../../src/shared/catalog/errors.ts";
 import { exitCodes } from "../../src/shared/process/exit-codes.ts";
 import { englishTexts } from "../../src/tp-manager/console/english-texts.ts";
 import german from "../../src/tp-manager/console/pages/texts/de.json" with { type: "json" };
+import spanish from "../../src/tp-manager/console/pages/texts/es.json" with { type: "json" };
 import french from "../../src/tp-manager/console/pages/texts/fr.json" with { type: "json" };
+import italian from "../../src/tp-manager/console/pages/texts/it.json" with { type: "json" };
 import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
 import { pay, request } from "../support/house/payment-house.ts";
 import { report } from "../support/terminals/reports.ts";
@@ -12,7 +14,13 @@ import { disconnected, lost } from "../support/terminals/scripted-terminal.ts";
 import { expectConditions, openFaces } from "./condition-faces.ts";
 
 /** The console's own sentences. */
-const pages: ReadonlyArray<Readonly<Record<string, string>>> = [englishTexts(""), german, french];
+const pages: ReadonlyArray<Readonly<Record<string, string>>> = [
+  englishTexts(""),
+  german,
+  french,
+  italian,
+  spanish,
+];
 
 type Faces = Awaited<ReturnType<typeof openFaces>>;
 

@@ -88,7 +88,7 @@ const values: Record<keyof typeof sharedFields, Values> = {
   TERMINAL_SHARED: yesOrNo,
   LOG_DAYS: { ...wholeNumbers(1, 3_650) },
   TICKET_WIDTH: { ...wholeNumbers(16, 99) },
-  LANGUAGE: { good: same("en", "de", "fr"), bad: ["EN", "it"] },
+  LANGUAGE: { good: same("en", "de", "fr", "it", "es"), bad: ["EN", "pt"] },
   REPEAT_MUST_MATCH: { good: same("amount", "all"), bad: ["All", "none"] },
   SERIAL_BAUD: {
     good: [

@@ -12,6 +12,8 @@ import { acknowledgedKinds } from "../../../src/tp-manager/attempts/findings.ts"
 import { englishTexts } from "../../../src/tp-manager/console/english-texts.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import * as entryTexts from "../../../src/tp-manager/console/pages/maintenance/entry-texts.js";
+// @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
+import * as pageTexts from "../../../src/tp-manager/console/pages/texts.js";
 import { health } from "../../../src/tp-manager/http/openapi/installation.ts";
 import { warningNames } from "../../../src/tp-manager/orders/answer.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
@@ -28,10 +30,9 @@ const allOf = (language: string): Texts => ({
 });
 const { actionText, endText } = entryTexts;
 const base: Texts = { ...allOf("en"), ...englishTexts(""), ...englishTexts("doctor-") };
-const others: ReadonlyArray<readonly [string, Texts]> = [
-  ["German", allOf("de")],
-  ["French", allOf("fr")],
-];
+const languages: readonly string[] = Object.keys(pageTexts.languages);
+const otherLanguages = languages.filter((language) => language !== "en");
+const others = otherLanguages.map((language) => [language, allOf(language)] as const);
 
 const valuesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
 
@@ -93,7 +94,7 @@ test("every code that the connector sends has the page's own sentence in each la
     keys.filter((key) => !texts[key]).map((key) => `${language} ${key}`);
   const folder = "src/tp-manager/console/pages/texts";
   const missing = [["English", base] as const, ...others].flatMap(without);
-  expect(missing, `texts that ${folder}/{en,de,fr}.json have to hold`).toEqual([]);
+  expect(missing, `texts that ${folder}/{${languages}}.json have to hold`).toEqual([]);
 });
 
 test("an audit entry is shown as a sentence, however little was kept of the call", () => {
@@ -202,10 +203,10 @@ test("what the doctor says and the conditions say are sentences", () => {
   expect(sentences.filter((sentence) => !begun.test(sentence))).toEqual([]);
 });
 
-test("settings-de.json and settings-fr.json have the help of every name of the setup file", () => {
+test("every language has the help of every name of the setup file", () => {
   const names = Object.keys({ ...sharedFields, ...protocolPart.fields });
   const expected = names.map((name) => `setting.${name}`).sort();
-  for (const texts of [textsOf("settings-de"), textsOf("settings-fr")]) {
+  for (const texts of otherLanguages.map((language) => textsOf(`settings-${language}`))) {
     expect(Object.keys(texts).sort()).toEqual(expected);
     expect(Object.values(texts).filter((text) => text === "")).toEqual([]);
   }

@@ -19,7 +19,7 @@ import {
   resultText,
 } from "../../../src/zvt/tables/result-codes.ts";
 
-const languages = ["en", "fr", "de"] as const;
+const languages = ["en", "fr", "de", "it", "es"] as const;
 
 describe("result codes", () => {
   /** docs/zvt.md 11.4. */
@@ -46,11 +46,14 @@ describe("result codes", () => {
     }
     expect(resultText(5, "de")).toBe("von der Bank abgelehnt (05)");
     expect(resultText(5, "fr")).toBe("refusé par la banque (05)");
+    expect(resultText(5, "es")).toBe("denegado por el banco (05)");
     expect(resultText(55, "de")).toBe("PIN falsch");
   });
 
   test("every code has a reason and words", () => {
-    for (let code = 0; code < 256; code++) expect(resultText(code, "fr")).toMatch(/./);
+    for (const language of languages) {
+      for (let code = 0; code < 256; code++) expect(resultText(code, language)).toMatch(/./);
+    }
   });
 });
 
@@ -84,6 +87,7 @@ describe("intermediate statuses", () => {
   test("40 more means the same, and that the card shall be taken", () => {
     expect(intermediateTexts(0x4c)?.en).toBe("Card unreadable. Please remove your card");
     expect(intermediateTexts(0x55)?.de).toBe("Geheimzahl falsch. Bitte Karte entnehmen");
+    expect(intermediateTexts(0x55)?.it).toBe("PIN errato. Ritirare la carta, per favore");
   });
 
   test("FF and unknown codes have no words of their own", () => {

@@ -84,6 +84,12 @@ export function Detail({ text }) {
 }
 
 /**
+ * Returns whether the terminal's own text says only that it is ready. The page has a text for it.
+ * @param {string | null | undefined} text
+ */
+export const saysReady = (text) => /^(00 )?ready$/.test(text ?? "");
+
+/**
  * A state that is written in the page's language: choosing another language clears it.
  * @template T
  * @param {Texts} texts

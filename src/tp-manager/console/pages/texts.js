@@ -5,7 +5,13 @@
  */
 
 /** @type {Record<string, string>} */
-export const languages = { en: "English", fr: "Français", de: "Deutsch" };
+export const languages = {
+  en: "English",
+  fr: "Français",
+  de: "Deutsch",
+  it: "Italiano",
+  es: "Español",
+};
 const CHOSEN = "console-language";
 
 /** Returns the language chosen in this tab, or else the browser's first one that the page has. */

@@ -80,7 +80,13 @@ describe.each([
       code: "0A",
       text: "Insert your card",
       language: "en",
-      texts: { en: "Insert your card", fr: "Insérez votre carte", de: "Karte einstecken" },
+      texts: {
+        en: "Insert your card",
+        fr: "Insérez votre carte",
+        de: "Karte einstecken",
+        it: "Inserire la carta",
+        es: "Inserte su tarjeta",
+      },
     });
     expect(observer.reports[0]).toMatchObject({
       good: true,

@@ -5,6 +5,7 @@ import { Doctor } from "../maintenance/doctor.js";
 import { Logs } from "../maintenance/logs.js";
 import { Settings } from "../maintenance/settings.js";
 import { Updates } from "../maintenance/updates.js";
+import { saysReady } from "../sentences.js";
 import { html } from "../vendor/htm-preact.js";
 
 /**
@@ -40,7 +41,10 @@ function Upkeep({ api, ask, texts }) {
     action.run(
       labelOf("check"),
       () => api.get("/check?fresh=yes"),
-      ({ cr, detail }) => ({ text: texts(`maintenance.cr.${cr}`), detail }),
+      ({ cr, detail }) => ({
+        text: texts(`maintenance.cr.${cr}`),
+        detail: saysReady(detail) ? undefined : detail,
+      }),
       true,
     );
   const act = async (/** @type {typeof actions[number]} */ { name, path, critical = false }) => {

@@ -2,7 +2,15 @@ import { AcknowledgeButton, acknowledge } from "../actions.js";
 import { gigabytes, timeOf } from "../format.js";
 import { useLive } from "../live.js";
 import { Answered, Facts, OrderLink, Silence, Unread } from "../parts.js";
-import { ConditionText, conditionKey, Detail, OutcomeText, own, useOutcome } from "../sentences.js";
+import {
+  ConditionText,
+  conditionKey,
+  Detail,
+  OutcomeText,
+  own,
+  saysReady,
+  useOutcome,
+} from "../sentences.js";
 import { html } from "../vendor/htm-preact.js";
 
 /**
@@ -179,7 +187,7 @@ function State({ health, texts }) {
  * @param {import("../texts.js").Texts} texts
  */
 function terminalText({ problem, detail }, texts) {
-  if (!problem && detail === "ready") return texts("now.state.ready");
+  if (!problem && saysReady(detail)) return texts("now.state.ready");
   return html`<span lang="en">${problem ?? detail}</span>`;
 }
 
