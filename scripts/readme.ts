@@ -358,7 +358,7 @@ function messages(): string {
       (codes.get(name as CustomerMessageName) ?? []).map((code) => `\`${code}\``).join(" "),
     ...customerLanguages.map((language) => sentences[language]),
   ]);
-  return table(["Name", "When", "English", "French", "German"], rows);
+  return table(["Name", "When", "English", "French", "German", "Italian", "Spanish"], rows);
 }
 
 function conditions(): string {

@@ -3,7 +3,9 @@ import { alarmFindings } from "../../shared/catalog/alarm-log.ts";
 import { deliveryStateSchema } from "../../shared/ipc/contract.ts";
 
 const text = z.string();
-export const promptTexts = z.object({ en: text, fr: text, de: text, it: text, es: text }).nullable();
+export const promptTexts = z
+  .object({ en: text, fr: text, de: text, it: text, es: text })
+  .nullable();
 
 /**
  * The events of `GET /events` that are stored, with their members. Each event has an id and is
