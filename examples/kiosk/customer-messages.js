@@ -108,6 +108,24 @@ export const customerMessages = {
     it: "Non è stato possibile consegnare i Suoi articoli. Non Le è stato addebitato nulla.",
     es: "No se han podido entregar sus artículos. No se le ha cobrado nada.",
   },
+  unconfirmed: {
+    charged: "no",
+    en:
+      "It was not confirmed in time that your goods came out. Please ask the staff. You have not " +
+      "been charged.",
+    fr:
+      "La remise de vos articles n’a pas été confirmée à temps. Demandez au personnel. Vous " +
+      "n’avez pas été débité.",
+    de:
+      "Die Ausgabe Ihrer Ware wurde nicht rechtzeitig bestätigt. Bitte fragen Sie das Personal. " +
+      "Ihnen wurde nichts berechnet.",
+    it:
+      "Non è stato confermato in tempo che i Suoi articoli sono usciti. Si rivolga al personale. " +
+      "Non Le è stato addebitato nulla.",
+    es:
+      "No se ha confirmado a tiempo que sus artículos hayan salido. Consulte al personal. No se " +
+      "le ha cobrado nada.",
+  },
   "try-again": {
     charged: "no",
     en: "The payment was not carried out. Please try again. You have not been charged.",
@@ -169,7 +187,10 @@ export const customerMessageOfCode = {
   PAYMENT_CANCELLED: "cancelled",
   CUSTOMER_TIMEOUT: "too-slow",
   GOODS_NOT_DELIVERED: "no-goods",
+  DELIVERY_UNCONFIRMED: "unconfirmed",
+  DELIVERY_DECIDED: "unconfirmed",
   SETTLED_NOT_CHARGED: "try-again",
+  SALE_TAKEN_BACK: "try-again",
   TERMINAL_FAULT: "try-again",
   TERMINAL_BUSY: "moment",
   TERMINAL_IN_DOUBT: "ask-staff",

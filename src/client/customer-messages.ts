@@ -23,6 +23,7 @@ export type CustomerMessageName =
   | "cancelled"
   | "too-slow"
   | "no-goods"
+  | "unconfirmed"
   | "try-again"
   | "moment"
   // While payments are refused because an earlier payment has to be probed or settled.
@@ -37,7 +38,10 @@ export const customerMessageOfCode: Readonly<Record<string, CustomerMessageName>
   PAYMENT_CANCELLED: "cancelled",
   CUSTOMER_TIMEOUT: "too-slow",
   GOODS_NOT_DELIVERED: "no-goods",
+  DELIVERY_UNCONFIRMED: "unconfirmed",
+  DELIVERY_DECIDED: "unconfirmed",
   SETTLED_NOT_CHARGED: "try-again",
+  SALE_TAKEN_BACK: "try-again",
   TERMINAL_FAULT: "try-again",
   TERMINAL_BUSY: "moment",
   TERMINAL_IN_DOUBT: "ask-staff",

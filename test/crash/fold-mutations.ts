@@ -7,7 +7,9 @@ const reversals = "src/tp-manager/attempts/reversal-machine.ts";
 const events = "src/tp-manager/attempts/attempt-event.ts";
 const safety = ["test/tp-manager/orders/reversal-safety.test.ts"];
 const ofStaff = ["test/tp-manager/orders/shared-reversal.test.ts"];
+const commands = "src/tp-manager/arbiter/financial-commands.ts";
 const folds = ["test/tp-manager/attempts/payment-machine.test.ts"];
+const lateGoods = "test/tp-manager/orders/late-goods.test.ts";
 const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 
 /** Whether a receipt number still names its sale. */
@@ -199,6 +201,38 @@ const ofFold: readonly Mutation[] = [
       machine,
       'if (goods && goods.decision?.goods !== "issued" && !isPart(goods, last)) {',
       'if (goods?.decision && goods.decision.goods !== "issued" && !isPart(goods, last)) {',
+    ],
+  ),
+  oneEdit(
+    "the code of goods that may be out",
+    ["5.12", "ends `Cancelled` with `DELIVERY_UNCONFIRMED`"],
+    [...folds, lateGoods],
+    [machine, "if (!goods?.mayBeOut || ended.phase", "if (goods || ended.phase"],
+  ),
+  oneEdit(
+    "the record of a late decision about goods",
+    ["5.12", "is written to the order's timeline before it is answered"],
+    [lateGoods],
+    [
+      commands,
+      'return isArchived ? attempt : writer.advance({ input: "decide-late", decision });',
+      "return attempt;",
+    ],
+  ),
+  oneEdit(
+    "the alarm about goods that are not charged",
+    ["5.12", "calls an operator when the kiosk reports too late that goods came out"],
+    [lateGoods],
+    [commands, 'if (decision.goods !== "not-issued" && !isCharged', "if (isCharged"],
+  ),
+  oneEdit(
+    "the lost line before a sale that was taken back",
+    ["22-heard-end", "No other proof gives this error"],
+    ["test/tp-manager/arbiter/recovery.test.ts"],
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      '=== "end-lost" && detail["code"] === LINE_LOST',
+      '=== "end-lost"',
     ],
   ),
   oneEdit(

@@ -21,6 +21,7 @@ export const tpManagerAlarms = [
   "second-sale-in-payment",
   "approved-after-cancel",
   "charged-without-delivery",
+  "delivered-without-charge",
   "charged-beyond-goods",
   "returned-twice",
   "reversed-elsewhere",

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/catalog/errors.ts";
 import { endsProcess, invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
@@ -8,7 +9,7 @@ import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
-import type { Baseline, GoodsDecision, Terminal, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
 import { alarmReversedBefore } from "./corrections.ts";
 import type { Inquiries } from "./inquiries.ts";
@@ -233,11 +234,11 @@ function writeReversal(
 
 /** Acts on the running payment: decides whether its goods came out, or cancels the payment. */
 export class RunningPayment {
-  readonly #terminal: Terminal;
+  readonly #parts: ArbiterParts;
   readonly #tools: ArbiterTools;
 
-  constructor(terminal: Terminal, tools: ArbiterTools) {
-    this.#terminal = terminal;
+  constructor(parts: ArbiterParts, tools: ArbiterTools) {
+    this.#parts = parts;
     this.#tools = tools;
   }
 
@@ -248,15 +249,32 @@ export class RunningPayment {
     return held.run?.decide(decision, "the kiosk said so");
   }
 
+  /**
+   * Writes a decision about the goods that comes too late for the terminal, unless the kiosk has
+   * decided the same before. Raises an alarm for goods of an order that is not charged.
+   */
+  decideLate(attempt: Attempt, decision: GoodsDecision): Attempt {
+    const { attempts } = this.#parts.journal;
+    const said = attempts
+      .events(attempt.transactionId)
+      .findLast(({ kind, input }) => kind.startsWith("goods-decided") && !input?.["unsaid"]);
+    if (isDeepStrictEqual(said?.input?.["decision"], decision)) return attempt;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    if (decision.goods !== "not-issued" && !isCharged(attempt.state)) writer.alarmUnpaidGoods();
+    // An archived attempt has no events any more.
+    const isArchived = attempts.read(attempt.transactionId) === undefined;
+    return isArchived ? attempt : writer.advance({ input: "decide-late", decision });
+  }
+
   awaitsGoods(orderId: string): boolean {
     const { held } = this.#tools.lease;
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
   /** Asks the terminal to cancel the payment. Resolves when it agrees, not with the outcome. */
-  async cancel(): Promise<void> {
+  async cancel(unsaid?: true): Promise<void> {
     const { held } = this.#tools.lease;
-    if (!this.#terminal.cancel) {
+    if (!this.#parts.terminal.cancel) {
       // Without a cancel command, a payment that runs or begins can still charge its order.
       const charged = held || this.#tools.inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
@@ -266,7 +284,7 @@ export class RunningPayment {
       held.preparing.abort(new CancelledInTime());
       return;
     }
-    const answer = await held.run.cancel();
+    const answer = await held.run.cancel(unsaid);
     switch (answer.answer) {
       case "taken":
         return;

@@ -156,9 +156,9 @@ export class PaymentRun {
   }
 
   /** Asks the terminal once to cancel; its answer decides no outcome (docs/rules/06-timeout.md). */
-  async cancel(): Promise<CancelAnswer> {
+  async cancel(unsaid?: true): Promise<CancelAnswer> {
     if (this.#isUndecided) {
-      this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
+      this.decide({ goods: "not-issued" }, "cancelled before the goods came out", unsaid);
       return { answer: "taken" };
     }
     const { terminal } = this.#parts;
@@ -172,15 +172,15 @@ export class PaymentRun {
   /**
    * Records whether the goods of an approved sale came out, first on disk and then at the terminal.
    * Returns "taken"; "decided" when the same decision was recorded before; "other" when another
-   * decision was recorded, or when the sale waits for no decision.
+   * decision was recorded, or when the sale waits for no decision. `unsaid`: not by the kiosk.
    */
-  decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
+  decide(decision: GoodsDecision, why: string, unsaid?: true): "taken" | "decided" | "other" {
     const { state } = this.writer.attempt;
     const goods = isPaying(state) ? state.goods : null;
     if (!goods) return "other";
     if (goods.decision) return isDeepStrictEqual(goods.decision, decision) ? "decided" : "other";
     if (this.#isOver) return "other";
-    this.writer.advance({ input: "decide", decision, why });
+    this.writer.advance({ input: "decide", decision, why, ...(unsaid && { unsaid }) });
     this.#clearTimers();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
@@ -251,7 +251,7 @@ export class PaymentRun {
     const { clock } = this.#parts;
     const windowMs = (this.writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
     const decideByMs = clock.now() + windowMs;
-    const attempt = this.writer.advance({ input: "hold", report, decideByMs });
+    const attempt = this.writer.advance({ input: "hold", report, decideByMs, mayBeOut: true });
     this.#clearTimers();
     this.endsAtMs = decideByMs;
     this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());
@@ -261,7 +261,8 @@ export class PaymentRun {
 
   #windowIsOver(): void {
     try {
-      this.decide({ goods: "not-issued" }, "the kiosk did not say in time whether goods came out");
+      const why = "the kiosk did not say in time whether goods came out";
+      this.decide({ goods: "not-issued" }, why, true);
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       // If no decision reaches the terminal, it reverses the sale by itself (docs/zvt.md 8.2).

@@ -21,6 +21,8 @@ import type { OneWay } from "./one-way.ts";
 /** The kind of the event which says that probes gave no proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
+/** The code of an end of which nothing was heard, because the line or the terminal fell silent. */
+const LINE_LOST = "no-end";
 /** The kinds of events which show that the terminal itself reported the end of its command. */
 const heardEnds = ["end-completed", "end-aborted"];
 
@@ -207,9 +209,15 @@ export class Recovery {
         }
         return;
       }
-      case "not-charged":
-        writer.advance({ input: "proved-not-charged", ...grounds });
+      case "not-charged": {
+        const takenBack = this.#hasLostItsLine(before) && conclusion.takenBack;
+        writer.advance({
+          input: "proved-not-charged",
+          ...grounds,
+          ...(takenBack && { takenBack }),
+        });
         return;
+      }
       case "reversed": {
         const { report } = conclusion;
         writer.advance({ input: "proved-reversed", report, ...grounds });
@@ -229,6 +237,11 @@ export class Recovery {
         else log.warn({ transactionId }, text);
       }
     }
+  }
+
+  #hasLostItsLine({ transactionId }: Attempt): boolean {
+    const events = this.#parts.journal.attempts.events(transactionId);
+    return events.some(({ kind, detail }) => kind === "end-lost" && detail["code"] === LINE_LOST);
   }
 
   /** Whether an earlier probe showed another sale, overwritten since, that can be this order's. */

@@ -89,7 +89,7 @@ export class TerminalArbiter {
     this.recovery = viewOf(recovery, "recover");
     this.unmatched = viewOf(unmatched, "lateReport");
     this.commands = new FinancialCommands(parts, tools);
-    this.running = new RunningPayment(parts.terminal, tools);
+    this.running = new RunningPayment(parts, tools);
     this.upkeep = new Upkeep(parts, tools);
   }
 
@@ -125,7 +125,7 @@ export class TerminalArbiter {
     const isFree = await within(clock, "stop patience", settings.stopPatienceMs, free);
     if (!isFree && terminal.cancel) {
       const text = "what runs at the terminal could not be cancelled for the stop";
-      await this.running.cancel().catch((error: unknown) => log.warn({ err: error }, text));
+      await this.running.cancel(true).catch((error: unknown) => log.warn({ err: error }, text));
     }
     await free;
     await inquiries.close();

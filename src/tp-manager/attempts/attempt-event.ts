@@ -18,7 +18,7 @@ import {
 import { advance } from "./payment-machine.ts";
 import { newerState } from "./rebuilt-attempt.ts";
 
-const VERSION = 1;
+const VERSION = 2;
 
 /** The kinds of notes: events of an attempt that do not change its state. */
 const noteKinds = [
@@ -98,6 +98,7 @@ const forms: {
   report: ["report", "judgement", "report", "because"],
   hold: ["approved", "report"],
   decide: ["goods-decided", "why"],
+  "decide-late": ["goods-decided-late"],
   acknowledged: ["acknowledged"],
   "second-sale": ["second-sale", "report"],
   end: ["end"],
@@ -151,6 +152,7 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
     case "hold":
       return { decideBy: isoTime(event.decideByMs) };
     case "decide":
+    case "decide-late":
       return event.decision;
     case "end": {
       const { end: _, ...said } = event.end;

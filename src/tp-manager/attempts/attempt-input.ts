@@ -18,8 +18,11 @@ interface Inputs {
   /** A report of the terminal. `because`: why the report counts as another payment's report. */
   report: Reported & { judgement: Judgement; because?: string };
   /** A good report that approves a two-phase sale; the sale then waits for the goods decision. */
-  hold: Reported & { decideByMs: number };
-  decide: { decision: GoodsDecision; why: string };
+  hold: Reported & { decideByMs: number; mayBeOut?: true };
+  /** `unsaid`: the kiosk's time was over, or the connector stopped; the kiosk said nothing. */
+  decide: { decision: GoodsDecision; why: string; unsaid?: true };
+  /** The kiosk's decision about the goods, which came too late to be sent to the terminal. */
+  "decide-late": { decision: GoodsDecision };
   acknowledged: object;
   /** A good report of a second sale in the same payment; we refuse this report. */
   "second-sale": Reported;
@@ -41,7 +44,8 @@ interface Inputs {
     amountMinor?: number;
   };
   "proved-charged": Reported & Grounds;
-  "proved-not-charged": Grounds;
+  /** `takenBack`: the line was lost, and the terminal has stored the reversal of the sale. */
+  "proved-not-charged": Grounds & { takenBack?: true };
   "proved-reversed": Reported & Grounds;
   "proved-not-reversed": Grounds;
   /** The terminal has stored a sale that it reported after it had reported the payment's end. */

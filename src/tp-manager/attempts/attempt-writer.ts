@@ -12,6 +12,7 @@ import {
   type ChargedState,
   type Detail,
   isCharged,
+  isNotCharged,
   isPaying,
   saleOf,
 } from "./payment.ts";
@@ -117,7 +118,17 @@ export class AttemptWriter {
     this.#timer?.clear();
     this.#timer = undefined;
     if (isReturnedTwice(this.#attempt)) alarmReturnedTwice(this.#parts.log, this.#attempt);
+    const goods = "goods" in before ? before.goods?.decision?.goods : undefined;
+    if (isNotCharged(state) && goods && goods !== "not-issued") this.alarmUnpaidGoods();
     return this.#attempt;
+  }
+
+  /** Raises the alarm that goods came out of an order that is not charged, or not for certain. */
+  alarmUnpaidGoods(): void {
+    const text =
+      "the kiosk reported that goods came out, and the order is not charged, or not for certain: " +
+      "the customer may have the goods and the money";
+    this.log("error", { alarm: "delivered-without-charge" }, text);
   }
 
   /** Writes a note, which changes no state. If the write fails, it is only logged. */

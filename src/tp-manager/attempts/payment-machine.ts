@@ -38,6 +38,7 @@ import { advanceReversal } from "./reversal-machine.ts";
  * input that a state does not describe is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
+  if (input.input === "decide-late") return decidedLate(state, input.decision.goods);
   switch (state.phase) {
     case "sent":
       return advanceSent(state, input);
@@ -78,20 +79,22 @@ function advanceSent(state: SentState, input: AttemptInput): AttemptState {
       return withReport(state, input.report, input.judgement);
     case "second-sale":
       return { ...state, second: input.report };
-    case "hold":
+    case "hold": {
       if (goods) throw impossible(state, input);
-      return {
-        phase: "sent",
-        last: nextReport(last, input.report, "agrees"),
-        goods: { approved: input.report, decideByMs: input.decideByMs, decision: null },
-      };
-    case "decide":
+      const { report, decideByMs, mayBeOut } = input;
+      const held = { approved: report, decideByMs, decision: null, ...(mayBeOut && { mayBeOut }) };
+      return { phase: "sent", last: nextReport(last, report, "agrees"), goods: held };
+    }
+    case "decide": {
       if (!goods || goods.decision) throw impossible(state, input);
-      return { ...state, goods: { ...goods, decision: input.decision } };
+      const { decision, unsaid } = input;
+      const isNone = goods.mayBeOut && decision.goods === "not-issued" && !unsaid;
+      return { ...state, goods: { ...goods, decision, ...(isNone && { mayBeOut: false }) } };
+    }
     case "acknowledged":
       return { ...state, last: last && { ...last, acknowledged: true } };
     case "end":
-      return endOf(state, input.end, input.cancelled === true);
+      return unconfirmed(state, endOf(state, input.end, input.cancelled === true));
     case "interrupted":
       return interrupted(state, input.unwritten === true);
     default:
@@ -103,11 +106,14 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
   switch (input.input) {
     case "proved-charged":
       return { phase: "charged", report: input.report, by: "recovery", ...beyond(state, input) };
-    case "proved-not-charged":
-      return {
+    case "proved-not-charged": {
+      const fault = outcome("failed", "TERMINAL_FAULT", input.because);
+      const end: NotCharged = input.takenBack ? { ...fault, newer: "SALE_TAKEN_BACK" } : fault;
+      return unconfirmed(state, {
         phase: "not-charged",
-        outcome: state.heard ?? state.told ?? outcome("failed", "TERMINAL_FAULT", input.because),
-      };
+        outcome: state.heard ?? state.told ?? end,
+      });
+    }
     case "late-result":
       return lateResult(state, input);
     case "settled":
@@ -176,6 +182,22 @@ function settledInDoubt(
   const message = "an operator found that nothing was charged";
   const found = outcome("failed", "SETTLED_NOT_CHARGED", message);
   return { phase: "not-charged", outcome: found, settled };
+}
+
+/** A late decision changes the code of the answer, and never whether the order is charged. */
+function decidedLate(state: AttemptState, goods: string): AttemptState {
+  if (state.phase !== "not-charged" || state.outcome.error !== "GOODS_NOT_DELIVERED") return state;
+  const { newer: _, ...outcome } = state.outcome;
+  if (goods === "not-issued") return { ...state, outcome };
+  return { ...state, outcome: { ...outcome, newer: "DELIVERY_UNCONFIRMED" } };
+}
+
+/** Returns how an attempt ended; goods that may be out give an end without a charge its code. */
+function unconfirmed({ goods }: Pick<InDoubtState, "goods">, ended: AttemptState): AttemptState {
+  if (!goods?.mayBeOut || ended.phase !== "not-charged") return ended;
+  const { message, terminalCode } = ended.outcome;
+  const end = outcome("cancelled", "GOODS_NOT_DELIVERED", message, terminalCode);
+  return { ...ended, outcome: { ...end, newer: "DELIVERY_UNCONFIRMED" } };
 }
 
 function withReport(state: SentState, report: TransactionReport, judgement: Judgement): SentState {

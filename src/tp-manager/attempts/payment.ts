@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../shared/catalog/errors.ts";
+import { type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
 import type { Currency } from "../../shared/money.ts";
 import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
 import type { CartLine } from "../../shared/transaction.ts";
@@ -39,6 +39,8 @@ export interface Echo {
 export interface NotCharged {
   readonly status: "declined" | "cancelled" | "failed";
   readonly error: ErrorCode;
+  /** The code of {@link codeOf}; older versions, which do not know it, answer `error` instead. */
+  readonly newer?: ErrorCode;
   /** The reason as a text for people, usually in the terminal's words. */
   readonly message: string;
   readonly terminalCode: string | null;
@@ -69,6 +71,8 @@ export interface Goods {
   readonly decideByMs: number;
   /** Whether the goods came out, stored before it is sent and then final. null: not decided. */
   readonly decision: GoodsDecision | null;
+  /** Whether the kiosk did not say that no goods came out. Missing in sales of older versions. */
+  readonly mayBeOut?: boolean;
 }
 
 interface Sale {
@@ -289,6 +293,15 @@ export const isPaying = isIn("sent");
 export const isCharged = isIn("charged");
 export const isNotCharged = isIn("not-charged");
 export const isReversed = isIn("reversed");
+
+/** Returns the error code to answer, of the codes that this version knows. */
+export function codeOf({ error, newer = error }: NotCharged): ErrorCode {
+  return newer in errorTable ? newer : error;
+}
+
+/** Whether an approved sale ended without a charge, and its goods may have come out. */
+export const isUnconfirmed = (state: AttemptState): boolean =>
+  isNotCharged(state) && codeOf(state.outcome) === "DELIVERY_UNCONFIRMED";
 
 /** Returns the sale of an attempt that was charged, even if the money was paid back since. */
 export function saleOf(state: AttemptState): Sale | undefined {

@@ -112,8 +112,9 @@ export class AttemptRows extends rows("attempts", {
     VALUES (?1, ?2, ${nextNumber("?2")}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
       (SELECT coalesce(max(id), 0) FROM telecollection))
     RETURNING number, rowid AS position`,
-  update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,
-      receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
+  update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket),
+      ended_at_ms = iif(phase = ?1, ended_at_ms, ?), receipt_number = ?, trace_number = ?,
+      unread_since_ms = coalesce(?, unread_since_ms)
     WHERE transaction_id = ? AND phase = ?
       AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
   // Sets only the columns that change, because SQLite rewrites the index of each column set.
@@ -214,7 +215,9 @@ export class AttemptRows extends rows("attempts", {
     const known = this.#knownNow();
     const [attempt, stamp] = this.parts.events.commit((emit) => {
       const before = this.#mustRead(transactionId);
-      const endedAtMs = phaseTable[state.phase].open === null ? atMs : null;
+      // What comes after the end, and leaves the phase as it is, does not end the attempt again.
+      const endMs = before.state.phase === state.phase ? before.endedAtMs : atMs;
+      const endedAtMs = phaseTable[state.phase].open === null ? endMs : null;
       const changes = this.#updateRow(before, change, atMs);
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
       for (const step of steps) this.addEvent(transactionId, step);

@@ -29,7 +29,8 @@ interface Grounds {
 export type Conclusion = Grounds &
   (
     | { readonly verdict: "charged"; readonly report: TransactionReport }
-    | { readonly verdict: "not-charged" }
+    /** `takenBack`: the terminal has stored that it reversed what it had reported. */
+    | { readonly verdict: "not-charged"; readonly takenBack?: true }
     /** A reversal in doubt was carried out. */
     | { readonly verdict: "reversed"; readonly report: TransactionReport }
     /** A reversal in doubt was not carried out, so the sale stands. */
@@ -51,6 +52,7 @@ type SaleVerdict =
   /** Charged as the terminal reported, although another transaction is its last one. */
   | "charged-as-reported"
   | "not-charged"
+  | "not-charged-reversed"
   | "unsettled"
   | Waiting;
 type ReversalVerdict = "reversed" | "not-reversed" | "unsettled" | Waiting;
@@ -205,7 +207,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ takesBack, hasSecond }) => takesBack === "ours" && !hasSecond,
     because: "the terminal has reversed what it had reported",
-    sale: "not-charged",
+    sale: "not-charged-reversed",
     unmatched: "taken-back",
     assumes: ["storage-real"],
   },
@@ -411,6 +413,8 @@ function verdictOf(
     case "charged":
     case "reversed":
       return found ? { verdict, report: found, because } : { verdict: "unsettled", because };
+    case "not-charged-reversed":
+      return { verdict: "not-charged", takenBack: true, because };
     case "charged-as-reported":
       return good
         ? { verdict: "charged", report: good, because }

@@ -8,6 +8,7 @@ import {
   isNotCharged,
   isPaying,
   isReversed,
+  isUnconfirmed,
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -66,7 +67,8 @@ export class AfterSale {
   ): Promise<PaymentResult> {
     const { orders, arbiter } = this.#parts;
     const attempt = orders.decisive(orderId);
-    if (!attempt.request.delivery) {
+    // The archive keeps the outcome of a two-phase sale, and not that it was one.
+    if (!attempt.request.delivery && !isUnconfirmed(attempt.state)) {
       const lack = arbiter.lease.lackOf("decideGoods");
       if (lack) throw lack;
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {
@@ -85,8 +87,11 @@ export class AfterSale {
     if (isEarly) throw decided(attempt);
     // The outcome shows whether another decision, or the terminal's time limit, came first.
     await arbiter.lease.whenFree();
-    if (taken === "other") throw decided(await orders.decisiveAfterProbe(orderId));
-    const end = orders.decisive(orderId, true);
+    if (taken === "other") {
+      throw decided(this.#late(await orders.decisiveAfterProbe(orderId), decision));
+    }
+    const read = orders.decisive(orderId, true);
+    const end = isUnconfirmed(read.state) ? this.#late(read, decision) : read;
     const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);
     if (inVain) throw decided(end);
     return orders.result(end, false);
@@ -103,8 +108,16 @@ export class AfterSale {
       "not-issued": isNotCharged(state),
       "partly-issued": "amountMinor" in decision && amounts.includes(decision.amountMinor),
     };
-    if (isAgain[decision.goods]) return await orders.result(attempt, true);
-    throw decided(attempt);
+    const isSame = isAgain[decision.goods];
+    const now = isSame && !isUnconfirmed(state) ? attempt : this.#late(attempt, decision);
+    if (isSame) return await orders.result(now, true);
+    throw decided(now);
+  }
+
+  /** Keeps a decision that came too late, on disk before it is answered; returns the attempt. */
+  #late(attempt: Attempt, decision: GoodsDecision): Attempt {
+    const { running } = this.#parts.arbiter;
+    return storage(() => running.decideLate(attempt, decision), chargedOf(attempt));
   }
 
   /**

@@ -13,6 +13,7 @@ import { isoTime } from "../../shared/time.ts";
 import {
   type Attempt,
   bareReceipt,
+  codeOf,
   endReportOf,
   isCharged,
   isNotCharged,
@@ -93,10 +94,12 @@ function outcomeOf(
   const { status, charged } = rowOf(attempt);
   if (isNotCharged(state)) {
     const { error, message, terminalCode, advice } = state.outcome;
+    const code = codeOf(state.outcome);
+    const says = code === error ? message : errorTable[code].meaning;
     const details = { ...(terminalCode === null ? {} : { terminalCode }), ...advice };
     return {
       status: statusNames[state.outcome.status],
-      error: errorOf(error, message, "no", details),
+      error: errorOf(code, says, "no", details),
     };
   }
   invariant(status !== "as ended", "only an attempt that charged nothing ends in several ways");

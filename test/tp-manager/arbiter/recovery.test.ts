@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
@@ -37,6 +38,51 @@ describe("a payment in doubt", () => {
     expect([again.body.status, again.body.notificationGatewaySent]).toEqual(["Success", true]);
     expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1", origin: "recovery" }]);
     expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  const reversal = { traceNumber: "000099", originalTrace: "000012", localTime: "130105" };
+  test.each([
+    ["no-end", reversal, "SALE_TAKEN_BACK", errorTable.SALE_TAKEN_BACK.meaning],
+    ["protocol", reversal, "TERMINAL_FAULT", "the terminal has reversed what it had reported"],
+    [
+      "no-end",
+      baseline.last.kind === "transaction" ? baseline.last.report : {},
+      "TERMINAL_FAULT",
+      "the terminal is idle and its last transaction is the one from before",
+    ],
+  ])("after the end %s is not charged, by its proof alone: %o, %s", async (...row) => {
+    const [code, stored, error, message] = row;
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve({ end: "lost", code, text: "line broken", ticket: "" });
+    };
+    at.terminal.last = { kind: "transaction", report: report(stored) };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(180_000);
+    const { attempt, delivery } = await at.orders.lookUp("A-1");
+    const { http, body } = answerOf(attempt, delivery);
+    expect([http, body.status]).toEqual([503, "Failed"]);
+    expect(body.error).toMatchObject({ code: error, message, charged: "no", retry: "safe" });
+  });
+
+  test("whose process ended says nothing of the line, although the sale was reversed", async () => {
+    const before = house();
+    before.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise(() => {});
+    };
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    before.close();
+    const at = house(before.path);
+    at.terminal.last = { kind: "transaction", report: report(reversal) };
+    at.start();
+    await at.clock.advance(20_000);
+    expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({
+      outcome: { error: "TERMINAL_FAULT" },
+    });
+    expect(at.journal.attempts.decisive("A-1")?.state).not.toHaveProperty("outcome.newer");
   });
 
   test("whose sale was stored before the storage was emptied stays unknown", async () => {

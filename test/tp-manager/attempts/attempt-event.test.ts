@@ -45,8 +45,12 @@ const inputs: readonly AttemptInput[] = [
     { input: "settled", outcome: "reversed", report: each, note: "n" },
   ]),
   { input: "hold", report: report(), decideByMs: 1_767_225_600_123 },
+  { input: "hold", report: report(), decideByMs: 1_767_225_600_123, mayBeOut: true },
   { input: "decide", decision: { goods: "issued" }, why: "w" },
   { input: "decide", decision: { goods: "not-issued" }, why: "w" },
+  { input: "decide", decision: { goods: "not-issued" }, why: "w", unsaid: true },
+  { input: "decide-late", decision: { goods: "issued" } },
+  { input: "decide-late", decision: { goods: "not-issued" } },
   { input: "decide", decision: { goods: "partly-issued", amountMinor: 500 }, why: "w" },
   { input: "acknowledged" },
   { input: "end", end: { end: "completed", ticket: "t|u" } },
@@ -60,6 +64,7 @@ const inputs: readonly AttemptInput[] = [
   { input: "interrupted", unwritten: true },
   { input: "reverse", baseline: { ...baseline, clockOffsetMs: 9 } },
   { input: "proved-not-charged", because: "nothing new", observation, proof },
+  { input: "proved-not-charged", because: "reversed", observation, proof, takenBack: true },
   { input: "proved-not-reversed", because: "nothing new", observation },
 ];
 
@@ -116,7 +121,7 @@ test.each<[string, AttemptInput, object]>([
 ])("a late verdict is published as %s, with its reason and the report", (kind, input, detailed) => {
   const { judgement, because } = { judgement: undefined, ...input, ...said };
   const detail = { report: other, because, ...(judgement ? { judgement } : {}), ...detailed };
-  expect(stepOf(eventAt(9, input), notCharged)).toEqual({ atMs: 9, kind, detail, input: { v: 1 } });
+  expect(stepOf(eventAt(9, input), notCharged)).toEqual({ atMs: 9, kind, detail, input: { v: 2 } });
 });
 
 test.each<[string, AttemptInput, object, object]>([
@@ -137,7 +142,14 @@ test.each<[string, AttemptInput, object, object]>([
 ])("a proof is published as %s, with its grounds", (kind, input, detailed, kept) => {
   const detail = { ...detailed, ...verdict };
   const step = stepOf(eventAt(9, input), notCharged);
-  expect(step).toEqual({ atMs: 9, kind, detail, input: { v: 1, ...kept } });
+  expect(step).toEqual({ atMs: 9, kind, detail, input: { v: 2, ...kept } });
+});
+
+test("a late decision about goods is published with its goods alone", () => {
+  const decision = { goods: "partly-issued", amountMinor: 500 } as const;
+  const step = stepOf(eventAt(9, { input: "decide-late", decision }), notCharged);
+  const kind = "goods-decided-late";
+  expect(step).toEqual({ atMs: 9, kind, detail: decision, input: { v: 2, decision } });
 });
 
 // A kind of its own, because a reversal's report does not show whose sale a record is.

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { BrokenInvariant } from "../../../src/shared/invariant.ts";
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
-import type { AttemptState, Judgement } from "../../../src/tp-manager/attempts/payment.ts";
+import {
+  type AttemptState,
+  isUnconfirmed,
+  type Judgement,
+} from "../../../src/tp-manager/attempts/payment.ts";
 import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-machine.ts";
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import type { PaymentEnd, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
@@ -99,6 +103,74 @@ describe("how an attempt ends", () => {
   ];
   test.each(table)("%s", (_name, inputs, expected) => {
     expect(phase(...inputs)).toBe(expected);
+  });
+
+  const waiting: AttemptInput = { ...held, mayBeOut: true };
+  const silent: AttemptInput = { ...withheld, unsaid: true };
+  const late = (goods: "issued" | "not-issued"): AttemptInput => ({
+    input: "decide-late",
+    decision: { goods },
+  });
+  const proved: AttemptInput = { input: "proved-not-charged", because: "nothing new" };
+  const codes: Array<[string, AttemptInput[], string]> = [
+    ["no goods, said by the kiosk", [waiting, withheld, bad, end(aborted)], "none"],
+    ["no goods, because the time was over", [waiting, silent, bad, end(aborted)], "may be out"],
+    ["given up by the terminal", [waiting, bad, end(aborted)], "may be out"],
+    ["given up, then issued", [waiting, bad, issued, end(aborted)], "may be out"],
+    ["the line lost without a decision", [waiting, end(lost), proved], "may be out"],
+    ["the line lost after the goods", [waiting, issued, end(lost), proved], "may be out"],
+    ["unclear after the goods", [waiting, issued, bad, end(aborted), proved], "may be out"],
+    [
+      "interrupted after silence",
+      [waiting, silent, { input: "interrupted" }, proved],
+      "may be out",
+    ],
+    ["no goods, said too late", [waiting, silent, end(aborted), late("not-issued")], "none"],
+    ["goods, said too late", [waiting, silent, end(aborted), late("issued")], "may be out"],
+    ["no goods, then goods", [waiting, withheld, end(aborted), late("issued")], "may be out"],
+    ["approved by an older version, too late", [held, withheld, end(aborted)], "none"],
+    ["the same, with goods later", [held, withheld, end(aborted), late("issued")], "may be out"],
+  ];
+  test.each(codes)("a sale with goods that is not charged: %s", (_name, inputs, expected) => {
+    const known = { status: "cancelled", error: "GOODS_NOT_DELIVERED" };
+    const state = run(...inputs);
+    expect(state).toMatchObject({ phase: "not-charged", outcome: known });
+    expect(isUnconfirmed(state)).toBe(expected === "may be out");
+    expect("newer" in (state.phase === "not-charged" ? state.outcome : {})).toBe(
+      expected === "may be out",
+    );
+  });
+
+  test("a late decision about goods changes no state but that of an uncharged sale", () => {
+    const others = [
+      run(good, end(completed)),
+      run(waiting, issued, end(completed)),
+      run(waiting, issued, end(lost)),
+      run(bad, end(aborted)),
+      run(waiting),
+    ];
+    for (const state of others) {
+      expect(advance(state, late("issued"))).toEqual(state);
+      expect(advance(state, late("not-issued"))).toEqual(state);
+    }
+  });
+
+  test("only a reversal that the terminal reported after a lost line has a code of its own", () => {
+    const ended = (input: AttemptInput, ...before: AttemptInput[]) => run(...before, input);
+    const because = "the terminal has reversed what it had reported";
+    const back: AttemptInput = { input: "proved-not-charged", because, takenBack: true };
+    const fault = { status: "failed", error: "TERMINAL_FAULT", message: because };
+    expect(ended(back, good, end(lost))).toMatchObject({
+      outcome: { ...fault, newer: "SALE_TAKEN_BACK" },
+    });
+    expect(ended({ input: "proved-not-charged", because }, good, end(lost))).toEqual({
+      phase: "not-charged",
+      outcome: { ...fault, terminalCode: null },
+    });
+    // What the terminal reported of the end, or the kiosk was answered, is said again.
+    expect(ended(back, good, end(aborted))).toMatchObject({
+      outcome: { error: "PAYMENT_CANCELLED" },
+    });
   });
 
   test("an ACK counts for its own report and not for the next one", () => {

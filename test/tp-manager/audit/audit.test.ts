@@ -201,7 +201,7 @@ test.each([
   [
     "of a version",
     "report",
-    `UPDATE attempt_event SET input = '{"v":2}' WHERE ${of("sold")} AND kind = 'report'`,
+    `UPDATE attempt_event SET input = '{"v":3}' WHERE ${of("sold")} AND kind = 'report'`,
   ],
 ])("a step %s that only a newer program knows is counted as unknown", async (_what, kind, sql) => {
   const path = await everyPhase();

@@ -87,6 +87,8 @@ const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
     // Answers to a client that waits for a payment which another call ends.
     "SETTLED_NOT_CHARGED",
     "GOODS_NOT_DELIVERED",
+    "DELIVERY_UNCONFIRMED",
+    "SALE_TAKEN_BACK",
     // store-guard.test.ts, lost-stores.test.ts
     "STORES_DISAGREE",
     "TERMINAL_SALE_UNMATCHED",

@@ -140,6 +140,18 @@ const approvedThen = (end: PaymentEnd): Prepare =>
     (at) => pay(at, request("A-1", { delivery: { withinSeconds: 30 } })),
   );
 
+/** An approved sale about whose goods the kiosk reported nothing in time. */
+const unconfirmed = after(approved, (at) => at.clock.advance(30_000));
+/** The line was lost when no goods had come out, and the terminal has reversed the sale. */
+const takenBack = after(
+  approvedThen({ end: "lost", code: "no-end", text: "line broken", ticket: "" }),
+  (at) => {
+    const reversal = report({ traceNumber: "000099", originalTrace: "000012" });
+    at.terminal.last = { kind: "transaction", report: reversal };
+  },
+  (at) => at.afterSale.deliver("A-1", false, undefined),
+);
+
 const reversalEnds =
   (end: PaymentEnd): Prepare =>
   (at) => {
@@ -243,6 +255,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["Reversed", reversed],
     ["Approved", approved],
     ["PAYMENT_DECLINED", declined],
+    ["DELIVERY_UNCONFIRMED", unconfirmed],
     ["PAYMENT_UNKNOWN", unknown],
     ["PAYMENT_RUNNING", running("A-1")],
     ["PAYMENT_RUNNING", preparing],
@@ -319,6 +332,14 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["ORDER_NOT_FOUND", nothing, { ...order, delivered: true }],
     ["PAYMENT_RUNNING", preparing, { ...order, delivered: true }],
     ["DELIVERY_DECIDED", paid, { ...order, delivered: false }],
+    ["DELIVERY_DECIDED", unconfirmed, { ...order, delivered: true }],
+    ["GOODS_NOT_DELIVERED", unconfirmed, { ...order, delivered: false }],
+    [
+      "DELIVERY_UNCONFIRMED",
+      after(unconfirmed, (at) => at.journal.archive.putAway(at.clock.now() + 1, 100)),
+      { ...order, delivered: false },
+    ],
+    ["SALE_TAKEN_BACK", takenBack, { ...order, delivered: false }],
     ["NOT_SUPPORTED", after(paid, without("decideGoods")), { ...order, delivered: true }],
     ["PAYMENT_UNKNOWN", approvedThen(lost("line broken")), { ...order, delivered: true }],
     ...notDelivered,

@@ -109,6 +109,11 @@ function addVerdicts(path: string): void {
   ] as const;
   write("late", end, { input: "found-charged", report: sale("0801"), because, proof });
   write("doubt", end, { input: "found-in-doubt", report: sale("0802"), because, proof });
+  const held = { input: "hold", report: sale("0806"), decideByMs: 1, mayBeOut: true } as const;
+  const silence = { input: "decide", decision: { goods: "not-issued" }, why: "late" } as const;
+  write("out", held, { ...silence, unsaid: true }, end);
+  const reported = { input: "report", report: sale("0807"), judgement: "agrees" } as const;
+  write("line", reported, gone, { input: "proved-not-charged", because, proof, takenBack: true });
   const late = {
     input: "late-result",
     report: sale("0803"),
@@ -129,7 +134,14 @@ function addVerdicts(path: string): void {
   close();
 }
 
-const verdicts = { late: "charged", doubt: "in-doubt", told: "charged", back: "reversed" };
+const verdicts = {
+  late: "charged",
+  doubt: "in-doubt",
+  told: "charged",
+  back: "reversed",
+  out: "not-charged",
+  line: "not-charged",
+};
 
 // The previous release's code comes out of git; a clone without history has none.
 test.skipIf(!hasPrevious)("the previous release goes on with a journal of this one", async () => {
@@ -142,6 +154,21 @@ test.skipIf(!hasPrevious)("the previous release goes on with a journal of this o
   expect(audit(path)).toMatchObject(clean);
   const at = house(path);
   expect(at.orders.decisive("unknown").state.phase).toBe("not-charged");
+});
+
+test.skipIf(!hasPrevious)("the previous release counts a late report about goods", async () => {
+  const before = await previousRelease();
+  const path = await everyPhase();
+  const { journal, clock, log, close } = house(path);
+  const goods = journal.attempts.decisive("goods");
+  if (!goods) throw new Error("there is no such order");
+  const writer = new AttemptWriter(goods, { journal, clock, log });
+  writer.advance({ input: "decide-late", decision: { goods: "not-issued" } });
+  close();
+  expect(audit(path)).toMatchObject(clean);
+  expect(await goOn(before, path)).toEqual(phases);
+  const unknown = { "goods-decided-late": 1 };
+  expect(before.audit(path)).toMatchObject({ faults: [], unknown });
 });
 
 /** The kinds and details of steps, as answers publish them; texts for people may change. */

@@ -269,6 +269,14 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     expect(verdictOf(inquiry, known, ...probes)).toBe(expected);
   });
 
+  test("only the stored reversal of the reported sale says that it was taken back", () => {
+    const says = (last: Probe["last"]) =>
+      judge({ ...sale, heard: approved }, probeOf(last, 200_000), nothing, null, CONFIRM_MS);
+    expect(says(takenBack())).toMatchObject({ verdict: "not-charged", takenBack: true });
+    expect(says(before)).toMatchObject({ verdict: "not-charged" });
+    expect(says(before)).not.toHaveProperty("takenBack");
+  });
+
   test("nothing new proves nothing before the silence is over, unless the end was heard", () => {
     const early = probeOf(baseline.last, 60_000);
     expect(judge(sale, early, nothing, null, CONFIRM_MS)).toMatchObject({

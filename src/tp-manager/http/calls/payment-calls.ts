@@ -41,7 +41,7 @@ export const paymentCalls: readonly AnyCall[] = [
         "ANSWER_NOT_DELIVERED",
         "ORDER_MISMATCH",
         "NOT_SUPPORTED",
-        "GOODS_NOT_DELIVERED",
+        ...errors.notDelivered,
       ],
     }),
     async handle({ request, reply }, at) {
@@ -124,7 +124,7 @@ export const paymentCalls: readonly AnyCall[] = [
         "DELIVERY_DECIDED",
         "CARD_DATA_REFUSED",
         "NOT_SUPPORTED",
-        "GOODS_NOT_DELIVERED",
+        ...errors.notDelivered,
         "PAYMENT_UNKNOWN",
         "PAYMENT_RUNNING",
         "STORES_DISAGREE",

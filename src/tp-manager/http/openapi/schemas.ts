@@ -64,6 +64,7 @@ const notCharged: readonly ErrorCode[] = [
   ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
   "TERMINAL_REFUSED",
   "TERMINAL_FAULT",
+  "SALE_TAKEN_BACK",
   "PAYMENT_DECLINED",
   "PAYMENT_CANCELLED",
   "CUSTOMER_TIMEOUT",
@@ -71,7 +72,9 @@ const notCharged: readonly ErrorCode[] = [
   "CURRENCY_REFUSED",
 ];
 const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"];
-export const paymentErrors = { terminal, notCharged, money };
+/** The error codes of approved sales whose goods did not come out, or not for certain. */
+const notDelivered: readonly ErrorCode[] = ["GOODS_NOT_DELIVERED", "DELIVERY_UNCONFIRMED"];
+export const paymentErrors = { terminal, notCharged, notDelivered, money };
 
 const charged = z.enum(["no", "yes", "unknown"]);
 
@@ -106,7 +109,7 @@ const asking = z
 /** The schema of `error.details` of each code; a code that is missing here has no details. */
 const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   ...Object.fromEntries(
-    [...notCharged, "UPDATING", "GOODS_NOT_DELIVERED"].map((code) => [code, outcome]),
+    [...notCharged, ...notDelivered, "UPDATING"].map((code) => [code, outcome]),
   ),
   REQUEST_INVALID: z.object({
     faults: z
@@ -191,7 +194,7 @@ export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType<ApiError, Ap
   return one as unknown as z.ZodType<ApiError, ApiError>;
 }
 
-export const outcomeError = oneOfErrors([...money, ...notCharged, "GOODS_NOT_DELIVERED"]);
+export const outcomeError = oneOfErrors([...money, ...notCharged, ...notDelivered]);
 
 export const seenAt = time.nullable().describe("When a person acknowledged it; null: nobody did.");
 

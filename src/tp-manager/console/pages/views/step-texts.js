@@ -58,7 +58,10 @@ export function sentenceOf(event, currency, texts) {
     case "approved":
       return say("approved", { time: timeOf(event.decideBy, texts) });
     case "goods-decided":
-      return say(`goods.${event.goods}`, { amount: amount(event.amountMinor) });
+    case "goods-decided-late": {
+      const goods = say(`goods.${event.goods}`, { amount: amount(event.amountMinor) });
+      return kind === "goods-decided" ? goods : say("goodsLate", {}, goods.text);
+    }
     case "settled-by-operator":
       return say(`settled.${event.outcome}`, {}, String(event.note ?? ""));
     case "gateway-return-reserved":

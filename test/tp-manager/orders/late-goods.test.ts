@@ -1,0 +1,254 @@
+import { expect, test } from "vitest";
+import { errorTable } from "../../../src/shared/catalog/errors.ts";
+import { codeOf } from "../../../src/tp-manager/attempts/payment.ts";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import type { GoodsDecision, PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
+import { alarms, type House, house, pay, request } from "../../support/house/payment-house.ts";
+import { declined, report } from "../../support/terminals/reports.ts";
+import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
+
+/** What a kiosk reports too late about the goods of an approved sale (docs/design.md 5.12). */
+
+const twoPhase = request("A-1", { delivery: { withinSeconds: 30 } });
+const completed: PaymentEnd = { end: "completed", ticket: "" };
+
+/** A terminal that waits at the approval; `end` is called with each decision, and can end it. */
+async function approved(
+  end: (decision: GoodsDecision, resolve: (end: PaymentEnd) => void) => void = ({ goods }, ends) =>
+    ends(goods === "not-issued" ? aborted : completed),
+): Promise<House & { readonly giveUp: () => void }> {
+  const at = house();
+  let giveUp = (): void => {};
+  at.terminal.script = (_order, observer) =>
+    new Promise((resolve) => {
+      observer.report(report());
+      giveUp = () => void observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
+      at.terminal.onDecision = (decision) => end(decision, resolve);
+    });
+  await pay(at, twoPhase);
+  return { ...at, giveUp: () => giveUp() };
+}
+
+/** The sale of which the kiosk reported nothing in time. */
+async function silent() {
+  const at = await approved();
+  await at.clock.advance(30_000);
+  return at;
+}
+
+async function deliver(at: House, delivered: boolean) {
+  const answer = at.afterSale.deliver("A-1", delivered, undefined);
+  answer.catch(() => undefined);
+  await at.clock.advance(0);
+  const { attempt, delivery } = await answer;
+  return answerOf(attempt, delivery);
+}
+
+const decided = (charged: string) => ({ code: "DELIVERY_DECIDED", charged });
+
+async function found(at: House) {
+  const { attempt, attempts } = await at.orders.lookUp("A-1");
+  const { http, body } = answerOf(attempt, null);
+  const { status, error } = body;
+  const events = attempts.flatMap((each) => each.events);
+  const late = events.filter(({ kind }) => kind === "goods-decided-late");
+  return { http, status, error, late: late.map(({ detail }) => detail), attempt };
+}
+
+const uncharged = { http: 200, status: "Cancelled" } as const;
+const noGoods = { code: "GOODS_NOT_DELIVERED", charged: "no", retry: "safe" };
+const mayBeOut = {
+  code: "DELIVERY_UNCONFIRMED",
+  message: errorTable.DELIVERY_UNCONFIRMED.meaning,
+  charged: "no",
+  retry: "never",
+};
+
+test("without a report in time the goods may have come out, and nobody is to buy again", async () => {
+  const at = await silent();
+  const { attempt, ...order } = await found(at);
+  expect(order).toMatchObject({ ...uncharged, error: mayBeOut, late: [] });
+  // The previous version, which does not know the code, has one that it can answer.
+  expect(attempt.state).toMatchObject({ outcome: { error: "GOODS_NOT_DELIVERED" } });
+  const events = at.hub.source.after(0, 99);
+  const last = events.findLast(({ name }) => name === "payment");
+  expect(last?.data).toMatchObject({ state: "cancelled", error: "DELIVERY_UNCONFIRMED" });
+  expect(alarms(at)).toEqual([]);
+});
+
+test("a late report of goods is refused, kept and alarmed, once, and the end stays", async () => {
+  const at = await silent();
+  const { attempt: ended } = await found(at);
+  await at.clock.advance(60_000);
+  for (let times = 0; times < 2; times += 1) {
+    await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+    expect(alarms(at)).toEqual(["delivered-without-charge"]);
+    const { attempt, ...order } = await found(at);
+    expect(order).toMatchObject({ ...uncharged, error: mayBeOut, late: [{ goods: "issued" }] });
+    expect(attempt.endedAtMs).toBe(ended.endedAtMs);
+  }
+  expect(at.terminal.decisions).toEqual([{ goods: "not-issued" }]);
+  at.close();
+  const { attempt } = await found(house(at.path));
+  expect(attempt.endedAtMs).toBe(ended.endedAtMs);
+});
+
+test("a late report of no goods is the answer, and is kept without an alarm", async () => {
+  const at = await silent();
+  for (let times = 0; times < 2; times += 1) {
+    const { http, body } = await deliver(at, false);
+    expect({ http, status: body.status }).toEqual(uncharged);
+    expect(body.error).toMatchObject(noGoods);
+  }
+  expect(await found(at)).toMatchObject({ error: noGoods, late: [{ goods: "not-issued" }] });
+  expect(alarms(at)).toEqual([]);
+});
+
+test("the order follows what the kiosk reported last about the goods", async () => {
+  const at = await approved();
+  expect((await deliver(at, false)).body.error).toMatchObject(noGoods);
+  expect((await found(at)).late).toEqual([]);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect((await deliver(at, false)).body.error).toMatchObject(noGoods);
+  expect((await found(at)).late).toEqual([{ goods: "issued" }, { goods: "not-issued" }]);
+  expect(alarms(at)).toEqual(["delivered-without-charge"]);
+});
+
+test.each([true, false])("a report (%s) while the terminal reverses is kept too", async (out) => {
+  let ends = (_end: PaymentEnd): void => {};
+  const at = await approved((_decision, resolve) => {
+    ends = resolve;
+  });
+  await at.clock.advance(30_000);
+  const answer = deliver(at, out);
+  answer.catch(() => undefined);
+  await at.clock.advance(1_000);
+  expect((await found(at)).late).toEqual([]);
+  ends(aborted);
+  if (out) await expect(answer).rejects.toMatchObject(decided("no"));
+  else expect((await answer).body.error).toMatchObject(noGoods);
+  const late = [{ goods: out ? "issued" : "not-issued" }];
+  expect(await found(at)).toMatchObject({ error: out ? mayBeOut : noGoods, late });
+});
+
+test("goods that cross the terminal's giving up are alarmed once", async () => {
+  const at = await approved((_decision, resolve) => resolve(aborted));
+  at.giveUp();
+  for (let times = 0; times < 2; times += 1) {
+    await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+    expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut, late: [] });
+    expect(alarms(at)).toEqual(["delivered-without-charge"]);
+  }
+});
+
+test("goods whose charge was lost with the line are alarmed when that is proved", async () => {
+  const at = await approved((_decision, resolve) => resolve(lost("line broken")));
+  expect((await deliver(at, true)).body.status).toBe("Unknown");
+  expect(alarms(at)).toEqual([]);
+  at.terminal.last = {
+    kind: "transaction",
+    report: report({ traceNumber: "000099", originalTrace: "000012", localTime: "130105" }),
+  };
+  await at.clock.advance(225_000);
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(alarms(at)).toEqual(["delivered-without-charge"]);
+});
+
+test("a report after a restart is answered when the terminal was probed, and kept", async () => {
+  const before = await approved();
+  before.close();
+  const at = house(before.path);
+  at.start();
+  const answer = deliver(at, true);
+  const refused = expect(answer).rejects.toMatchObject(decided("no"));
+  await at.clock.advance(225_000);
+  await refused;
+  const late = [{ goods: "issued" }];
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut, late });
+  expect(alarms(at)).toEqual(["delivered-without-charge"]);
+});
+
+test("a report about an order in doubt is kept and alarmed, and changes no money", async () => {
+  const at = house();
+  at.terminal.last = { kind: "not-told", why: "bare completion" };
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("line broken"));
+  };
+  await pay(at, twoPhase);
+  await at.clock.advance(30_000);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("unknown"));
+  expect(await found(at)).toMatchObject({ status: "Unknown", late: [{ goods: "issued" }] });
+  expect(alarms(at)).toContain("delivered-without-charge");
+  await at.settle({ orderId: "A-1", outcome: "charged", note: "seen on the receipt" });
+  expect((await found(at)).status).toBe("Success");
+});
+
+test("no goods after the charge are kept, and the order stays charged", async () => {
+  const at = await approved();
+  expect((await deliver(at, true)).body.status).toBe("Success");
+  const { attempt: charged } = await found(at);
+  await at.clock.advance(60_000);
+  await expect(deliver(at, false)).rejects.toMatchObject(decided("yes"));
+  const { attempt, status, late } = await found(at);
+  expect([status, late]).toEqual(["Success", [{ goods: "not-issued" }]]);
+  expect({ ...attempt, events: [] }).toEqual({ ...charged, events: [] });
+  expect([at.supervisor.stored.length, at.supervisor.withdrawn]).toEqual([1, []]);
+  expect(alarms(at)).toEqual([]);
+});
+
+test("a cancel is the kiosk's report of no goods, and a stop is none", async () => {
+  const ends = [
+    [noGoods, (at: House) => at.arbiter.running.cancel()],
+    [mayBeOut, (at: House) => at.arbiter.stop()],
+  ] as const;
+  for (const [error, end] of ends) {
+    const at = await approved();
+    const ended = end(at);
+    await at.clock.advance(10_000);
+    await ended;
+    expect(await found(at)).toMatchObject({ ...uncharged, error });
+  }
+});
+
+test("a late report that cannot be written is not answered as if it were", async () => {
+  const at = await silent();
+  const { update } = at.journal.attempts;
+  at.journal.attempts.update = () => {
+    throw new Error("the disk is full");
+  };
+  for (const out of [true, false]) {
+    await expect(deliver(at, out)).rejects.toMatchObject({ code: "STORAGE_FAILED", charged: "no" });
+  }
+  at.journal.attempts.update = update;
+  expect((await found(at)).late).toEqual([]);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+  expect((await found(at)).late).toEqual([{ goods: "issued" }]);
+});
+
+test("a report about an archived order is answered, and alarmed if goods came out", async () => {
+  const at = await silent();
+  at.journal.archive.putAway(at.clock.now() + 1, 100);
+  expect((await deliver(at, false)).body.error).toMatchObject(mayBeOut);
+  expect(alarms(at)).toEqual([]);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+  expect(alarms(at)).toEqual(["delivered-without-charge"]);
+});
+
+test("a code that only a newer version knows is answered by the older one next to it", () => {
+  const outcome = { status: "failed", error: "TERMINAL_FAULT", message: "", terminalCode: null };
+  const tomorrow = { ...outcome, newer: "A_CODE_OF_TOMORROW" } as never;
+  expect(codeOf(tomorrow)).toBe("TERMINAL_FAULT");
+});
+
+test("an order that was never approved keeps its reason, and late goods are alarmed", async () => {
+  const at = house();
+  at.terminal.script = () => Promise.resolve({ ...aborted, reason: "declined" });
+  await pay(at, twoPhase);
+  expect((await deliver(at, false)).body.error).toMatchObject({ code: "PAYMENT_DECLINED" });
+  expect((await found(at)).late).toEqual([]);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+  expect(await found(at)).toMatchObject({ error: { code: "PAYMENT_DECLINED" } });
+  expect(alarms(at)).toEqual(["delivered-without-charge"]);
+});
