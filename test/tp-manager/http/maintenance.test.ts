@@ -44,7 +44,11 @@ describe("maintenance", () => {
       return { value, state, default: usual, origin };
     };
     const inFile = (name: string) => ({ default: null, origin: `${configFile}:${lineOf(name)}` });
-    expect(displayed("LOCAL_PORT")).toEqual({ value: "8765", state: "set", ...inFile("LOCAL_PORT") });
+    expect(displayed("LOCAL_PORT")).toEqual({
+      value: "8765",
+      state: "set",
+      ...inFile("LOCAL_PORT"),
+    });
     const secret = { value: null, state: "hidden", ...inFile("TERMINAL_MANAGER_PWD") };
     expect(displayed("TERMINAL_MANAGER_PWD")).toEqual(secret);
     const typo = { value: null, state: "unknown", ...inFile("LOGDAYS") };
