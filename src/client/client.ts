@@ -73,10 +73,7 @@ export type Outcome = PaymentAnswer | Refusal;
 type TimeLeft = Pick<NonNullable<Health["running"]>, "endsAt" | "secondsLeft">;
 type KnownPayment = PaymentAnswer & Partial<TimeLeft> & { readonly attempts: readonly Attempt[] };
 
-/**
- * One event, whose `name` decides the members of `data`. A newer connector may send names that this
- * client does not know; ignore these events.
- */
+/** One event; `name` decides `data`. Ignore unknown names, which a newer connector may send. */
 export type ConnectorEvent = {
   readonly [Name in keyof EventMembers]: {
     /** The id of a stored event; undefined for prompts and other events that are not stored. */
@@ -167,11 +164,10 @@ export class ConnectorClient {
   }
 
   /**
-   * Yields the connector's events from now on, or all events after the one with the id `afterId`,
-   * until `signal` aborts. A broken stream continues after the last event. While the connector
-   * cannot be reached or has too many readers (TOO_MANY_READERS), the client tries again every two
-   * seconds and yields nothing. Rejects when the connector refuses the login or the origin of the
-   * web page.
+   * Yields the connector's events from now on, or all events after the id `afterId`, until `signal`
+   * aborts. A broken stream continues after the last event. While the connector cannot be reached
+   * or has too many readers (TOO_MANY_READERS), the client tries again every two seconds and yields
+   * nothing. Rejects when the connector refuses the login or the web page's origin.
    */
   async *events(options: {
     readonly signal: AbortSignal;

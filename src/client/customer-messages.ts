@@ -1,7 +1,6 @@
 /*
- * Sentences that a kiosk can display to its customer. The connector's answers have none, because
- * each kiosk has its own style. A sentence claims no more about the money than its member
- * `charged`.
+ * Sentences that a kiosk can display to its customer. The answers have none, because each kiosk has
+ * its own style. A sentence claims no more about the money than its member `charged`.
  */
 import messages from "./customer-messages.json" with { type: "json" };
 

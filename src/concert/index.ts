@@ -1,7 +1,4 @@
-/**
- * The codec that the drivers and the simulated terminals of the French cash-register protocols
- * share.
- */
+/** The codec that drivers and simulated terminals of the French cash-register protocols share. */
 export { applicationName, failureOf, tagName } from "./code-tables.ts";
 export { ConcertCodecError, type ConcertFaultCode } from "./errors.ts";
 export {

@@ -3,9 +3,8 @@ import { flushCompileCache } from "node:module";
 import { announcePresence } from "../shared/process/presence.ts";
 
 /**
- * Writes `content` to the file for which the launcher waits, complete or not at all. On a stop
- * signal, removes the file, so that a launcher starts another simulator, and calls `stop`. `path`
- * null: there is no such file.
+ * Writes `content` to the file that the launcher awaits, complete or not at all. On a stop signal,
+ * removes it, so that a launcher starts another simulator, and calls `stop`. `path` null: no file.
  */
 export function announceReady(
   path: string | null,

@@ -1,6 +1,4 @@
-/**
- * The ZVT codec, for the driver and the simulated terminal; message.ts begins with an overview.
- */
+/** The ZVT codec, for the driver and the simulated terminal; message.ts begins with an overview. */
 export { type Apdu, ApduReader, decodeApdu, encodeApdu } from "./apdu.ts";
 export { concat, fromHex, sameBytes, toHex, ZvtCodecError } from "./bytes.ts";
 export { messageTitle, safeHex } from "./log-form.ts";

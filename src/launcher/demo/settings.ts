@@ -218,9 +218,8 @@ export async function startSimulator(
 }
 
 /**
- * Whether a command without `--data` is for the demo in this folder: the demo runs, and the
- * installation does not. The state of another user's demo is not known; a command is for that demo
- * if no installation is set up.
+ * Whether a command without `--data` is for this folder's demo: it runs, and the installation does
+ * not. Another user's demo has no known state: a command is for it if no installation is set up.
  */
 export function isDemoTarget(folder: string, installation = defaultDataDirectory): boolean {
   if (isForbidden(folder)) return !existsSync(join(installation, "config.txt"));

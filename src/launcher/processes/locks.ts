@@ -14,18 +14,12 @@ import { programNames } from "./process-table.ts";
 const LOCK_WITHIN_MS = 130_000;
 const RETRY_EVERY_MS = 200;
 
-/**
- * Returns the lock under which one launcher at a time starts or stops the programs of a data
- * folder; undefined: another launcher holds the lock.
- */
+/** Returns the lock for starting or stopping the programs; undefined: another launcher holds it. */
 export function tryLaunchLock(dataDirectory: string): ExclusiveLock | undefined {
   return takeExclusiveLock(join(openRunDirectory(dataDirectory), "launcher.lock"), 0);
 }
 
-/**
- * Runs `work` under the launch lock; prints a note when another launcher holds the lock, and throws
- * {@link ProgramExit} 75 when that launcher takes too long.
- */
+/** Runs `work` under the launch lock. Throws {@link ProgramExit} 75 if it is held for too long. */
 export async function withLaunchLock<T>(
   { dataDirectory, clock, output }: CommandContext,
   work: () => Promise<T>,

@@ -13,8 +13,7 @@ import {
 /**
  * Returns the pids of the processes, of any version, that run this program with this data folder.
  * The operating system is asked each time, because a remembered pid may belong to another process.
- * On Linux the arguments show the program and the folder; elsewhere the process holds a lock in the
- * folder (presence.ts).
+ * On Linux the arguments show both; elsewhere a lock in the folder does (presence.ts).
  */
 export function findProcesses(spec: ProcessSpec): number[] {
   if (process.platform !== "linux") return presentProcesses(spec.presence);

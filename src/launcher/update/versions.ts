@@ -40,10 +40,9 @@ export function runtimeOf(version: string, root = installationRoot) {
 }
 
 /**
- * Copies the version of an unpacked delivery into this installation and returns its number. All
- * files are synced before the mark `complete` is written (docs/updates.md 4.1); a version that has
- * its mark is not copied again. Throws {@link ProgramExit} if the folder is no delivery for this
- * machine.
+ * Copies an unpacked delivery's version into this installation and returns its number. All files
+ * are synced before the mark `complete` is written (docs/updates.md 4.1); a version that has it is
+ * not copied again. Throws {@link ProgramExit} if the folder is no delivery for this machine.
  */
 export function stageFrom(delivery: string, own: string): string {
   const version = versionIn(delivery);

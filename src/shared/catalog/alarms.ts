@@ -1,7 +1,4 @@
-/**
- * The names of the alarms that tp-manager raises. Monitoring depends on these names, so none ever
- * changes; docs/operator.md explains each alarm.
- */
+/** tp-manager's alarm names (docs/operator.md): never changed, as monitoring depends on them. */
 export const tpManagerAlarms = [
   "terminal-disconnected",
   "terminal-out-of-order",

@@ -10,9 +10,8 @@ const SECRET_ANYWHERE_LENGTH = 4;
 type Setting = Pick<Entry, "name" | "value">;
 
 /**
- * Returns the secrets of a setup file: values that may not be printed, the elements of lists,
- * credentials in addresses, and each login with each secret as HTTP Basic encodes them. A login
- * alone is no secret.
+ * Returns the secrets of a setup file: values that may not be printed, list elements, credentials
+ * in addresses, and each login with each secret as HTTP Basic encodes them. A login alone is none.
  */
 export function secretsOf(settings: readonly Setting[], fields: ConfigFields): string[] {
   const isLogin = ({ name }: Setting): boolean => metaIn(fields, name)?.login === true;

@@ -63,10 +63,7 @@ export async function findSerialPorts(
   });
 }
 
-/**
- * Returns the serial ports that /sys lists on Linux. `SerialPort.list()` would run udevadm, which
- * small systems and containers do not have.
- */
+/** Returns the ports in /sys; small systems and containers lack udevadm for `SerialPort.list()`. */
 function listSerialPorts(roots: DeviceRoots): SerialPortInfo[] {
   const tty = join(roots.sys, "class/tty");
   const names = stableNames(roots);

@@ -59,9 +59,8 @@ export function createIpcClient<M extends Messages>(
   let known: Address | undefined;
 
   /**
-   * Sends a message to the known address. If nobody answers there, or the token is refused, the
-   * address is looked up again, because the other program may have restarted; in neither case was
-   * the message carried out.
+   * Sends a message to the known address. If nobody answers or the token is refused, the address is
+   * looked up again, as the other program may have restarted; in neither case was it carried out.
    */
   async function send(message: Message): Promise<Posted> {
     const before = known;
@@ -80,10 +79,7 @@ export function createIpcClient<M extends Messages>(
   }
 
   return {
-    /**
-     * Sends one message and waits at most `timeoutMs` for the whole answer. Rejects with {@link
-     * IpcError}. The message is never sent again by this method itself.
-     */
+    /** Sends once, waits at most `timeoutMs` for a whole answer. Rejects with {@link IpcError}. */
     async call<K extends keyof M & string>(
       name: K,
       body: RequestOf<M, K>,

@@ -207,9 +207,8 @@ export const supervisorMessages = {
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
   /**
-   * Records that an operator found no transactions of an order at the gateway except those that the
-   * gateway has named here. `settled` is false if no duplicate is possible, or if the order may
-   * still be sent.
+   * Records that an operator found no transactions of an order at the gateway except those that it
+   * has named here. `settled` is false if no duplicate is possible or the order may still be sent.
    */
   "gateway-copies": {
     request: z.object({ orderId: z.string(), note: noteSchema }),

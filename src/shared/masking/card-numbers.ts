@@ -87,8 +87,7 @@ function numberAt(digits: readonly number[], first: number, count: number): numb
 
 /**
  * Whether a number is certainly no card number, although prefix, length and check digit agree. Each
- * kind of such numbers has a form that no card number in use has; leaving these numbers unmasked
- * keeps logs readable.
+ * kind has a form that no card number in use has; leaving them unmasked keeps logs readable.
  */
 function isKnownOtherNumber(run: Run, first: number, length: number): boolean {
   return (

@@ -13,10 +13,7 @@ export interface OpenSerialPort {
 type UnixRead = typeof import("@serialport/bindings-cpp/dist/unix-read.js").unixRead;
 type UnixDevice = Parameters<UnixRead>[0]["binding"];
 
-/**
- * Opens a serial port. Rejects with the error of the package `serialport`, also if the package
- * cannot be loaded.
- */
+/** Opens a port. Rejects with the error of the package `serialport`, also if this cannot load. */
 export async function openSerialPort(options: SerialPortOptions): Promise<OpenSerialPort> {
   // The packages are loaded only here, because they have a native part that many uses do not need.
   const { SerialPort } = await import("serialport");

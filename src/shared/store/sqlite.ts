@@ -24,9 +24,8 @@ const BUSY_TIMEOUT_MS = 2_000;
 
 /**
  * Opens a durable database: with a write-ahead log, every commit synced to the disk (docs/design.md
- * 2.1), foreign keys on, and the schema of the last migration. Only the file's owner can read it.
- * Throws if the file cannot be opened or migrated, or if a newer version of this program has made
- * it unreadable for this version.
+ * 2.1), foreign keys on, and the last migration's schema. Only the file's owner can read it. Throws
+ * if it cannot be opened or migrated, or if a newer version has made it unreadable for this one.
  */
 export function openDatabase(path: string, migrations: readonly Migration[]): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true });
@@ -48,8 +47,7 @@ export function openDatabase(path: string, migrations: readonly Migration[]): Da
 
 /**
  * Opens a database for reading that other programs may have open, and waits at most {@link
- * BUSY_TIMEOUT_MS} for their locks. Throws if the file cannot be opened; damaged content shows when
- * it is read.
+ * BUSY_TIMEOUT_MS} for their locks. Throws if it cannot be opened; damage shows when it is read.
  */
 export function openForReading(path: string): DatabaseSync {
   return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });

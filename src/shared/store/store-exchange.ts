@@ -30,9 +30,8 @@ type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
 /**
  * Exchanges the marks of the two databases with every message (docs/rules/17-loss.md). Each program
- * checks its database against the mark that the other program remembers. The other program replaces
- * the mark of an earlier session only after this check, with the check's result on disk, so that a
- * crash in between hides no loss.
+ * checks its database against the mark that the other remembers. The other replaces the mark of an
+ * earlier session only after this check, with its result on disk, so that no crash hides a loss.
  */
 export class StoreExchange {
   readonly #store: Store;

@@ -167,10 +167,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /**
-   * Ends the fault `mute` at the end of a command, or when its `ms` are over, if that is later; at
-   * once if `signal` says that the command was killed.
-   */
+  /** Ends fault `mute` when command and `ms` are over; at once if `signal` says it was killed. */
   async endSilence(signal: AbortSignal): Promise<void> {
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
     if (this.faults.muted && leftMs > 0) {

@@ -4,10 +4,9 @@ import { type ConditionName, conditionNames } from "../../shared/catalog/conditi
 import { errorTable } from "../../shared/catalog/errors.ts";
 
 /*
- * This file has the schema of every document between a kiosk and its fleet (docs/fleet.md 3.2); the
- * schemas in `docs/fleet` are generated from it. A value is an enumeration, a number, an id, a time
- * or a stable name of our programs, never a text of a customer, a kiosk, a terminal or a gateway
- * (docs/fleet.md 5.1).
+ * The schemas of all documents between a kiosk and its fleet (docs/fleet.md 3.2); `docs/fleet` is
+ * generated from them. A value is an enumeration, a number, an id, a time or a stable name of our
+ * programs, never a text of a customer, a kiosk, a terminal or a gateway (docs/fleet.md 5.1).
  */
 
 /** The version in topics and documents; within a version members are added and never changed. */

@@ -281,10 +281,9 @@ const LONGEST_MS = 15 * 60_000;
 const TWIN_MS = 10 * 60_000;
 
 /**
- * Returns how long to wait before the next try to connect: a random time between a shortest wait,
- * which doubles with each failure up to half of the longest, and a longest wait. A thousand kiosks
- * thus return over {@link SPREAD_MS} after a short outage, and evenly over LONGEST_MS after a long
- * one.
+ * Returns how long to wait before the next try: a random time between a shortest wait, which
+ * doubles with each failure up to half of the longest, and a longest wait. A thousand kiosks thus
+ * return over {@link SPREAD_MS} after a short outage, and evenly over LONGEST_MS after a long one.
  */
 export function reconnectDelayMs(because: LostBecause, failures: number, random: number): number {
   const doubled = FIRST_MS * 2 ** Math.min(Math.max(failures - 1, 0), 20);

@@ -32,10 +32,7 @@ interface Limits {
   readonly signal: AbortSignal;
 }
 
-/**
- * One request and its answer. An exchange ends once: with the answer, a fault, at the time limit or
- * with the stop of the program.
- */
+/** One request with its answer; ends once: by answer, fault, time limit or the program's stop. */
 export class HttpExchange {
   /** Whether bytes of the request were written, so that the other side may have read them. */
   written = false;
@@ -124,9 +121,8 @@ interface Settings {
 const CHUNKED_PIECES_MAX = 16;
 
 /**
- * HTTP over connections that are kept open, each with one message at a time; Node's own client
- * takes three times as long. A message is written once, in one piece, to an open connection, and
- * never again (docs/gateway.md 2.11).
+ * HTTP over connections kept open, each with one message at a time; Node's client takes three times
+ * as long. A message is written once, in one piece, to an open connection (docs/gateway.md 2.11).
  */
 export class HttpConnections {
   readonly #settings: Settings;

@@ -48,10 +48,7 @@ export class HttpTransport {
     });
   }
 
-  /**
-   * Sends one request, once: it follows no redirect and repeats nothing. Always resolves; a failure
-   * says whether the request may have reached the server.
-   */
+  /** Sends once, follows no redirect, never rejects; a failure says whether it may have arrived. */
   send(message: HttpMessage, timeoutMs: number, signal: AbortSignal): Promise<Exchange> {
     return new Promise((resolve) => {
       const limits = { clock: this.#clock, name: "gateway answer", timeoutMs, signal };

@@ -44,8 +44,7 @@ type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 /**
  * Checks each value by the table, and cuts or leaves out a wrong value that may be changed. Returns
  * the fields to send in order (null: a value is missing, or is wrong and must not be changed, so
- * nothing is sent), notes of the changes, and the problems. Notes and problems repeat no value,
- * because one is the password.
+ * nothing is sent), notes of changes, and problems. Neither repeats a value: one is the password.
  */
 export function checkedOrderFields(given: OrderValues) {
   const values: Record<string, string> = {};

@@ -18,10 +18,9 @@ const WSDL_ADDRESS = "https://gateway.invalid";
 
 /**
  * Returns the writer of one SOAP service's requests, by its WSDL and the `soap` package, which is
- * loaded for the first request. Requests are sent by http-transport.ts, because the package does
- * not report whether a request was written when the connection broke. Answers are read by
- * soap-answer.ts, because the package lets an answer reach Object.prototype and reads `0 nonsense`
- * as code 0.
+ * loaded for the first request. http-transport.ts sends requests, because the package does not
+ * report whether a request was written when the connection broke. soap-answer.ts reads answers,
+ * because the package lets an answer reach Object.prototype and reads `0 nonsense` as code 0.
  */
 export function createSoapWriter(service: string, gatewayUrl: string) {
   const base = gatewayBase(gatewayUrl);

@@ -22,10 +22,9 @@ const eventSchema = z.looseObject({ event_key: z.literal(FRAUD_EVENT_KEY), data:
 export type FraudEvent = Exclude<ReturnType<typeof readFraudEvent>, Refusal>["event"];
 
 /**
- * Verifies and reads one fraud event. The signature is the hex digest of the raw body followed by
- * the passphrase, by SHA-256 or SHA-512; SHA-1, which the platform offers too, is refused. The
- * event is read with and without its wrapper, because the documentation shows both forms. Pure,
- * never throws.
+ * Verifies and reads a fraud event. The signature is the hex digest of the raw body followed by the
+ * passphrase, by SHA-256 or SHA-512; SHA-1, which the platform offers too, is refused. The event is
+ * read with and without its wrapper: the documentation shows both. Pure, never throws.
  */
 export function readFraudEvent(body: Buffer, signature: string | undefined, secret: string) {
   if (!isSigned(body, signature ?? "", secret))

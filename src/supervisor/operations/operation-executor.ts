@@ -35,10 +35,9 @@ interface OperationExecutorParts {
 }
 
 /**
- * Carries out confirm, cancel and refund (docs/rules/35-gateway-returns.md). Each operation is on
- * disk before it is sent, and is sent once. An operation whose answer was lost stays unknown until
- * a notification, a lookup or an operator settles it. A transaction of the gateway has at most one
- * open operation.
+ * Carries out confirm, cancel and refund (docs/rules/35-gateway-returns.md). Each is on disk before
+ * it is sent, and is sent once. One whose answer was lost stays unknown until a notification, a
+ * lookup or an operator settles it. A transaction of the gateway has at most one open operation.
  */
 export class OperationExecutor {
   readonly #parts: OperationExecutorParts;
@@ -73,9 +72,8 @@ export class OperationExecutor {
   }
 
   /**
-   * Lets running operations end within `graceMs`, then abandons them: an operation whose request
-   * was written becomes unknown. An operation that begins after that ends as not sent. Lookups are
-   * abandoned at once.
+   * Lets running operations end within `graceMs`, then abandons them: one whose request was written
+   * becomes unknown. One that begins later ends as not sent. Lookups are abandoned at once.
    */
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#parts;

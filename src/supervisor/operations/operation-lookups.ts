@@ -8,9 +8,8 @@ const FIRST_MS = 60_000;
 const CAP_MS = 6 * 60 * 60_000;
 
 /**
- * Returns an object that looks up the transactions of unknown operations, one after the other, with
- * growing pauses. `lookUp` looks up a transaction and resolves with whether its operation is still
- * open.
+ * Returns an object that looks up transactions of unknown operations, one by one, with growing
+ * pauses. `lookUp` looks up a transaction and resolves with whether its operation is still open.
  */
 export function operationLookups(clock: Clock, lookUp: (publicId: string) => Promise<boolean>) {
   const timers = new Map<string, Timer>();

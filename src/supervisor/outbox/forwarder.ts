@@ -164,10 +164,7 @@ export class Forwarder {
     );
   }
 
-  /**
-   * Records the finished tries. Answers that are already in the sockets are read first, because one
-   * commit for all of them is faster than a commit for each.
-   */
+  /** Records finished tries; reads answers in sockets first, as one commit for all is faster. */
   async #record(): Promise<void> {
     for (let waits = 0; waits < SOCKET_WAITS_MAX; waits++) {
       await new Promise((resolve) => setImmediate(resolve));

@@ -72,8 +72,7 @@ export class QueueWindow {
     this.#reportMisconfiguration(verdict);
     if (pause) this.#pause(verdict);
     else if (action === "retry") this.#hold(waits, queueHoldMs, itemDelayMs);
-    // The gateway is proved to work only by a request that was sent, and that began after the last
-    // failure of another try.
+    // Only a sent request that began after another try's last failure proves the gateway to work.
     else if (verdict.class !== "unsendable" && number > this.#begunBeforeHold) {
       this.#open("the gateway answers with results");
       this.#resultsInARow += 1;

@@ -110,10 +110,7 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
   ];
 }
 
-/**
- * Looks up an order at the gateway by its order id alone. The lookup compares with an invented
- * transaction, so that any order with this id counts as present.
- */
+/** Looks up an order by its id alone, with an invented transaction: any order of this id counts. */
 async function orderAtGateway(
   orderId: string,
   gateway: Gateway,

@@ -36,10 +36,7 @@ export interface ArbiterParts {
   /** Called when an attempt became charged or reversed, to begin the hand-off to the supervisor. */
   readonly settled: () => void;
   readonly guard: ArbiterGuard;
-  /**
-   * The probation of a new version (docs/updates.md 4.3), during which the terminal is not used.
-   * Missing: this version is not on probation.
-   */
+  /** A new version's probation, without using the terminal (docs/updates.md 4.3); missing: none. */
   readonly probation?: Probation | undefined;
   /** Proves by test writes that written records survive a restart; undefined: no proof is made. */
   readonly proof: WriteProof | undefined;

@@ -10,10 +10,9 @@ import type { TerminalArbiter } from "./terminal-arbiter.ts";
 /** The time between two checks of whether the end of day that the terminal demands can begin. */
 const CHECK_MS = 5_000;
 /**
- * The time without a payment that must pass before an end of day begins. A kiosk whose goods got
- * stuck requests a reversal within this time, and after an end of day no sale can be reversed. A
- * terminal that is locked until its end of day reverses nothing, so its end of day begins without
- * this wait (docs/zvt.md 5.3).
+ * The time without a payment before an end of day. A kiosk whose goods got stuck requests a
+ * reversal within this time, and after an end of day no sale can be reversed. A terminal locked
+ * until its end of day reverses nothing, so its end of day does not wait (docs/zvt.md 5.3).
  */
 const QUIET_MS = 300_000;
 /** The shortest and the longest pause between two demanded ends of day; each is twice the last. */

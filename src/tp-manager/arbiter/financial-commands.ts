@@ -101,8 +101,7 @@ export class FinancialCommands {
 
   /**
    * Resolves with the attempt after one or two probes of the terminal's storage have checked the
-   * outcome that the terminal reported (docs/rules/22-heard-end.md). The wait ends early when the
-   * terminal's line is lost.
+   * reported outcome (docs/rules/22-heard-end.md). The wait ends early when the line is lost.
    */
   async #borneOut(attempt: Attempt): Promise<Attempt> {
     const { clock, journal, settings } = this.#parts;

@@ -175,9 +175,8 @@ export class Recovery {
   }
 
   /**
-   * Writes an unwritten outcome, even if a part of it is written. `unwritten`: the events that this
-   * process has not written; missing: an earlier process may have left events unwritten. Returns an
-   * attempt in doubt.
+   * Writes an unwritten outcome, even if part of it is written. `unwritten`: this process's
+   * unwritten events; missing: an earlier process may have left some. Returns an attempt in doubt.
    */
   #endUnwritten(attempt: Attempt, unwritten?: WrittenEvent[]): Attempt | undefined {
     let ended = attempt;

@@ -21,9 +21,8 @@ const STATUS_LIMIT_MS = 10_000;
 const SILENCE_KEPT_MS = 60_000;
 
 /**
- * The check before every financial command: the terminal answers, and it is the terminal that
- * this installation has accepted (docs/rules/01-baseline.md, docs/rules/03-repeats.md,
- * docs/rules/12-terminal.md).
+ * Checks before every financial command that the terminal answers and is the one accepted here
+ * (docs/rules/01-baseline.md, docs/rules/03-repeats.md, docs/rules/12-terminal.md).
  */
 export class IdentityCheck {
   readonly #parts: ArbiterParts;

@@ -48,10 +48,7 @@ export class Unmatched {
     for (const row of this.#parts.journal.terminalLog.openUnmatched()) this.#ask(row);
   }
 
-  /**
-   * Handles a report that the driver refused because no payment was running. Throws only for a
-   * fault of the program.
-   */
+  /** Takes a report that the driver refused as no payment ran. Throws only for a program fault. */
   take(report: TransactionReport): void {
     const { log, terminal } = this.#parts;
     const { good, resultCode } = report;

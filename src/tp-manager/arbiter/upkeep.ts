@@ -22,8 +22,7 @@ export class Upkeep {
 
   /**
    * Restarts the terminal and waits until it answers again. Throws {@link AppError}. The terminal
-   * is not asked for its status first, because a terminal that gives no answers must be restarted
-   * too.
+   * is not asked for its status first, because one that gives no answers must be restarted too.
    */
   async reset(): Promise<void> {
     const { clock, settings } = this.#parts;

@@ -29,9 +29,8 @@ interface WriterParts {
 }
 
 /**
- * Moves one attempt from state to state: gets the new state from the state machine, and writes the
- * state, its event and what follows from it (hand-off, withdrawal) to the disk in one transaction
- * (docs/rules/09-handoff.md).
+ * Moves one attempt to its next state, as the state machine gives it, and writes state, event and
+ * what follows (hand-off, withdrawal) to the disk in one transaction (docs/rules/09-handoff.md).
  */
 export class AttemptWriter {
   readonly #parts: WriterParts;

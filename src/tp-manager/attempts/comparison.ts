@@ -96,10 +96,7 @@ export function namesTrace(originalTrace: string | null, trace: string | null): 
   return agreement(originalTrace, trace, equalTraces) === "agree";
 }
 
-/**
- * Whether `next` is the receipt number after `before`. null: a text is no number, or 0001 follows
- * 9999, which may skip 0000.
- */
+/** Whether `next` follows `before`. null: not a number, or 0001 after 9999, which may skip 0000. */
 export function isNextReceipt(before: string | null, next: string | null): boolean | null {
   if (!isNumber(before) || !isNumber(next)) return null;
   const from = Number(before);
@@ -160,9 +157,8 @@ function sameContent(a: NamedRecord, b: NamedRecord): boolean {
 }
 
 /**
- * Compares two times of records. "shifted": they differ by whole hours, as after a change of the
- * clock. "near": they are so close that no terminal has closed its day and reached the same number
- * again between them.
+ * Compares two records' times. "shifted": whole hours apart, as after a clock change. "near": so
+ * close that no terminal has closed its day and reached the same number again in between.
  */
 function compareMoments(
   a: NamedRecord,

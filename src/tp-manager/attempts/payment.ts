@@ -226,10 +226,7 @@ export interface OpenReturn {
   readonly idempotencyKey?: string;
 }
 
-/**
- * Returns the largest amount that can be paid back, in minor units: what was charged, or, while
- * that is unknown, what was requested.
- */
+/** Returns the largest amount to pay back, in minor units: the charged, else the requested one. */
 export function returnableMinorOf({ state, request }: Attempt): number {
   const reported = isCharged(state) ? state.report.amountMinor : null;
   return reported ?? request.amountMinor;

@@ -111,8 +111,7 @@ export class Archive extends rows("archive", {
 
   /**
    * Archives, in one transaction, the orders of the next `limit` old attempts, if they may be
-   * archived. Returns how many, and in `next` where the next call begins; undefined: all were
-   * checked.
+   * archived. Returns how many, and in `next` where to continue; undefined: all were checked.
    */
   putAway(beforeMs: number, limit: number, after = oldest) {
     return this.statements.transaction(() => {

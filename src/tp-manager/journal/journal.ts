@@ -50,10 +50,7 @@ export class Journal {
   /** The marks of this journal and of the supervisor's database, by which a loss is noticed. */
   readonly store: Store;
 
-  /**
-   * Opens or creates the journal file. Throws when the file cannot be used. Without a clock no
-   * write is delayed.
-   */
+  /** Opens or creates the file; throws if it is unusable. Without a clock no write is delayed. */
   constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
     try {

@@ -92,10 +92,7 @@ const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS s
 /** The kinds of items that are named by a row number; other items are named by an order id. */
 const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
 
-/**
- * Stores what an operator has acknowledged (docs/design.md 8.8), for ever. To acknowledge an item
- * changes no order, sum or finding.
- */
+/** Stores for ever what is acknowledged (docs/design.md 8.8); changes no order, sum or finding. */
 export class AcknowledgedRows extends rows("acknowledged", {
   unmatched: `UPDATE unexpected_report SET seen_ms = ?2
     WHERE id = CAST(?1 AS INTEGER) AND ${isUnmatched}`,

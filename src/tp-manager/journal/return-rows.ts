@@ -43,9 +43,8 @@ export class ReturnRows extends rows("returns", {
     WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
 })<{ events: EventRows; attempts: AttemptRows; archive: Archive }> {
   /**
-   * Reserves a cancel or refund at the gateway; the sale can then not be reversed at the terminal.
-   * Returns false unless the attempt is charged, has no other return under way, and at least this
-   * amount is not paid back yet.
+   * Reserves a cancel or refund; the sale can then not be reversed at the terminal. Returns false
+   * unless the attempt is charged, has no other return under way, and at least this amount is left.
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
     this.statements.proof.assertKept();

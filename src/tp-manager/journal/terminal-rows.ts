@@ -12,10 +12,7 @@ export type TelecollectionAsker = "operator" | "terminal";
 /** How many unmatched results are stored; those that are real sales stay for ever. */
 const UNMATCHED_KEPT = 1_000;
 
-/**
- * The SQL for ends of day that may have closed sales. It names an index, because SQLite would
- * otherwise read every refused end of day.
- */
+/** The SQL of ends of day that may have closed sales; the index saves reading each refused one. */
 export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;

@@ -402,10 +402,7 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
 const BASELINE_AGE_MS = 15_000;
 const losses = ["end-lost", "interrupted"];
 
-/**
- * Returns the latest time at which the attempt's newest command ended or its outcome was lost, in
- * epoch milliseconds.
- */
+/** Returns the latest epoch ms at which the newest command ended or its outcome was lost. */
 function endOf(
   { startedAtMs, state }: Attempt,
   events: readonly AttemptStep[],

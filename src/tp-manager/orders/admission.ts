@@ -53,9 +53,8 @@ export function assertHolds(
 }
 
 /**
- * Throws TERMINAL_IN_DOUBT if the result of this sale could not be distinguished from a result of
- * an order in doubt: this sale would also end in doubt, with its customer charged
- * (docs/rules/25-one-way.md).
+ * Throws TERMINAL_IN_DOUBT if this sale's result could not be distinguished from one of an order in
+ * doubt: the sale too would end in doubt, its customer charged (docs/rules/25-one-way.md).
  */
 export function assertDistinguishable(
   { amountMinor }: PaymentRequest,

@@ -143,9 +143,8 @@ export class Orders {
   }
 
   /**
-   * Returns whether an order is charged; undefined for an unknown order. "unknown" while the order
-   * is being paid, and while the journal cannot be read or may lack the order
-   * (docs/rules/34-journal-gap.md).
+   * Returns whether an order is charged; undefined for an unknown order. "unknown" while it is
+   * being paid, and while the journal cannot be read or may lack it (docs/rules/34-journal-gap.md).
    */
   chargedOfOrder(orderId: string): Charged | undefined {
     try {

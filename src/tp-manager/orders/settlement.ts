@@ -33,10 +33,9 @@ export interface SettlementRequest {
 
 /**
  * Settles an order that recovery could not settle (docs/architecture.md 1.2,
- * docs/rules/08-finished.md), by an operator's finding with a note; a second finding may correct
- * the first. A sale settled as charged is handed off to the supervisor like any other sale. Throws
- * NOTHING_TO_SETTLE when the outcome is not possible, and REQUEST_INVALID when the amount is not
- * possible (docs/rules/24-amount.md).
+ * docs/rules/08-finished.md), by an operator's finding with a note; a second may correct the first.
+ * A sale settled as charged is handed off like any other sale. Throws NOTHING_TO_SETTLE when the
+ * outcome is not possible, and REQUEST_INVALID when the amount is not (docs/rules/24-amount.md).
  */
 export function settleByOperator(
   { orders, arbiter }: { readonly orders: Orders; readonly arbiter: TerminalArbiter },

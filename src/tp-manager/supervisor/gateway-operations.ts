@@ -97,8 +97,7 @@ export class GatewayOperations {
 
   /**
    * Resolves when the gateway has carried out the operation, now or earlier with the same key.
-   * `readAmount` returns the amount in the given currency; undefined: the whole amount. Throws
-   * {@link AppError}.
+   * `readAmount` returns the amount in a currency; undefined: all of it. Throws {@link AppError}.
    */
   async ask(
     kind: GatewayOperationKind,

@@ -49,10 +49,7 @@ export function repeated(
 export type OperationResult = SupervisorAnswer<"gateway-operation">;
 export type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-/**
- * Returns what a cancel or refund pays back, in minor units (docs/rules/35-gateway-returns.md).
- * Throws REQUEST_INVALID.
- */
+/** Returns the minor units to return (docs/rules/35-gateway-returns.md). Throws REQUEST_INVALID. */
 export function returnMinorOf(
   attempt: Attempt,
   kind: "cancel" | "refund",

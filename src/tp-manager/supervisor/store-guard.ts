@@ -156,10 +156,7 @@ export class StoreGuard {
     if (!whole || gap.both) await this.#askGateway(orderId);
   }
 
-  /**
-   * Returns whether the journal, after a loss of data, may lack a later attempt of the order.
-   * Throws STORAGE_FAILED.
-   */
+  /** Whether after a loss the journal may lack an order's later attempt. Throws STORAGE_FAILED. */
   mayLackNewer(transactionId: string): boolean {
     return storage(
       () => this.#gaps.open() !== undefined && this.#gaps.concerns(transactionId),
@@ -192,10 +189,7 @@ export class StoreGuard {
     return request.warnings.includes(IMPORTED) || this.#gaps.concerns(transactionId);
   }
 
-  /**
-   * Returns the answer's `charged` for an order that the journal lacks: "unknown" during a journal
-   * gap. Throws STORAGE_FAILED.
-   */
+  /** Returns `charged` of orders not in the journal; "unknown" in a gap. Throws STORAGE_FAILED. */
   chargedOfUnknown(): "no" | "unknown" {
     return storage(() => this.#gaps.open(), "unknown") ? "unknown" : "no";
   }
@@ -328,10 +322,7 @@ export class StoreGuard {
     throw new AppError("STORES_DISAGREE", `Both databases were lost or restored, and ${why}.`);
   }
 
-  /**
-   * Returns the terminal's stored sale if the journal does not know it. A record without a result
-   * counts as well: it may be a sale that stands.
-   */
+  /** Returns the stored sale that the journal lacks, or a record without a result: it may stand. */
   #unknownSale({ last, identity }: Stored): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;

@@ -68,10 +68,7 @@ export class SupervisorLink {
     return this.#send(name, request, limitMs);
   }
 
-  /**
-   * Like {@link call}, but any failure throws SUPERVISOR_UNAVAILABLE. `mayBeDone`: the requested
-   * operation may already have been carried out.
-   */
+  /** Like {@link call}; throws only SUPERVISOR_UNAVAILABLE. `mayBeDone`: it may be done already. */
   async ask<K extends Name>(
     name: K,
     request: SupervisorRequest<K>,

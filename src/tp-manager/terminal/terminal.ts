@@ -28,9 +28,8 @@ export interface HeldTerminal {
   cancel?(): Promise<CancelAnswer>;
 
   /**
-   * Sends the decision about the goods of a two-phase sale, as the answer to the report that waits
-   * for it (docs/design.md 5.12; docs/zvt.md 8.1); {@link pay} then ends. Throws when no report
-   * waits.
+   * Sends the decision about the goods of a two-phase sale, as the answer to the waiting report
+   * (docs/design.md 5.12; docs/zvt.md 8.1); {@link pay} then ends. Throws when no report waits.
    */
   decideGoods?(decision: GoodsDecision): void;
   /** Reverses a stored sale by receipt number and amount. The command is sent once. */
@@ -70,9 +69,8 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   /** Asks for the terminal's status. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): Promise<TerminalStatus>;
   /**
-   * Called with true while recovery still has to read the terminal's last stored transaction: until
-   * false, the driver starts no command of its own that could overwrite the transaction
-   * (docs/rules/05-evidence.md).
+   * Called with true while recovery has to read the last stored transaction: until false, the
+   * driver starts no command of its own that could overwrite it (docs/rules/05-evidence.md).
    */
   keepEvidence(keep: boolean): void;
   /**

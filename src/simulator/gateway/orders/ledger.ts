@@ -30,10 +30,7 @@ interface LedgerParts {
 
 type Due = Omit<NewNotification, "orderId" | "dueMs">;
 
-/**
- * Changes orders. An order, its history and its notifications change together, inside the caller's
- * database transaction.
- */
+/** Changes orders with their history and notifications, in the caller's database transaction. */
 export class Ledger {
   readonly #parts: LedgerParts;
 

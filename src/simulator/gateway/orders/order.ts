@@ -146,9 +146,8 @@ export function currencyDecimals(currency: string): number | undefined {
 const AMOUNT_DIGITS_MAX = 15;
 
 /**
- * Returns the minor units of a decimal text, which can have an exponent as in an xsd:float. No
- * floating-point number is used. undefined: the text is no number, negative, too long or has more
- * decimals than the currency.
+ * Returns the minor units of a decimal text, perhaps with an exponent as in an xsd:float, without
+ * floating point. undefined: no number, negative, too long or with more decimals than the currency.
  */
 export function parseAmount(text: string, decimals: number): number | undefined {
   const match = /^\+?(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?$/.exec(text);

@@ -3,10 +3,7 @@ import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
 import { LOGIN_LENGTH_MAX } from "../account.ts";
 import { childNamed, type XmlElement } from "./xml.ts";
 
-/*
- * The WSDL and the checks of a request use the same tables of parameters. The published types and
- * the accepted requests therefore agree.
- */
+/* The WSDL and the checks of requests share these tables, so published and accepted types agree. */
 
 type SimpleType = "string" | "int" | "float" | "boolean";
 
@@ -166,10 +163,7 @@ export function parameterOf(operation: XmlElement, name: string): string {
   return (parameters && childNamed(parameters, name)?.text) ?? "";
 }
 
-/**
- * Reads the `parameters` element of an operation. Throws {@link OperationRefused} for an unknown,
- * missing or repeated parameter.
- */
+/** Reads `parameters`. Throws {@link OperationRefused} if one is unknown, missing or repeated. */
 export function readParameters(operation: XmlElement, type: RecordType): Values {
   const parameters = childNamed(operation, "parameters");
   if (!parameters) throw structural("parameters", "the mandatory element is missing");
@@ -245,9 +239,8 @@ export function textOf(values: Values, name: string): string {
 }
 
 /**
- * Returns a parameter in its stored form: without secrets, and with each text that is a card number
- * masked. A longer number that contains a card number stays as it is, because merchants have to
- * find their references again.
+ * Returns a parameter's stored form: without secrets, and with each text that is a card number
+ * masked. A longer number that contains one stays, because merchants must find their references.
  */
 export function maskStored<T extends Value>(value: T): T {
   return mask(value) as T;

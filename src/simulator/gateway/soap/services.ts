@@ -107,8 +107,7 @@ const orderRequest: Fields = {
 
 /**
  * The fields that name an order in confirm, cancel and getDetails (docs/design.md 12.13). The
- * transaction can be nil, because the real gateway accepts a merchant reference instead
- * (docs/gateway.md 2.2).
+ * transaction can be nil: the real gateway accepts the reference instead (docs/gateway.md 2.2).
  */
 const identity: Fields = {
   transactionPublicId: { ...text, lengthMax: 32 },

@@ -46,10 +46,7 @@ function streamPort<W extends Omit<BytePort, "name" | "start">>(
   return { name, start, ...ways };
 }
 
-/**
- * Listens on TCP for one register at a time. A new connection replaces the earlier one, because a
- * kiosk that lost power leaves a dead connection.
- */
+/** Listens for one register; a new connection replaces the dead one of a kiosk that lost power. */
 async function listenTcp(host: string, port: number, onPort: (port: BytePort) => void) {
   let current: BytePort | undefined;
   const server = createServer({ noDelay: true }, (socket) => {

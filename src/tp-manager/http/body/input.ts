@@ -25,10 +25,7 @@ export function acceptsNothing(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success;
 }
 
-/**
- * Returns a body or parameters as their schema reads them. Throws the first fault. `notKnown` is
- * the message for a member that the schema does not have.
- */
+/** Returns what the schema reads, or throws the first fault. `notKnown`: for an unknown member. */
 export function checked<T>(
   schema: z.ZodType<T>,
   value: unknown,

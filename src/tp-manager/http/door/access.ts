@@ -191,10 +191,7 @@ export class Credentials {
     this.#known = [knownOf("kiosk", kiosk), ...(operator ? [knownOf("operator", operator)] : [])];
   }
 
-  /**
-   * Returns the role whose usual `Authorization` header is this one. undefined: the header may
-   * still be right, but must be decoded.
-   */
+  /** Returns the role whose usual `Authorization` header this is; undefined: decode it to know. */
   roleOfHeader(header = ""): Role | undefined {
     return this.#roleOf("header", header);
   }

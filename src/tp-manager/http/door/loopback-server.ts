@@ -7,8 +7,7 @@ import { BACKLOG, harden, refuseUnparsed } from "./server-limits.ts";
 
 /**
  * Listens on 127.0.0.1 and, if the machine has it, on ::1 only (docs/design.md 5.1). Throws {@link
- * ProgramExit} with the port and advice if the port is in use on either of them; it then listens on
- * neither.
+ * ProgramExit} with port and advice if the port is in use on either; then listens on neither.
  */
 export async function listenOnLoopback(
   app: FastifyInstance,

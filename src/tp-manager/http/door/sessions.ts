@@ -96,10 +96,7 @@ function digestOf(token: string): string {
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /**
-     * What may be called without a session. "file": a file without data. "log-in": the call that
-     * begins a session, which needs the page's own origin.
-     */
+    /** What needs no session. "file": it has no data. "log-in": it needs the page's own origin. */
     open?: "file" | "log-in";
   }
   interface FastifyRequest {

@@ -9,8 +9,7 @@ export interface Texts {
 
 /**
  * The JSON Schemas of a document. A schema with a name stands once, among the components; others
- * stand where they are used. {@link fill} writes all of them last, because they refer to each
- * other.
+ * stand where they are used. {@link fill} writes all of them last, as they refer to each other.
  */
 export class SchemaBook {
   readonly components: Record<string, Json> = {};

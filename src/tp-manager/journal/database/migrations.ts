@@ -51,10 +51,7 @@ function keepBaseline(row: string, from: string): string {
   return keepRecord("NULL", "'baseline'", record, `${row}started_at_ms`, from, isUnseen);
 }
 
-/**
- * The schema of the journal. JSON columns hold values that are only read as a whole; every value
- * that is searched for has a column of its own.
- */
+/** The journal's schema; JSON columns hold values that are read whole and never searched for. */
 export const migrations: readonly Migration[] = [
   `
   CREATE TABLE attempt (

@@ -161,10 +161,7 @@ export class Statements {
   }
 }
 
-/**
- * Returns the base class for one part of the journal, with the SQL `texts` as statements. `P`: the
- * other parts of the journal that the class uses.
- */
+/** Returns the base class for a part of the journal; `texts`: its SQL; `P`: other parts it uses. */
 export function rows<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
   return class<P = unknown> {
     protected readonly statements: Statements;

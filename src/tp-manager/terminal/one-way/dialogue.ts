@@ -11,9 +11,8 @@ export interface Dialogue {
   /** Closes what {@link open} has opened: a session or a connection. */
   leave(): void;
   /**
-   * Sends the request on the opened connection. `mayLeave` is called just before the first byte,
-   * where an earlier result may still arrive; after false nothing is sent, and "lapsed" is
-   * returned.
+   * Sends on the opened connection. `mayLeave` is called just before the first byte, where an
+   * earlier result may still arrive; after false nothing is sent, and "lapsed" is returned.
    */
   send(request: Uint8Array, mayLeave: () => boolean): Promise<Sent>;
   /** Asks whether the terminal answers; starts no payment. */
@@ -22,9 +21,8 @@ export interface Dialogue {
 }
 
 /**
- * How far a request got. "lapsed": no byte was sent, because the connection was no longer open.
- * "refused": the terminal has provably begun no payment. "unanswered": the terminal may have the
- * request.
+ * How far a request got. "lapsed": no byte was sent, as the connection was no longer open.
+ * "refused": the terminal has provably begun no payment. "unanswered": the terminal may have it.
  */
 export type Sent = "taken" | "refused" | "unanswered" | "lapsed";
 

@@ -105,9 +105,8 @@ function serialConnection(
 }
 
 /**
- * Returns the path of the port that SERIAL_PORT names. A device `usb:vid:pid[:serial]` is looked up
- * at every connect, because its port can change. Rejects with {@link TransportError} unless exactly
- * one device matches.
+ * Returns the path that SERIAL_PORT names. `usb:vid:pid[:serial]` is looked up at every connect, as
+ * its port can change. Rejects with {@link TransportError} unless exactly one device matches.
  */
 async function locatePort(address: string, roots: DeviceRoots): Promise<string> {
   const wanted = parseUsbAddress(address);

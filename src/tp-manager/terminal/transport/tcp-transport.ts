@@ -39,8 +39,7 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
       // Set as an option, because Windows loses a keep-alive time set on a connecting socket.
       const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
       const line = { isOpen: true };
-      // The socket reads into this one buffer, because Node otherwise allocates 64 KiB for each
-      // piece.
+      // The socket reads into this buffer, because Node otherwise allocates 64 KiB for each piece.
       const onread = {
         buffer: new Uint8Array(READ_BYTES_MAX),
         callback(count: number, buffer: Uint8Array) {

@@ -224,10 +224,7 @@ export class Enquiries {
     return { kind: "not-told", why, refused: true };
   }
 
-  /**
-   * Reads the totals of a terminal that repeats no receipt: if they are zero, it has no stored
-   * transaction (docs/zvt.md 9.2).
-   */
+  /** Reads totals of a terminal that repeats no receipt; zero: empty storage (docs/zvt.md 9.2). */
   async #askTotals(run: RunCommand): Promise<LastTransaction> {
     let totals: Totals | undefined;
     const end = await run(turnoverTotals(this.#zvt.options.password), {

@@ -37,10 +37,7 @@ export class ZvtConnection {
   #refusedSinceMs: number | undefined;
   /** The longest T4 of the connections that were given up; a terminal can name a longer one. */
   #t4Ms: number;
-  /**
-   * Set while the terminal restarts, even before it goes down. "ended": the restart command was
-   * completed; "lost": no completion came.
-   */
+  /** Set during a restart, even before it goes down. "ended": completed; "lost": no completion. */
   #restarting: "ended" | "lost" | undefined;
 
   /** `mayKeepHouse` returns whether a poll may carry out maintenance now. */

@@ -32,10 +32,7 @@ function madeUpPan({ maskedDigits }: TestCard): string {
 const USUAL = "100";
 const HTML_AT = 2;
 
-/**
- * Returns the receipt if tag CK or a fault demands it, also of a refused payment (docs/concert.md
- * 4.6).
- */
+/** Returns the receipt, even of a refusal, if CK or a fault demands it (docs/concert.md 4.6). */
 export function receiptTags(
   parts: ConcertParts,
   asked: string | undefined,

@@ -208,10 +208,7 @@ function skip(
   return go({ ...state, phase: { is: "malformed", incoming, last } }, "quietMs", [], news);
 }
 
-/**
- * Handles the quiet after a malformed reply. The faulty byte counts as a control byte of the
- * terminal only if no other byte followed it.
- */
+/** Handles quiet after a malformed reply; a faulty byte is a control byte only if it came last. */
 function onQuiet(
   state: SessionState,
   { incoming, last }: Extract<Phase, { is: "malformed" }>,

@@ -167,8 +167,7 @@ export const NO_RECEIPT_NUMBER = "FFFF";
 
 /**
  * Returns the question for open pre-authorisations: a partial reversal 06 23 without receipt
- * number, normally answered by 06 1E B8 (docs/zvt.md 6.3). The empty container asks for the whole
- * list.
+ * number, normally answered by 06 1E B8 (docs/zvt.md 6.3). An empty container asks for all.
  */
 export function openPreAuths(): Command {
   return command("partial-reversal", { fields: { receiptNumber: NO_RECEIPT_NUMBER }, tags: [] });
@@ -180,9 +179,8 @@ const STATUS_INFORMATIONS_MAX = 3;
 
 /**
  * Returns field 01 of a sale without goods (docs/zvt.md 8.2): how many seconds the terminal waits
- * for our answer to its 04 0F before it reverses. Enough for two repeats on a serial line (T2
- * each), and T3 for the disk and the network. A longer time would delay recovery after a lost
- * answer.
+ * for our answer to its 04 0F before it reverses. Enough for two repeats on a serial line (T2 each)
+ * and T3 for disk and network. A longer time would delay recovery after a lost answer.
  */
 export function answerSeconds({ t2Ms, t3Ms }: ZvtTimers): number {
   const seconds = Math.ceil((2 * t2Ms + t3Ms) / 1_000);

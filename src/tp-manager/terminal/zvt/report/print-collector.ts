@@ -30,10 +30,7 @@ export class PrintCollector {
     if (message.name === "print-text-block") this.#block(message);
   }
 
-  /**
-   * The customer's receipt, lines separated by `|`; every receipt when none is known to be the
-   * customer's; "" when nothing was printed.
-   */
+  /** The customer's receipt, if known, else all; `|` separates lines; "": nothing was printed. */
   get ticket(): string {
     const customer = this.#receipts.filter(isForCustomer);
     const chosen = customer.length > 0 ? customer : this.#receipts;

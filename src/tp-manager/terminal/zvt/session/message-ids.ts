@@ -1,8 +1,7 @@
 /**
  * Message ids, tag 1F73 (docs/zvt.md 9.4). A registration asks for ids; they are agreed when its
  * completion has the tag too, and end with the next registration, Log-Off or connection. Both sides
- * share one count: a new message gets the next number, an answer and a repeat the number of the
- * message that they answer or repeat.
+ * share one count: a new message gets the next number, an answer or repeat that of its message.
  */
 import {
   type Apdu,
