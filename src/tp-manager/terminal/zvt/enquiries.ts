@@ -83,7 +83,7 @@ export class Enquiries {
     this.#form = undefined;
     this.#clockOffsetMs = null;
     await this.#register(run);
-    this.#learn(await this.#askStatus(run));
+    this.#learn(await this.peek(run));
     // An older terminal sends its version only if asked without service byte (docs/zvt.md 6.5).
     if (this.#named.version === "") {
       const { identity } = answerOf(await run(this.#enquiry("plain")), this.#zvt);
@@ -97,20 +97,15 @@ export class Enquiries {
     this.#publishIdentity();
   }
 
-  /** Returns the answer to a status enquiry without storing it (docs/zvt.md 9.2 step 2). */
-  async peek(run: RunCommand): Promise<StatusAnswer> {
-    return await this.#askStatus(run);
-  }
-
   async askStatus(run: RunCommand): Promise<TerminalStatus> {
-    const status = this.#learn(await this.#askStatus(run));
+    const status = this.#learn(await this.peek(run));
     this.#publishIdentity();
     return status;
   }
 
   /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
   async assertIdle(run: RunCommand): Promise<void> {
-    const answer = await this.#askStatus(run);
+    const answer = await this.peek(run);
     const status = this.#learn(answer);
     this.#publishIdentity();
     if (answer.refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
@@ -180,9 +175,9 @@ export class Enquiries {
 
   /**
    * Asks for the status in the form that this terminal understands; on a new link, finds out which.
-   * Throws {@link TerminalUnavailable} without an answer.
+   * Stores no status (docs/zvt.md 9.2 step 2). Throws {@link TerminalUnavailable} if unanswered.
    */
-  async #askStatus(run: RunCommand): Promise<StatusAnswer> {
+  async peek(run: RunCommand): Promise<StatusAnswer> {
     let form = this.#form ?? "container";
     let end = await run(this.#enquiry(form));
     // A terminal that refuses the container form still knows the plain form (docs/zvt.md 6.5).
