@@ -81,14 +81,14 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
   });
 
   test("the page has the language of the browser, and its buttons act in each one", async () => {
-    const words = {
+    const texts = {
       de: ["bezahlen", "autorisiert", "stornieren", "storniert"],
       fr: ["payer", "autorisée", "annuler", "annulée"],
       it: ["pagare", "autorizzato", "annullare", "annullato"],
       es: ["pagar", "autorizado", "anular", "anulado"],
     };
     for (const [language, [pay = "", paid, cancel = "", cancelled]] of rowsOf(
-      Object.entries(words),
+      Object.entries(texts),
       2,
     )) {
       const sandbox = await sandboxForTest();

@@ -40,6 +40,33 @@ describe.each(linesOr("pty"))("every command of the API with the terminal on %s"
     return at.call("POST", "/delivery", body);
   }
 
+  /** A sale whose goods are not decided in time; the kiosk's decision comes too late. */
+  async function deliversLate(): Promise<void> {
+    await approved(5, "no-word", 1);
+    await until("the window is over", async () => {
+      const { one } = await at.call("GET", "/payment/no-word");
+      return one.status === "Cancelled" || undefined;
+    });
+    expect((await at.call("GET", "/payment/no-word")).one.error).toMatchObject({
+      code: "DELIVERY_UNCONFIRMED",
+      charged: "no",
+      retry: "never",
+    });
+    for (let times = 0; times < 2; times += 1) {
+      expect((await deliver("no-word", true)).one.error).toMatchObject({
+        code: "DELIVERY_DECIDED",
+        charged: "no",
+      });
+    }
+    const { one: silent } = await at.call("GET", "/payment/no-word");
+    expect(silent.error?.code).toBe("DELIVERY_UNCONFIRMED");
+    const event = '"kind":"goods-decided-late","goods":"issued"';
+    expect(JSON.stringify(silent).split(event)).toHaveLength(2);
+    const { one: health } = await at.call("GET", "/health");
+    expect(JSON.stringify(health)).toContain("delivered-without-charge");
+    expect((await deliver("no-word", false)).one.error?.code).toBe("GOODS_NOT_DELIVERED");
+  }
+
   test("answers one call after the other with the truth", async () => {
     const { one: identity } = await at.call("GET", "/config");
     expect(identity).toMatchObject({
@@ -79,29 +106,7 @@ describe.each(linesOr("pty"))("every command of the API with the terminal on %s"
       "GOODS_NOT_DELIVERED",
     ]);
     expect(await charged()).toBe(700);
-    await approved(5, "no-word", 1);
-    await until("the window is over", async () => {
-      const { one } = await at.call("GET", "/payment/no-word");
-      return one.status === "Cancelled" || undefined;
-    });
-    expect((await at.call("GET", "/payment/no-word")).one.error).toMatchObject({
-      code: "DELIVERY_UNCONFIRMED",
-      charged: "no",
-      retry: "never",
-    });
-    for (let times = 0; times < 2; times += 1) {
-      expect((await deliver("no-word", true)).one.error).toMatchObject({
-        code: "DELIVERY_DECIDED",
-        charged: "no",
-      });
-    }
-    const { one: silent } = await at.call("GET", "/payment/no-word");
-    expect(silent.error?.code).toBe("DELIVERY_UNCONFIRMED");
-    const event = '"kind":"goods-decided-late","goods":"issued"';
-    expect(JSON.stringify(silent).split(event)).toHaveLength(2);
-    const { one: health } = await at.call("GET", "/health");
-    expect(JSON.stringify(health)).toContain("delivered-without-charge");
-    expect((await deliver("no-word", false)).one.error?.code).toBe("GOODS_NOT_DELIVERED");
+    await deliversLate();
     expect(await charged()).toBe(700);
 
     // The end of day closes the storage: then nothing is reversed any more.

@@ -348,7 +348,7 @@ export const tpManagerMessages = {
         ...paymentFigures,
         /** Whether the terminal is being probed, or will be, about payments in doubt. */
         asking: z.boolean().optional(),
-        /** Until about when, in epoch ms; null: the terminal is away or busy; missing: not asked. */
+        /** Until about when, epoch ms; null: the terminal is away or busy; missing: not asked. */
         askedUntilMs: z.number().nullable().optional(),
       }),
       ...conditionFigures.shape,

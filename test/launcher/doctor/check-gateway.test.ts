@@ -69,7 +69,7 @@ test("a good login is accepted, a wrong one refused, and no order is made", asyn
   expect(await (await fetch(`${url}/sandbox/orders`)).json()).toEqual([]);
 });
 
-test("a website or category that the gateway does not list is a warning, no list is none", async () => {
+test("a website or category that the gateway does not list is a warning", async () => {
   const listed = async (GATEWAY_URL: string, website: string, category: string) =>
     await wrongIds(
       {

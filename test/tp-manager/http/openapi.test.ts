@@ -37,13 +37,15 @@ describe("GET /openapi.json", () => {
   });
 
   test("marks each Success that is no payment with accepted", () => {
-    const shown = calls.flatMap(({ path }) => {
+    const successes = calls.flatMap(({ path }) => {
       const answer = (examplesOf(path).answer ?? {}) as Record<string, unknown>;
       if (answer["status"] !== "Success") return [];
       return [{ path, isPayment: "receipt" in answer, accepted: answer["accepted"] }];
     });
-    expect(shown.length).toBeGreaterThan(15);
-    const wrong = shown.filter(({ isPayment, accepted }) => isPayment !== (accepted === undefined));
+    expect(successes.length).toBeGreaterThan(15);
+    const wrong = successes.filter(
+      ({ isPayment, accepted }) => isPayment !== (accepted === undefined),
+    );
     expect(wrong).toEqual([]);
   });
 

@@ -97,7 +97,7 @@ test("a terminal that cannot be cancelled sets no end", async () => {
   expect(warningsOf(events)).toEqual([]);
 });
 
-test("an approved sale says until when it waits for its goods, and the warning is off", async () => {
+test("an approved sale says until when it waits for its goods, without a warning", async () => {
   const at = house();
   const { call } = await api({ clock: at.clock }, at);
   const events: HubEvent[] = [];

@@ -64,7 +64,7 @@ const mayBeOut = {
   retry: "never",
 };
 
-test("without a report in time the goods may have come out, and nobody is to buy again", async () => {
+test("without a report in time the goods may have come out: no second sale", async () => {
   const at = await silent();
   const { attempt, ...order } = await found(at);
   expect(order).toMatchObject({ ...uncharged, error: mayBeOut, late: [] });
