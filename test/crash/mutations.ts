@@ -24,8 +24,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: attempts,
-        from: "return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });",
-        to: `this.held = { ...attempt, state: begun, baseline, endedAtMs: null };
+        from: "return this.#insert({ ...attempt, state: begun, endedAtMs: null }, limitMs);",
+        to: `this.held = { ...attempt, state: begun, endedAtMs: null };
     return { ...this.held, number: 1, ticket: "" };`,
       },
       {
