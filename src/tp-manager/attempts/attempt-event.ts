@@ -20,6 +20,9 @@ import { newerState } from "./rebuilt-attempt.ts";
 
 const VERSION = 2;
 
+/** The inputs that version 1 lacks or would apply otherwise; it leaves out events of version 2. */
+const newInputs: ReadonlySet<Written["input"]> = new Set(["hold", "decide", "decide-late"]);
+
 /** The kinds of notes: events of an attempt that do not change its state. */
 const noteKinds = [
   "cancel",
@@ -55,12 +58,13 @@ export type WrittenEvent = Head & Written;
 type Written = AttemptInput | Imported;
 
 interface Head {
-  readonly v: typeof VERSION;
+  readonly v: 1 | typeof VERSION;
   readonly atMs: number;
 }
 
 export function eventAt<I extends Written>(atMs: number, input: I) {
-  return { v: VERSION, atMs, ...input } as const;
+  const v = newInputs.has(input.input) || "takenBack" in input ? VERSION : 1;
+  return { v, atMs, ...input } as const;
 }
 
 /** Returns the state after `events`. `first`: the state before `events`; null: no state yet. */

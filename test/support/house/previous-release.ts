@@ -10,26 +10,40 @@ import type { House } from "./payment-house.ts";
 
 /** The last commit before steps kept their event: the release that an update is taken back to. */
 const PREVIOUS = "a9394b4819153c1b17980b361b5e9ee55238e494";
+/** The last commit whose events all have version 1. */
+const FIRST_VERSION = "c8059f8e168cc0869d1baa63a093eb1d3865c5bc";
 
 /** A clone without history, or an archive, does not have its code. */
 export const hasPrevious =
   spawnSync("git", ["cat-file", "-e", `${PREVIOUS}^{commit}`], { cwd: root }).status === 0;
 
+type Former = Release & { readonly audit: typeof audit };
+
 /** The code of the previous release, with the packages of this one. */
-export async function previousRelease(): Promise<Release & { readonly audit: typeof audit }> {
+export async function previousRelease(): Promise<Former> {
+  const { house, ...others } = await releaseAt(PREVIOUS, "test/support/payment-house.ts");
+  return { ...others, house: (...given) => underFormerName(house(...given)) };
+}
+
+/** The code that knows the first version of events only, with the packages of this one. */
+export function firstVersion(): Promise<Former> {
+  return releaseAt(FIRST_VERSION, "test/support/house/payment-house.ts");
+}
+
+async function releaseAt(commit: string, houseFile: string): Promise<Former> {
   const folder = temporaryFolder();
   const parts = ["package.json", "src", "test/support"];
-  const archive = execFileSync("git", ["archive", PREVIOUS, ...parts], {
+  const archive = execFileSync("git", ["archive", commit, ...parts], {
     cwd: root,
     maxBuffer: 2 ** 28,
   });
   execFileSync("tar", ["-x", "-C", folder], { input: archive });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "junction");
   const load = (path: string) => import(pathToFileURL(join(folder, path)).href);
-  const { house, pay } = await load("test/support/payment-house.ts");
+  const { house, pay } = await load(houseFile);
   const { auditPart, joined, partsOf } = await load("src/tp-manager/audit/audit-journal.ts");
   return {
-    house: (...given) => underFormerName(house(...given)),
+    house,
     pay,
     audit: (path) => joined(partsOf(path).map((part: never) => auditPart(path, part))),
   };

@@ -121,7 +121,7 @@ test.each<[string, AttemptInput, object]>([
 ])("a late verdict is published as %s, with its reason and the report", (kind, input, detailed) => {
   const { judgement, because } = { judgement: undefined, ...input, ...said };
   const detail = { report: other, because, ...(judgement ? { judgement } : {}), ...detailed };
-  expect(stepOf(eventAt(9, input), notCharged)).toEqual({ atMs: 9, kind, detail, input: { v: 2 } });
+  expect(stepOf(eventAt(9, input), notCharged)).toEqual({ atMs: 9, kind, detail, input: { v: 1 } });
 });
 
 test.each<[string, AttemptInput, object, object]>([
@@ -142,7 +142,7 @@ test.each<[string, AttemptInput, object, object]>([
 ])("a proof is published as %s, with its grounds", (kind, input, detailed, kept) => {
   const detail = { ...detailed, ...verdict };
   const step = stepOf(eventAt(9, input), notCharged);
-  expect(step).toEqual({ atMs: 9, kind, detail, input: { v: 2, ...kept } });
+  expect(step).toEqual({ atMs: 9, kind, detail, input: { v: 1, ...kept } });
 });
 
 test("a late decision about goods is published with its goods alone", () => {
@@ -150,6 +150,15 @@ test("a late decision about goods is published with its goods alone", () => {
   const step = stepOf(eventAt(9, { input: "decide-late", decision }), notCharged);
   const kind = "goods-decided-late";
   expect(step).toEqual({ atMs: 9, kind, detail: decision, input: { v: 2, decision } });
+});
+
+test("only what version 1 lacks or would apply otherwise has version 2", () => {
+  const versionOf = (input: AttemptInput): number => eventAt(9, input).v;
+  const names = (version: number): Set<string> =>
+    new Set(inputs.filter((one) => versionOf(one) === version).map(({ input }) => input));
+  expect([...names(2)]).toEqual(["hold", "decide", "decide-late", "proved-not-charged"]);
+  expect([...names(1)]).toEqual(expect.arrayContaining(["end", "settled", "proved-not-charged"]));
+  expect(versionOf({ input: "proved-not-charged", because: "nothing new" })).toBe(1);
 });
 
 // A kind of its own, because a reversal's report does not show whose sale a record is.

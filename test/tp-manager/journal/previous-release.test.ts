@@ -10,7 +10,11 @@ import { TestClock } from "../../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { audit, everyPhase, type Release } from "../../support/house/every-phase.ts";
 import { house, pay, request } from "../../support/house/payment-house.ts";
-import { hasPrevious, previousRelease } from "../../support/house/previous-release.ts";
+import {
+  firstVersion,
+  hasPrevious,
+  previousRelease,
+} from "../../support/house/previous-release.ts";
 import { CountingTerminal } from "../../support/terminals/counting-terminal.ts";
 import { baseline, report } from "../../support/terminals/reports.ts";
 import { lost } from "../../support/terminals/scripted-terminal.ts";
@@ -81,11 +85,14 @@ const phases = {
 
 const clean = { faults: [], unknown: {} };
 
+/** The findings of an audit: whole, because a match would pass over further members. */
+const found = ({ faults, unknown }: ReturnType<typeof audit>) => ({ faults, unknown });
+
 test("a journal of the previous release is audited without a fault and goes on", async () => {
   const path = unpacked();
-  expect(audit(path)).toMatchObject(clean);
+  expect(found(audit(path))).toEqual(clean);
   expect(await goOn({ house, pay }, path)).toEqual(phases);
-  expect(audit(path)).toMatchObject(clean);
+  expect(found(audit(path))).toEqual(clean);
 });
 
 const proof = { facts: ["the numbers are equal"], assumes: ["sole-user"], rules: 1 } as const;
@@ -148,12 +155,22 @@ test.skipIf(!hasPrevious)("the previous release goes on with a journal of this o
   const before = await previousRelease();
   const path = await everyPhase();
   addVerdicts(path);
-  expect(audit(path)).toMatchObject(clean);
+  expect(found(audit(path))).toEqual(clean);
   expect(await goOn(before, path)).toEqual({ ...phases, ...verdicts });
-  expect(before.audit(path)).toMatchObject(clean);
-  expect(audit(path)).toMatchObject(clean);
+  expect(found(before.audit(path))).toEqual(clean);
+  expect(found(audit(path))).toEqual(clean);
   const at = house(path);
   expect(at.orders.decisive("unknown").state.phase).toBe("not-charged");
+});
+
+test.skipIf(!hasPrevious)("a release of version 1 goes on with a journal of this one", async () => {
+  const before = await firstVersion();
+  const path = await everyPhase();
+  addVerdicts(path);
+  expect(await goOn(before, path)).toEqual({ ...phases, ...verdicts });
+  const unknown = { approved: 2, "goods-decided": 2, "recovery-not-charged": 1 };
+  expect(found(before.audit(path))).toEqual({ faults: [], unknown });
+  expect(found(audit(path))).toEqual(clean);
 });
 
 test.skipIf(!hasPrevious)("the previous release counts a late report about goods", async () => {
@@ -165,10 +182,10 @@ test.skipIf(!hasPrevious)("the previous release counts a late report about goods
   const writer = new AttemptWriter(goods, { journal, clock, log });
   writer.advance({ input: "decide-late", decision: { goods: "not-issued" } });
   close();
-  expect(audit(path)).toMatchObject(clean);
+  expect(found(audit(path))).toEqual(clean);
   expect(await goOn(before, path)).toEqual(phases);
   const unknown = { "goods-decided-late": 1 };
-  expect(before.audit(path)).toMatchObject({ faults: [], unknown });
+  expect(found(before.audit(path))).toEqual({ faults: [], unknown });
 });
 
 /** The kinds and details of steps, as answers publish them; texts for people may change. */
