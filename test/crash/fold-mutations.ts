@@ -215,7 +215,7 @@ const ofFold: readonly Mutation[] = [
     [lateGoods],
     [
       commands,
-      'return isArchived ? attempt : writer.advance({ input: "decide-late", decision });',
+      'return writer.advance({ input: "decide-late", decision, ...(approved && { approved }) });',
       "return attempt;",
     ],
   ),
@@ -223,7 +223,7 @@ const ofFold: readonly Mutation[] = [
     "the alarm about goods that are not charged",
     ["5.12", "calls an operator when the kiosk reports too late that goods came out"],
     [lateGoods],
-    [commands, 'if (decision.goods !== "not-issued" && !isCharged', "if (isCharged"],
+    [commands, 'decision.goods !== "not-issued" && !isCharged', "isCharged"],
   ),
   oneEdit(
     "the lost line before a sale that was taken back",

@@ -4,8 +4,8 @@ import { endsProcess, invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
-import { type Attempt, isCharged, isReversed } from "../attempts/payment.ts";
-import { isInDoubt } from "../attempts/phase-table.ts";
+import { type Attempt, isCharged, isNotCharged, isReversed } from "../attempts/payment.ts";
+import { isInDoubt, UNPAID_GOODS } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -250,19 +250,27 @@ export class RunningPayment {
 
   /**
    * Writes a decision about the goods that comes too late for the terminal, unless the kiosk has
-   * decided the same before. Raises an alarm for goods of an order that is not charged.
+   * decided the same before. Raises an alarm, once, for goods of an order that is not charged.
    */
   decideLate(attempt: Attempt, decision: GoodsDecision): Attempt {
-    const { attempts } = this.#parts.journal;
-    const said = attempts
-      .events(attempt.transactionId)
-      .findLast(({ kind, input }) => kind.startsWith("goods-decided") && !input?.["unsaid"]);
-    if (isDeepStrictEqual(said?.input?.["decision"], decision)) return attempt;
+    const { transactionId, state } = attempt;
+    const { attempts, alarms } = this.#parts.journal;
+    const events = attempts.events(transactionId);
+    const said = events.findLast(
+      ({ kind, input }) => kind.startsWith("goods-decided") && !input?.["unsaid"],
+    );
+    const isAgain = isDeepStrictEqual(said?.input?.["decision"], decision);
+    if (isAgain && !isNotCharged(state)) return attempt;
     const writer = new AttemptWriter(attempt, this.#parts);
-    if (decision.goods !== "not-issued" && !isCharged(attempt.state)) writer.alarmUnpaidGoods();
+    // A repeated decision raises an alarm that was lost because the process ended before it.
+    const isUnpaid = decision.goods !== "not-issued" && !isCharged(state);
+    if (isUnpaid && !alarms.isRaisedHere({ alarm: UNPAID_GOODS, transactionId })) {
+      writer.alarmUnpaidGoods();
+    }
     // An archived attempt has no events any more.
-    const isArchived = attempts.read(attempt.transactionId) === undefined;
-    return isArchived ? attempt : writer.advance({ input: "decide-late", decision });
+    if (isAgain || attempts.read(transactionId) === undefined) return attempt;
+    const approved = events.some(({ kind }) => kind === "approved");
+    return writer.advance({ input: "decide-late", decision, ...(approved && { approved }) });
   }
 
   awaitsGoods(orderId: string): boolean {

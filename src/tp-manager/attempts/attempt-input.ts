@@ -21,8 +21,8 @@ interface Inputs {
   hold: Reported & { decideByMs: number; mayBeOut?: true };
   /** `unsaid`: the kiosk's time was over, or the connector stopped; the kiosk said nothing. */
   decide: { decision: GoodsDecision; why: string; unsaid?: true };
-  /** The kiosk's decision about the goods, which came too late to be sent to the terminal. */
-  "decide-late": { decision: GoodsDecision };
+  /** The kiosk's decision, too late for the terminal. `approved`: the sale had been approved. */
+  "decide-late": { decision: GoodsDecision; approved?: true };
   acknowledged: object;
   /** A good report of a second sale in the same payment; we refuse this report. */
   "second-sale": Reported;
@@ -44,7 +44,7 @@ interface Inputs {
     amountMinor?: number;
   };
   "proved-charged": Reported & Grounds;
-  /** `takenBack`: the line was lost, and the terminal has stored the reversal of the sale. */
+  /** `takenBack`: no end was heard, and the terminal has stored the reversal of the sale. */
   "proved-not-charged": Grounds & { takenBack?: true };
   "proved-reversed": Reported & Grounds;
   "proved-not-reversed": Grounds;

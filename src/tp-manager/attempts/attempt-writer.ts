@@ -14,9 +14,10 @@ import {
   isCharged,
   isNotCharged,
   isPaying,
+  isReversed,
   saleOf,
 } from "./payment.ts";
-import { alarmReturnedTwice, isReturnedTwice, phaseTable } from "./phase-table.ts";
+import { alarmReturnedTwice, isReturnedTwice, phaseTable, UNPAID_GOODS } from "./phase-table.ts";
 
 /** The longest time from when an event is received on the wire until it is on disk. */
 const HEARD_WITHIN_MS = 1_000;
@@ -99,6 +100,8 @@ export class AttemptWriter {
       state = fold([each], state);
       return step;
     });
+    // What follows a reversal, such as a late decision about the goods, reverses nothing again.
+    const wasReversed = isReversed(before);
     const wasSold = saleOf(before) !== undefined;
     const approvedAtMs = (isPaying(before) && events.at(-1)?.atMs) || startedAtMs;
     this.#attempt = this.#parts.journal.attempts.update(transactionId, {
@@ -111,12 +114,14 @@ export class AttemptWriter {
           ? transactionOf(this.#attempt, state, approvedAtMs)
           : undefined,
       // The sale does not count any more: it was reversed, or an operator corrected a finding.
-      withdraw: wasSold && phaseTable[state.phase].charged === "no",
+      withdraw: wasSold && !wasReversed && phaseTable[state.phase].charged === "no",
     });
     this.unwritten.length = 0;
     this.#timer?.clear();
     this.#timer = undefined;
-    if (isReturnedTwice(this.#attempt)) alarmReturnedTwice(this.#parts.log, this.#attempt);
+    if (!wasReversed && isReturnedTwice(this.#attempt)) {
+      alarmReturnedTwice(this.#parts.log, this.#attempt);
+    }
     const goods = "goods" in before ? before.goods?.decision?.goods : undefined;
     if (isNotCharged(state) && goods && goods !== "not-issued") this.alarmUnpaidGoods();
     return this.#attempt;
@@ -127,7 +132,7 @@ export class AttemptWriter {
     const text =
       "the kiosk reported that goods came out, and the order is not charged, or not for certain: " +
       "the customer may have the goods and the money";
-    this.log("error", { alarm: "delivered-without-charge" }, text);
+    this.log("error", { alarm: UNPAID_GOODS }, text);
   }
 
   /** Writes a note, which changes no state. If the write fails, it is only logged. */

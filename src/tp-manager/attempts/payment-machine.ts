@@ -38,7 +38,7 @@ import { advanceReversal } from "./reversal-machine.ts";
  * input that a state does not describe is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
-  if (input.input === "decide-late") return decidedLate(state, input.decision.goods);
+  if (input.input === "decide-late") return decidedLate(state, input);
   switch (state.phase) {
     case "sent":
       return advanceSent(state, input);
@@ -181,20 +181,35 @@ function settledInDoubt(
   }
   const message = "an operator found that nothing was charged";
   const found = outcome("failed", "SETTLED_NOT_CHARGED", message);
-  return { phase: "not-charged", outcome: found, settled };
+  return unconfirmed(state, { phase: "not-charged", outcome: found, settled });
 }
 
-/** A late decision changes the code of the answer, and never whether the order is charged. */
-function decidedLate(state: AttemptState, goods: string): AttemptState {
-  if (state.phase !== "not-charged" || state.outcome.error !== "GOODS_NOT_DELIVERED") return state;
+/**
+ * A late decision changes the code of the answer, and never whether the order is charged. While the
+ * order is in doubt, the decision is kept for the code of an end without a charge.
+ */
+function decidedLate(
+  state: AttemptState,
+  { decision, approved }: Extract<AttemptInput, { input: "decide-late" }>,
+): AttemptState {
+  const mayBeOut = decision.goods !== "not-issued";
+  if (state.phase === "in-doubt" && state.goods) {
+    return { ...state, goods: { ...state.goods, mayBeOut } };
+  }
+  if (state.phase !== "not-charged") return state;
   const { newer: _, ...outcome } = state.outcome;
-  if (goods === "not-issued") return { ...state, outcome };
-  return { ...state, outcome: { ...outcome, newer: "DELIVERY_UNCONFIRMED" } };
+  const wasReversed = outcome.error === "GOODS_NOT_DELIVERED";
+  if (mayBeOut) return approved || wasReversed ? withGoodsOut(state) : state;
+  return wasReversed ? { ...state, outcome } : state;
 }
 
 /** Returns how an attempt ended; goods that may be out give an end without a charge its code. */
 function unconfirmed({ goods }: Pick<InDoubtState, "goods">, ended: AttemptState): AttemptState {
   if (!goods?.mayBeOut || ended.phase !== "not-charged") return ended;
+  return withGoodsOut(ended);
+}
+
+function withGoodsOut(ended: NotChargedState): NotChargedState {
   const { message, terminalCode } = ended.outcome;
   const end = outcome("cancelled", "GOODS_NOT_DELIVERED", message, terminalCode);
   return { ...ended, outcome: { ...end, newer: "DELIVERY_UNCONFIRMED" } };

@@ -296,6 +296,10 @@ export function codeOf({ error, newer = error }: NotCharged): ErrorCode {
   return newer in errorTable ? newer : error;
 }
 
+/** Whether an approved sale ended without a charge, because of its goods. */
+export const isWithoutGoods = (state: AttemptState): boolean =>
+  isNotCharged(state) && state.outcome.error === "GOODS_NOT_DELIVERED";
+
 /** Whether an approved sale ended without a charge, and its goods may have come out. */
 export const isUnconfirmed = (state: AttemptState): boolean =>
   isNotCharged(state) && codeOf(state.outcome) === "DELIVERY_UNCONFIRMED";

@@ -212,6 +212,9 @@ function stateOf(state: AttemptState): EventData<"payment">["state"] {
 /** The alarm about an order that recovery could not settle; an operator's settlement ends it. */
 export const PAYMENT_UNKNOWN = "payment-unknown";
 
+/** The name of the alarm that goods came out of an order that is not charged for certain. */
+export const UNPAID_GOODS = "delivered-without-charge";
+
 /** The name of the alarm that money was paid back twice: at the terminal and at the gateway. */
 export const RETURNED_TWICE = "returned-twice";
 

@@ -191,7 +191,7 @@ export class AlarmRows extends rows("alarms", {
         lastId = id;
         if (alarm.alarm === FLEET_REQUEST) {
           emit("fleet-request", { message: alarm.message, request: about }, atMs);
-        } else if (!this.#isRaisedHere(alarm)) {
+        } else if (!this.isRaisedHere(alarm)) {
           emit("alarm", { ...alarm, source: "supervisor" }, atMs);
         }
       }
@@ -199,8 +199,11 @@ export class AlarmRows extends rows("alarms", {
     });
   }
 
-  /** Whether this program itself has raised the same alarm about the same transaction. */
-  #isRaisedHere({ alarm, transactionId }: EventData<"alarm">): boolean {
+  /** Whether this program itself has raised the alarm about the transaction, as far as is kept. */
+  isRaisedHere({
+    alarm,
+    transactionId,
+  }: Pick<EventData<"alarm">, "alarm" | "transactionId">): boolean {
     return transactionId !== null && this.sql.raisedHere.get(alarm, transactionId) !== undefined;
   }
 }

@@ -9,6 +9,7 @@ import {
   isPaying,
   isReversed,
   isUnconfirmed,
+  isWithoutGoods,
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -68,7 +69,7 @@ export class AfterSale {
     const { orders, arbiter } = this.#parts;
     const attempt = orders.decisive(orderId);
     // The archive keeps the outcome of a two-phase sale, and not that it was one.
-    if (!attempt.request.delivery && !isUnconfirmed(attempt.state)) {
+    if (!attempt.request.delivery && !isWithoutGoods(attempt.state)) {
       const lack = arbiter.lease.lackOf("decideGoods");
       if (lack) throw lack;
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {

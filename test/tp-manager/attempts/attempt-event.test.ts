@@ -50,6 +50,7 @@ const inputs: readonly AttemptInput[] = [
   { input: "decide", decision: { goods: "not-issued" }, why: "w" },
   { input: "decide", decision: { goods: "not-issued" }, why: "w", unsaid: true },
   { input: "decide-late", decision: { goods: "issued" } },
+  { input: "decide-late", decision: { goods: "issued" }, approved: true },
   { input: "decide-late", decision: { goods: "not-issued" } },
   { input: "decide", decision: { goods: "partly-issued", amountMinor: 500 }, why: "w" },
   { input: "acknowledged" },

@@ -107,10 +107,8 @@ describe("how an attempt ends", () => {
 
   const waiting: AttemptInput = { ...held, mayBeOut: true };
   const silent: AttemptInput = { ...withheld, unsaid: true };
-  const late = (goods: "issued" | "not-issued"): AttemptInput => ({
-    input: "decide-late",
-    decision: { goods },
-  });
+  const late = (goods: "issued" | "not-issued") =>
+    ({ input: "decide-late", decision: { goods } }) as const;
   const proved: AttemptInput = { input: "proved-not-charged", because: "nothing new" };
   const codes: Array<[string, AttemptInput[], string]> = [
     ["no goods, said by the kiosk", [waiting, withheld, bad, end(aborted)], "none"],
@@ -141,18 +139,55 @@ describe("how an attempt ends", () => {
     );
   });
 
-  test("a late decision about goods changes no state but that of an uncharged sale", () => {
+  test("a late decision changes no state but that of an approved, uncharged sale", () => {
     const others = [
       run(good, end(completed)),
+      run(good, end(lost)),
       run(waiting, issued, end(completed)),
-      run(waiting, issued, end(lost)),
       run(bad, end(aborted)),
+      run(good, end(lost), proved),
       run(waiting),
     ];
     for (const state of others) {
       expect(advance(state, late("issued"))).toEqual(state);
       expect(advance(state, late("not-issued"))).toEqual(state);
     }
+  });
+
+  test("in doubt, the last decision about the goods gives an end without a charge its code", () => {
+    const fault = { phase: "not-charged", outcome: { error: "TERMINAL_FAULT" } };
+    const none = run(waiting, end(lost), late("not-issued"), proved);
+    expect(none).toMatchObject(fault);
+    expect(isUnconfirmed(none)).toBe(false);
+    const doubt = run(waiting, withheld, end(lost));
+    expect(advance(doubt, proved)).toMatchObject(fault);
+    const out = advance(doubt, late("issued"));
+    expect({ ...out, goods: null }).toEqual({ ...doubt, goods: null });
+    expect(isUnconfirmed(advance(out, proved))).toBe(true);
+    expect(isUnconfirmed(advance(advance(out, late("not-issued")), proved))).toBe(false);
+  });
+
+  test("goods that came out after the proof give the end of an approved sale its code", () => {
+    const ended = run(waiting, withheld, end(lost), proved);
+    const out = advance(ended, { ...late("issued"), approved: true });
+    expect(out).toMatchObject({ outcome: { status: "cancelled", error: "GOODS_NOT_DELIVERED" } });
+    expect(isUnconfirmed(out)).toBe(true);
+    const none = advance(out, { ...late("not-issued"), approved: true });
+    expect(none).toMatchObject({ outcome: { error: "GOODS_NOT_DELIVERED" } });
+    expect(isUnconfirmed(none)).toBe(false);
+    expect(advance(ended, { ...late("not-issued"), approved: true })).toEqual(ended);
+  });
+
+  test("goods that may be out give an operator's finding its code, which can be corrected", () => {
+    const found = (outcome: "charged" | "not-charged"): AttemptInput => {
+      return { input: "settled", outcome, report: report(), note: "seen" };
+    };
+    const settled = run(waiting, issued, end(lost), found("not-charged"));
+    expect(isUnconfirmed(settled)).toBe(true);
+    expect(advance(settled, found("charged"))).toMatchObject({ phase: "charged", by: "operator" });
+    expect(run(waiting, withheld, end(lost), found("not-charged"))).toMatchObject({
+      outcome: { status: "failed", error: "SETTLED_NOT_CHARGED" },
+    });
   });
 
   test("only a reversal that the terminal reported after a lost line has a code of its own", () => {

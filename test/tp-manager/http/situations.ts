@@ -268,6 +268,13 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["Success", unknown, { outcome: "charged", ...note }],
     ["Reversed", reversalUnknown, { outcome: "reversed", ...note }],
     ["SETTLED_NOT_CHARGED", unknown, { outcome: "not_charged", ...note }],
+    [
+      "DELIVERY_UNCONFIRMED",
+      after(approvedThen(lost("line broken")), (at) =>
+        at.afterSale.deliver("A-1", true, undefined),
+      ),
+      { outcome: "not_charged", ...note },
+    ],
     ["ORDER_NOT_FOUND", nothing, { outcome: "charged", ...note }],
     ["PAYMENT_RUNNING", preparing, { outcome: "charged", ...note }],
     ["NOTHING_TO_SETTLE", paid, { outcome: "charged", ...note }],

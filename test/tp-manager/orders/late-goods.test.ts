@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { codeOf } from "../../../src/tp-manager/attempts/payment.ts";
@@ -11,6 +12,9 @@ import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
 
 const twoPhase = request("A-1", { delivery: { withinSeconds: 30 } });
 const completed: PaymentEnd = { end: "completed", ticket: "" };
+/** What a terminal has stored that has reversed the sale. */
+const back = { traceNumber: "000099", originalTrace: "000012", localTime: "130105" };
+const reversal = report(back);
 
 /** A terminal that waits at the approval; `end` is called with each decision, and can end it. */
 async function approved(
@@ -146,10 +150,7 @@ test("goods whose charge was lost with the line are alarmed when that is proved"
   const at = await approved((_decision, resolve) => resolve(lost("line broken")));
   expect((await deliver(at, true)).body.status).toBe("Unknown");
   expect(alarms(at)).toEqual([]);
-  at.terminal.last = {
-    kind: "transaction",
-    report: report({ traceNumber: "000099", originalTrace: "000012", localTime: "130105" }),
-  };
+  at.terminal.last = { kind: "transaction", report: reversal };
   await at.clock.advance(225_000);
   expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
   expect(alarms(at)).toEqual(["delivered-without-charge"]);
@@ -183,6 +184,108 @@ test("a report about an order in doubt is kept and alarmed, and changes no money
   expect(alarms(at)).toContain("delivered-without-charge");
   await at.settle({ orderId: "A-1", outcome: "charged", note: "seen on the receipt" });
   expect((await found(at)).status).toBe("Success");
+});
+
+/** A sale whose line is lost with the decision; the terminal does not tell what it stored. */
+async function broken() {
+  const at = await approved((_decision, resolve) => resolve(lost("line broken")));
+  at.terminal.last = { kind: "not-told", why: "bare completion" };
+  return at;
+}
+
+/** Reports about the goods when the terminal tells again that it has reversed the sale. */
+async function deliverAfterProof(at: House, delivered: boolean) {
+  at.terminal.last = { kind: "transaction", report: reversal };
+  const answer = deliver(at, delivered);
+  answer.catch(() => undefined);
+  await at.clock.advance(225_000);
+  return answer;
+}
+
+const raised = (at: House) => alarms(at).filter((name) => name === "delivered-without-charge");
+
+test("no goods, reported while the order is in doubt, leave it free to be paid again", async () => {
+  const at = house();
+  at.terminal.last = { kind: "not-told", why: "bare completion" };
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("line broken"));
+  };
+  await pay(at, twoPhase);
+  await at.clock.advance(30_000);
+  await expect(deliver(at, false)).rejects.toMatchObject(decided("unknown"));
+  const { body } = await deliverAfterProof(at, false);
+  expect(body).toMatchObject({
+    status: "Failed",
+    error: { code: "TERMINAL_FAULT", retry: "safe" },
+  });
+  expect(await found(at)).toMatchObject({ late: [{ goods: "not-issued" }] });
+  expect(raised(at)).toEqual([]);
+});
+
+test("goods, reported while the order is in doubt, end it as goods that may be out", async () => {
+  const at = await broken();
+  expect((await deliver(at, false)).body.status).toBe("Unknown");
+  await at.clock.advance(30_000);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("unknown"));
+  await expect(deliverAfterProof(at, true)).rejects.toMatchObject(decided("no"));
+  const late = [{ goods: "issued" }];
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut, late });
+  expect(raised(at)).toHaveLength(1);
+});
+
+test("goods, reported after the proof, end the order as goods that may be out", async () => {
+  const at = await broken();
+  expect((await deliver(at, false)).body.status).toBe("Unknown");
+  at.terminal.last = { kind: "transaction", report: reversal };
+  await at.clock.advance(225_000);
+  expect((await found(at)).error).toMatchObject({ code: "TERMINAL_FAULT", retry: "safe" });
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(raised(at)).toHaveLength(1);
+  expect((await deliver(at, false)).body.error).toMatchObject(noGoods);
+});
+
+test("an operator's finding about goods that may be out is no reason to buy again", async () => {
+  const at = await broken();
+  expect((await deliver(at, true)).body.status).toBe("Unknown");
+  await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen on the receipt" });
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(raised(at)).toHaveLength(1);
+  await at.settle({ orderId: "A-1", outcome: "charged", note: "seen at the bank" });
+  expect((await found(at)).status).toBe("Success");
+});
+
+test("a late report about a reversed order withdraws and alarms nothing again", async () => {
+  const at = await approved();
+  const { transactionId } = (await deliver(at, true)).body;
+  await at.afterSale.reverse("A-1");
+  await at.clock.advance(60_000);
+  const noted = { transactionId: String(transactionId), returnedMinor: 999 };
+  at.journal.returns.noteReturns([noted], at.clock.now());
+  const before = [...alarms(at)];
+  expect(at.supervisor.withdrawn).toEqual([transactionId]);
+  await expect(deliver(at, false)).rejects.toMatchObject(decided("no"));
+  at.handOff.nudge();
+  await at.clock.advance(60_000);
+  expect(await found(at)).toMatchObject({ status: "Reversed", late: [{ goods: "not-issued" }] });
+  expect(at.supervisor.withdrawn).toEqual([transactionId]);
+  expect(alarms(at)).toEqual(before);
+});
+
+test("an alarm that was lost with the process is raised by the repeated report", async () => {
+  const before = await approved((_decision, resolve) => resolve(aborted));
+  before.giveUp();
+  await expect(deliver(before, true)).rejects.toMatchObject(decided("no"));
+  before.close();
+  const database = new DatabaseSync(before.path);
+  database.exec("DELETE FROM event WHERE name = 'alarm'");
+  database.close();
+  const at = house(before.path);
+  for (let times = 0; times < 2; times += 1) {
+    await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+    expect(alarms(at)).toEqual(["delivered-without-charge"]);
+  }
 });
 
 test("no goods after the charge are kept, and the order stays charged", async () => {
@@ -227,13 +330,26 @@ test("a late report that cannot be written is not answered as if it were", async
   expect((await found(at)).late).toEqual([{ goods: "issued" }]);
 });
 
-test("a report about an archived order is answered, and alarmed if goods came out", async () => {
-  const at = await silent();
+/** The sale of which the kiosk reported in time that no goods came out. */
+async function withheld() {
+  const at = await approved();
+  await deliver(at, false);
+  return at;
+}
+
+test.each([
+  ["may be out", mayBeOut, silent],
+  ["did not come out", noGoods, withheld],
+])("a report about an archived order whose goods %s is alarmed at most once", async (...row) => {
+  const [, error, ended] = row;
+  const at = await ended();
   at.journal.archive.putAway(at.clock.now() + 1, 100);
-  expect((await deliver(at, false)).body.error).toMatchObject(mayBeOut);
+  expect((await deliver(at, false)).body.error).toMatchObject(error);
   expect(alarms(at)).toEqual([]);
-  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
-  expect(alarms(at)).toEqual(["delivered-without-charge"]);
+  for (let times = 0; times < 2; times += 1) {
+    await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+    expect(alarms(at)).toEqual(["delivered-without-charge"]);
+  }
 });
 
 test("a code that only a newer version knows is answered by the older one next to it", () => {

@@ -187,6 +187,7 @@ export const paymentCalls: readonly AnyCall[] = [
         "NOTHING_TO_SETTLE",
         "CARD_DATA_REFUSED",
         "SETTLED_NOT_CHARGED",
+        "DELIVERY_UNCONFIRMED",
       ],
     }),
     async handle({ params: { orderId }, body, request, reply }, at) {
