@@ -227,7 +227,7 @@ function lost() {
 
 /** Asks whether a payment can be taken now; returns the running one, if it is of this page. */
 async function refresh() {
-  const reply = await ask("GET", "/health", undefined, HEALTH_MS);
+  const reply = await ask("GET", "/health?http=200", undefined, HEALTH_MS);
   if (reply?.http === 401) return await lost();
   show({ isReady: reply?.answer.status === "Ready" });
   const running = reply?.answer.running;

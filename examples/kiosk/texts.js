@@ -4,7 +4,7 @@ import { customerLanguages } from "./customer-messages.js";
 
 /**
  * @typedef {import("./customer-messages.js").CustomerLanguage} Language
- * @typedef {Readonly<Record<Language, string> & {it?: string, es?: string}>} Text
+ * @typedef {Readonly<Record<Language, string>>} Text
  */
 
 export const texts = /** @satisfies {Record<string, Text>} */ ({

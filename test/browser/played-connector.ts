@@ -82,17 +82,14 @@ export class PlayedConnector {
 
   async #reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? "/", "http://page.test");
-    const send = (one: object, http = 200): void => {
-      response.writeHead(http, { "content-type": "application/json" }).end(JSON.stringify([one]));
+    const send = (one: object): void => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify([one]));
     };
     switch (`${request.method} ${pathname}`) {
       case "POST /session":
         return send({ token: "a-token" });
       case "GET /api/health":
-        return send(
-          { status: this.isReady ? "Ready" : "NotReady", running: this.running },
-          this.isReady ? 200 : 503,
-        );
+        return send({ status: this.isReady ? "Ready" : "NotReady", running: this.running });
       case "GET /api/events":
         response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
         this.#streams.add(response);
