@@ -159,10 +159,10 @@ describe("how an attempt ends", () => {
     const none = run(waiting, end(lost), late("not-issued"), proved);
     expect(none).toMatchObject(fault);
     expect(isUnconfirmed(none)).toBe(false);
-    const doubt = run(waiting, withheld, end(lost));
-    expect(advance(doubt, proved)).toMatchObject(fault);
-    const out = advance(doubt, late("issued"));
-    expect({ ...out, goods: null }).toEqual({ ...doubt, goods: null });
+    const inDoubt = run(waiting, withheld, end(lost));
+    expect(advance(inDoubt, proved)).toMatchObject(fault);
+    const out = advance(inDoubt, late("issued"));
+    expect({ ...out, goods: null }).toEqual({ ...inDoubt, goods: null });
     expect(isUnconfirmed(advance(out, proved))).toBe(true);
     expect(isUnconfirmed(advance(advance(out, late("not-issued")), proved))).toBe(false);
   });

@@ -193,7 +193,7 @@ async function broken() {
   return at;
 }
 
-/** Reports about the goods when the terminal tells again that it has reversed the sale. */
+/** Reports about the goods when the terminal reports again that it has reversed the sale. */
 async function deliverAfterProof(at: House, delivered: boolean) {
   at.terminal.last = { kind: "transaction", report: reversal };
   const answer = deliver(at, delivered);
