@@ -29,7 +29,7 @@ test("conditions of a supervisor of the previous version are found from its coun
     ["transactions-parked", null],
   ]);
   expect(conditionText(conditions[2] as never)).toMatch(
-    /^Parked transactions, .*: 2 -> Read .* GET \/outbox/,
+    /^Parked transactions, .*: 2 -> Open “In doubt” .* GET \/outbox/,
   );
 });
 

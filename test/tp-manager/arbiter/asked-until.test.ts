@@ -3,7 +3,7 @@ import { askingText } from "../../../src/shared/catalog/errors.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, pay, request } from "../../support/house/payment-house.ts";
 import { baseline, identity, report } from "../../support/terminals/reports.ts";
-import { lost } from "../../support/terminals/scripted-terminal.ts";
+import { disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "../http/rig.ts";
 
 /** The terminal's own time limit for a payment (docs/rules/32-probe-times.md). */
@@ -55,7 +55,13 @@ describe("until when the terminal is asked about an order in doubt", () => {
   });
 
   test.each([
-    ["is disconnected", (at: House) => at.terminal.become({ link: "disconnected" })],
+    [
+      "is disconnected",
+      (at: House) => {
+        at.terminal.unavailable = disconnected();
+        at.terminal.become({ link: "disconnected" });
+      },
+    ],
     [
       "was replaced",
       (at: House) => at.terminal.become({ identity: { ...identity, serialNumber: "SN-9" } }),

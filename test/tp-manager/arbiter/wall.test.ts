@@ -27,7 +27,8 @@ test("what other rooms see of the lease gives nobody the terminal", async () => 
   at.terminal.script = () => new Promise(() => {});
   void pay(at, request("A-1"));
   await at.clock.advance(0);
-  expect(lease.current).toEqual({ what: "payment", orderId: "A-1", goodsUntilMs: undefined });
+  const times = { goodsUntilMs: undefined, endsAtMs: at.clock.now() + 180_000 };
+  expect(lease.current).toEqual({ what: "payment", orderId: "A-1", ...times });
 });
 
 test("what other rooms see of the identity check asks the terminal nothing", () => {
@@ -39,5 +40,5 @@ test("what other rooms see of the identity check asks the terminal nothing", () 
 test("what other rooms may have done at the terminal takes a lease, or goes to what runs", () => {
   const { commands, running } = house().arbiter;
   expect(namesOf(commands)).toEqual(["pay", "reverse"]);
-  expect(namesOf(running)).toEqual(["awaitsGoods", "cancel", "decide"]);
+  expect(namesOf(running)).toEqual(["awaitsGoods", "cancel", "decide", "decideLate"]);
 });
