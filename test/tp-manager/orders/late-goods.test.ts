@@ -160,6 +160,7 @@ test("a report after a restart is answered when the terminal was probed, and kep
   const before = await approved();
   before.close();
   const at = house(before.path);
+  at.terminal.last = { kind: "transaction", report: reversal };
   at.start();
   const answer = deliver(at, true);
   const refused = expect(answer).rejects.toMatchObject(decided("no"));
@@ -235,9 +236,9 @@ test("goods, reported while the order is in doubt, end it as goods that may be o
 });
 
 test("goods, reported after the proof, end the order as goods that may be out", async () => {
-  const at = await broken();
-  expect((await deliver(at, false)).body.status).toBe("Unknown");
+  const at = await approved((_decision, resolve) => resolve(lost("line broken")));
   at.terminal.last = { kind: "transaction", report: reversal };
+  expect((await deliver(at, false)).body.status).toBe("Unknown");
   await at.clock.advance(225_000);
   expect((await found(at)).error).toMatchObject({ code: "TERMINAL_FAULT", retry: "safe" });
   await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
@@ -259,6 +260,7 @@ test("an operator's finding about goods that may be out is no reason to buy agai
 test("a late report about a reversed order withdraws and alarms nothing again", async () => {
   const at = await approved();
   const { transactionId } = (await deliver(at, true)).body;
+  at.terminal.stores(report());
   await at.afterSale.reverse("A-1");
   await at.clock.advance(60_000);
   const noted = { transactionId: String(transactionId), returnedMinor: 999 };
