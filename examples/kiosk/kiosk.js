@@ -71,7 +71,8 @@ function showEnd(reply, again) {
   const name = customerMessageName(reply);
   const ofOrder = () => (name === "charged-ask" ? ` ${say("order")} ${reply.orderId}` : "");
   const message = () => customerMessages[name][spoken.language] + ofOrder();
-  show({ screen: "end", message, again, ...noTime });
+  const endsMs = performance.now() + END_SCREEN_MS;
+  show({ screen: "end", message, again, ...noTime, endsMs });
   stayLonger();
 }
 

@@ -43,7 +43,13 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
 
   /** A customer in front of a kiosk that has just been opened. */
   async function kiosk(options: BrowserContextOptions = {}, prepare = (_: Page): unknown => null) {
-    const fresh = { isReady: true, isAway: false, running: null, deliveriesLost: 0, files: {} };
+    const fresh = {
+      isReady: true,
+      isAway: false,
+      running: null,
+      losesDeliveries: false,
+      files: {},
+    };
     Object.assign(at, fresh);
     const context = await browser().newContext(options);
     onTestFinished(() => context.close());
@@ -190,7 +196,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     await check(/Insert card The time is nearly over/);
     at.ends(declined);
     await check(/Your card was refused/);
-    await press("Try again");
+    await buys("Try again");
     at.ends({ status: "Success", error: { charged: "yes" }, orderId: "T-1" });
     await check(/Please ask the staff for help\. Order T-1/);
     await press("OK");
@@ -218,14 +224,14 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     await press("DE");
     await shows(/Verbleibende Zeit: \d+ Sekunden/);
     await press("FR");
-    await shows(/Temps restant : \d+ secondes/);
+    await shows(/Temps restant : \d+\s+secondes/);
     at.announce("time-warning", { secondsLeft: 30 });
-    await shows(/Le temps est presque écoulé\.\s+Temps restant : (30|29) secondes/);
+    await shows(/Le temps est presque écoulé\.\s+Temps restant : (30|29)\s+secondes/);
     // After a reload the answer of /health has it.
     const orderId = at.payments.at(-1)?.orderId;
     at.running = { orderId, prompt: "Insert card", promptTexts: null, secondsLeft: 20 };
     await page.reload();
-    await shows(/Insert card\s+Temps restant : \d\d secondes/);
+    await shows(/Insert card\s+Temps restant : \d\d\s+secondes/);
     at.running = null;
     at.lookup = declined;
     await shows(/Votre carte a été refusée/);
@@ -237,7 +243,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     await buys(/^Airport/);
     at.announce("payment", { state: "running", secondsLeft: 100 });
     await shows(/Time left/);
-    at.deliveriesLost = 1_000;
+    at.losesDeliveries = true;
     at.ends(approved);
     await shows(/Your ticket is being printed/);
     at.announce("payment", { state: "approved", secondsLeft: 30 });
@@ -245,7 +251,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     at.announce("prompt", { text: "Please wait", texts: null });
     await shows(/Please wait/);
     expect(await page.locator("main").innerText()).not.toMatch(/Time|time/);
-    at.deliveriesLost = 0;
+    at.losesDeliveries = false;
     await shows(/Your payment is complete/);
     await press("OK");
   });
@@ -301,7 +307,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     await press("Grands caractères");
     await buys(/^Aéroport/);
     at.ends(paid);
-    await shows(/Cette page se ferme dans \d+ secondes/);
+    await shows(/Cette page se ferme dans \d+\s+secondes/);
     for (let touches = 0; touches < 3; touches++) {
       await page.clock.runFor(25_000);
       await shows(/Votre paiement est effectué/);
@@ -377,28 +383,30 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
       [{}, true, /Your payment is complete/],
       [{ "dispenser.js": dispenser }, false, /Your goods could not be handed out/],
     ] as const) {
-      const { page, shows, buys, press } = await kiosk({}, () => {
+      const { page, shows, buys } = await kiosk({}, () => {
         at.files = files;
       });
       const before = at.deliveries.length;
       const since = () => at.deliveries.slice(before);
-      at.deliveriesLost = 2;
+      at.losesDeliveries = true;
       await buys(/^Airport/);
       const { orderId } = at.payments.at(-1) ?? {};
       at.lookup = { ...approved, orderId };
       at.ends(approved);
-      await expect.poll(() => since().length).toBe(2);
+      await expect.poll(() => since().length).toBeGreaterThan(1);
       await shows(/payment system starts again/);
       await page.reload();
+      const sentBefore = since().length;
+      await expect.poll(() => since().length).toBeGreaterThan(sentBefore);
+      at.losesDeliveries = false;
       await shows(end);
       const sent = { orderId, delivered };
-      expect(since().length).toBeGreaterThan(2);
       expect(new Set(since().map((one) => JSON.stringify(one)))).toEqual(
         new Set([JSON.stringify(sent)]),
       );
       // A new attempt decides anew.
       if (!delivered) {
-        await press("Try again");
+        await buys("Try again");
         at.ends(approved);
         await shows(/Your payment is complete/);
         expect(at.deliveries.at(-1)).toEqual({ orderId, delivered: true });

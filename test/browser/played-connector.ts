@@ -30,8 +30,8 @@ export class PlayedConnector {
   isAway = false;
   /** The answer of `GET /payment/{orderId}`. */
   lookup: object = { status: "Unknown", error: { charged: "unknown" } };
-  /** How many answers of `POST /delivery` are lost. */
-  deliveriesLost = 0;
+  /** Whether the answers of `POST /delivery` are lost; a browser may send one again by itself. */
+  losesDeliveries = false;
   /** Files in place of those of the sample, by name. */
   files: Readonly<Record<string, string>> = {};
   readonly payments: Sent[] = [];
@@ -106,7 +106,7 @@ export class PlayedConnector {
       case "POST /api/delivery": {
         const sent = (await json(request)) as Sent;
         this.deliveries.push(sent);
-        if (this.deliveriesLost-- > 0) {
+        if (this.losesDeliveries) {
           request.socket.destroy();
           return;
         }

@@ -91,6 +91,7 @@ export const attemptEvent = z.object({
       decideBy: time,
       goods: z.enum(["issued", "partly-issued", "not-issued"]),
       why: z.string(),
+      answer: z.string(),
       amountMinor: z.int(),
       code: z.union([z.string(), z.int()]).nullable(),
       text: z.string(),
