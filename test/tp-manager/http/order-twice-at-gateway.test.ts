@@ -117,7 +117,8 @@ describe("an operator who found the order at the gateway once", () => {
     expect(await warnings()).toEqual([expect.stringContaining("may have this order 2 times")]);
     const { http, one } = await settle(at);
     const transactionPublicIds = how === "named" ? [at.publicId()] : [];
-    expect([http, one]).toEqual([200, { status: "Success", orderId: "A-1", transactionPublicIds }]);
+    const done = { status: "Success", accepted: true, orderId: "A-1", transactionPublicIds };
+    expect([http, one]).toEqual([200, done]);
     expect(await warnings()).toEqual([]);
     expect(at.rig.admin.uncertain().possibleCopies).toBe(0);
     expect((await settle(at)).one.error.code).toBe("NOTHING_TO_SETTLE");
