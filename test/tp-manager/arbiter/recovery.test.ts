@@ -48,7 +48,8 @@ describe("a payment in doubt", () => {
       "no-end",
       baseline.last.kind === "transaction" ? baseline.last.report : {},
       "TERMINAL_FAULT",
-      "the terminal is idle and its last transaction is the one from before",
+      "the terminal is idle and its last transaction is still the one from before this payment " +
+        "or reversal",
     ],
   ])("after the end %s is not charged, by its proof alone: %o, %s", async (...row) => {
     const [code, stored, error, message] = row;
