@@ -53,17 +53,21 @@ export async function consolePage(
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly faults: string[] }> {
   const page = await sharedPage(browser, bypassCSP);
   const context = page.context();
+  const { origin } = new URL(url);
   onTestFinished(async () => {
+    // A test that has stopped its console has closed the page too.
+    if (page.isClosed()) return;
     // A file of the same console: Chromium starts a process for an address of another origin.
-    // A test that has stopped its console leaves no file to open.
-    const empty = `${new URL(url).origin}/icon.svg`;
-    await leavePage(page, empty).catch(() => page.goto("about:blank"));
+    await leavePage(page, `${origin}/icon.svg`);
     await context.clearCookies();
   });
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    if (message.type() === "error") faults.push(message.text());
+    // What an earlier test has left in the page may still ask its console, which is gone.
+    const { url: from } = message.location();
+    const isOurs = from === "" || from.startsWith(origin);
+    if (message.type() === "error" && isOurs) faults.push(message.text());
   });
   await page.goto(url);
   await logIn(page);

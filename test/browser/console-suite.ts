@@ -118,7 +118,7 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
 
   test("a stopped connector's last state is grey, and the page comes back by itself", async () => {
     const first = await consoleHouse();
-    const { page } = await consolePage(browser(), first.url, { bypassCSP: true });
+    const { page, context } = await consolePage(browser(), first.url, { bypassCSP: true });
     const banner = () => page.locator(".banner").innerText();
     const main = () => page.locator("main").innerText();
     await expect.poll(banner).toMatch(/Ready for payments/);
@@ -146,6 +146,7 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
     await logIn(page);
     await page.getByRole("link", { name: "Day" }).click();
     await expect.poll(main).toMatch(/Totals/);
+    await context.close();
   });
 });
 
