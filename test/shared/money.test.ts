@@ -144,7 +144,7 @@ test("every amount of every currency survives being formatted and read", () => {
         expect(parseAmount(formatMajor(minor, of.exponent), of, RECEIPT_AMOUNT_DIGITS)).toBe(minor);
       },
     ),
-    { numRuns: tries(5_000) },
+    { numRuns: tries(5_000), seed: 7 },
   );
 });
 
@@ -154,7 +154,7 @@ test("every amount survives the shortest text that JSON gives to a number", () =
       // The kiosk's program writes the nearest double; its shortest text is the decimal it meant.
       expect(parse(JSON.stringify(minor / 100))).toBe(minor);
     }),
-    { numRuns: tries(5_000) },
+    { numRuns: tries(5_000), seed: 7 },
   );
 });
 
@@ -169,7 +169,7 @@ test("parsing throws nothing but its own error, and gives nothing but positive i
         expect(error).toBeInstanceOf(AmountError);
       }
     }),
-    { numRuns: tries(5_000) },
+    { numRuns: tries(5_000), seed: 7 },
   );
 });
 

@@ -99,7 +99,7 @@ test("a list of numbers is never refused, and a longer one stays as it is", () =
       const isCardsLength = numbers.every((one) => one > 9) ? 4 : 19;
       if (numbers.length > isCardsLength) expect(maskPansInText(text)).toBe(text);
     }),
-    { numRuns: tries(5_000) },
+    { numRuns: tries(5_000), seed: 7 },
   );
 });
 
@@ -132,7 +132,7 @@ test("the separators may differ from group to group and the digits from each oth
         expect(isHidden(masked, text), JSON.stringify(text)).toBe(true);
       },
     ),
-    { numRuns: tries(3_000) },
+    { numRuns: tries(3_000), seed: 7 },
   );
 });
 
@@ -205,6 +205,6 @@ test("amounts, dates and counters in columns and lines stay, whatever joins them
       const text = values.join(between);
       expect(maskPansInText(text)).toBe(text);
     }),
-    { numRuns: tries(3_000) },
+    { numRuns: tries(3_000), seed: 7 },
   );
 });

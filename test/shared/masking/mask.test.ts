@@ -140,6 +140,7 @@ test("every UUID stays, also one that is nearly all digits", () => {
       expect(maskPansInText(`transaction ${id} stored`)).toBe(`transaction ${id} stored`);
       expect(containsPan(id)).toBe(false);
     }),
+    { seed: 7 },
   );
   const hexDigit = fc.constantFrom(..."0123456789");
   const digits = (length: number) =>
@@ -149,7 +150,7 @@ test("every UUID stays, also one that is nearly all digits", () => {
       const id = `${a.slice(0, 7)}a-${b}-4${c}-8${d}-${e}`;
       expect(maskPansInText(`id ${id}`)).toBe(`id ${id}`);
     }),
-    { numRuns: tries(2_000) },
+    { numRuns: tries(2_000), seed: 7 },
   );
 });
 
@@ -165,7 +166,7 @@ test("order numbers that begin with a date stay for every day and counter", () =
         expect(containsPan(orderId)).toBe(false);
       },
     ),
-    { numRuns: tries(2_000) },
+    { numRuns: tries(2_000), seed: 7 },
   );
 });
 
@@ -183,7 +184,7 @@ test("dates and times stay when strokes, underscores or colons join them", () =>
         for (const form of forms) expect(maskPansInText(form)).toBe(form);
       },
     ),
-    { numRuns: tries(2_000) },
+    { numRuns: tries(2_000), seed: 7 },
   );
 });
 
@@ -224,7 +225,7 @@ test("no text with a test card put at any place comes out with that card unmaske
         }
       },
     ),
-    { numRuns: tries(5_000) },
+    { numRuns: tries(5_000), seed: 7 },
   );
 });
 
@@ -234,7 +235,7 @@ test("masking twice changes nothing more", () => {
       const once = maskPansInText(text);
       expect(maskPansInText(once)).toBe(once);
     }),
-    { numRuns: tries(2_000) },
+    { numRuns: tries(2_000), seed: 7 },
   );
 });
 
@@ -246,6 +247,7 @@ test("text without twelve digits in a row is returned as it is", () => {
         expect(maskPansInText(text)).toBe(text);
       },
     ),
+    { seed: 7 },
   );
 });
 

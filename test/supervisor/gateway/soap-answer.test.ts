@@ -128,7 +128,7 @@ describe("an answer in the plain form", () => {
           if (fields) expect(read(text)).toEqual(readStrictly(text));
         },
       ),
-      { numRuns: tries(20_000) },
+      { numRuns: tries(20_000), seed: 7 },
     );
   });
 

@@ -88,5 +88,6 @@ test("no text breaks out of its cell or begins a formula", () => {
         isSame && given.every((row, at) => row.every((text, i) => isKept(text, found[at]?.[i])))
       );
     }),
+    { seed: 7 },
   );
 });
