@@ -37,7 +37,8 @@ const cases: readonly Case[] = [
   { quirk: "no-end-mark", commands: ["061a 00"], sees: /^800000 06d3(?!.*090181)/ },
   // é, which is 82 in CP437.
   { quirk: "latin1", commands: [FRENCH, SALE], sees: /496e73e972657a/ },
-  { quirk: "blocks-in-latin2", commands: [SALE], sees: /140102/ },
+  // In a printed block: the report of the sale holds the time, which can be 14:01:02.
+  { quirk: "blocks-in-latin2", commands: [SALE], sees: /06d3\S*140102/ },
   { quirk: "long-trace", commands: [SALE], sees: /0b000000.*1f2b0400000001/ },
   { quirk: "t4-byte-zero", commands: [SALE], sees: /04ff..0a00/ },
   { quirk: "no-t4-byte", commands: [SALE], sees: /04ff..0a06/ },
