@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { delimiter, join } from "node:path";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { beatWatchdog } from "../../src/launcher/commands/foreground.ts";
 import { createOutput } from "../../src/launcher/output.ts";
 import type { Program } from "../../src/shared/ipc/contract.ts";
@@ -12,6 +12,7 @@ import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { until } from "../support/programs/child-program.ts";
 
 const folder = temporaryFolder(afterAll);
+afterEach(() => void vi.unstubAllEnvs());
 const beatsFile = join(folder, "beats");
 const beats = (): number =>
   existsSync(beatsFile) ? readFileSync(beatsFile, "utf8").split("\n").length - 1 : 0;
@@ -34,9 +35,9 @@ test("no watchdog beat is sent while a program is silent, unless an update runs"
   ipcToken(run);
   const own = join(folder, "systemd-notify");
   writeFileSync(own, `#!/bin/sh\necho "$1" >> "${beatsFile}"\n`, { mode: 0o755 });
-  process.env["PATH"] = `${folder}${delimiter}${process.env["PATH"]}`;
-  process.env["NOTIFY_SOCKET"] = "/run/notify";
-  process.env["WATCHDOG_USEC"] = "80000";
+  vi.stubEnv("PATH", `${folder}${delimiter}${process.env["PATH"]}`);
+  vi.stubEnv("NOTIFY_SOCKET", "/run/notify");
+  vi.stubEnv("WATCHDOG_USEC", "80000");
   let checks = 0;
   let supervisorAnswers = true;
   let isAtWork = false;
@@ -66,7 +67,8 @@ test("no watchdog beat is sent while a program is silent, unless an update runs"
 });
 
 test("without a watching service manager no beat is sent", async () => {
-  delete process.env["WATCHDOG_USEC"];
+  vi.stubEnv("NOTIFY_SOCKET", "/run/notify");
+  vi.stubEnv("WATCHDOG_USEC", undefined);
   const installation = installationAt(join(folder, "data"));
   const site = { ...installation, clock: systemClock, output: createOutput() };
   await expect(
