@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
 import { createKiosk } from "../../../src/tp-manager/kiosk/kiosk.ts";
+import { PATIENCE_MS } from "../../support/clocks/patience.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { house } from "../../support/house/payment-house.ts";
 import { freePort } from "../../support/programs/installation.ts";
@@ -36,11 +37,11 @@ test("nothing of the data folder is served when KIOSK_APP is a folder above it",
   expect((await fetch(`http://localhost:${same.port}/config.txt`)).status).toBe(404);
 });
 
-test.skipIf(process.platform === "win32")("a pipe in the folder gets 404 at once", async () => {
+test.skipIf(process.platform === "win32")("a pipe in the folder gets 404", async () => {
   const { port, folder } = await served();
   execFileSync("mkfifo", [join(folder, "pipe.js")]);
   const answer = await fetch(`http://localhost:${port}/pipe.js`, {
-    signal: AbortSignal.timeout(2_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
   expect(answer.status).toBe(404);
 });

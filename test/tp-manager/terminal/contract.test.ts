@@ -28,6 +28,7 @@ import {
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { createTransport } from "../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { ZvtTerminal } from "../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
+import { PATIENCE_MS } from "../../support/clocks/patience.ts";
 import { steppedClock } from "../../support/clocks/stepped-clock.ts";
 import { recordingLog } from "../../support/house/recording-log.ts";
 import { declined } from "../../support/terminals/reports.ts";
@@ -188,7 +189,7 @@ class Hearing implements PaymentObserver {
   }
 }
 
-const soon = (): AbortSignal => AbortSignal.timeout(8_000);
+const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS);
 
 /** Pays as the arbiter does: prepares the terminal, then sends the payment once. */
 async function paid({ terminal }: Made, amountMinor: number, hearing = new Hearing()) {
