@@ -11,6 +11,7 @@ import { lost } from "../support/terminals/scripted-terminal.ts";
 import { maintenanceForTest } from "../tp-manager/http/maintenance-for-test.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
+import { pictured } from "./pictures.ts";
 
 /** Would run, if it ever became a part of the page. */
 const hostile = (name: string): string => `<img src=x onerror="stolen='${name}'">`;
@@ -109,6 +110,8 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
     await page.getByRole("link", { name: "Maintenance" }).click();
     const main = () => page.locator("main").innerText();
+    await expect.poll(main).toMatch(/Examine everything/);
+    await pictured(page, "console/maintenance");
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await expect.poll(main).toMatch(/A payment would be taken/);
     expect(await main()).not.toMatch(/would be taken ready/);

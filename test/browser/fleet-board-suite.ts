@@ -20,6 +20,7 @@ import { startProcess } from "../support/programs/own-processes.ts";
 import { isWhole } from "../support/run/scope.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { easyForAll } from "./console-house.ts";
+import { pictured } from "./pictures.ts";
 
 /** In the whole scope as many as a fleet's board has to list. */
 const MANY = isWhole ? 1_000 : 120;
@@ -149,6 +150,8 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await page.locator("#text").fill("out_of_order");
     await said(page, "#listed").toBe(`7 of ${MANY} kiosks`);
     await page.locator("#version").selectOption("all");
+    await page.locator("#text").fill("");
+    await pictured(page, "board/kiosks");
     await page.locator("#text").fill(last);
     await said(page, "#listed").toBe(`1 of ${MANY} kiosks`);
 
@@ -203,7 +206,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await said(page, "#kiosk h2").toBe("constructor");
     await publishAll(kiosks, "constructor");
     await said(page, "#kiosk").toMatch(/Sent to the gateway/);
-    await easyForAll(page, "kiosk");
+    await easyForAll(page, "board/kiosk");
     expect(faults).toEqual([]);
 
     const policy = (await fetch(url)).headers.get("content-security-policy");
@@ -226,13 +229,14 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await page.getByLabel("User").fill(login.username);
     await page.getByLabel("Password").fill("wrong");
     await page.keyboard.press("Enter");
-    await expect.poll(() => page.locator("#login").isVisible()).toBe(true);
-    await easyForAll(page, "login", "more of a view");
+    await said(page, "#connection").toBe("the broker wants a login");
+    await easyForAll(page, "board/log-in", "more of a view");
     await page.getByLabel("Password").fill(login.password);
     await page.keyboard.press("Enter");
     await said(page, "#listed").toBe("1 of 1 kiosks");
     await broker.down();
     await said(page, "#connection").toMatch(/may be old/);
+    await pictured(page, "board/broker-away");
   });
 });
 

@@ -6,6 +6,7 @@ import { projectRoot } from "../../src/shared/version-files.ts";
 import { rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
+import { pictured } from "./pictures.ts";
 import { PlayedConnector } from "./played-connector.ts";
 import { hardToUse } from "./readable.ts";
 
@@ -178,8 +179,9 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
   test.each(styles)("axe finds nothing on any screen (%s)", async (...aids: string[]) => {
     const { page, shows, press, buys } = await kiosk({ reducedMotion: "reduce" });
     for (const aid of aids) await page.locator(`#aids [name=${aid}]`).click();
-    const check = async (expected: RegExp) => {
+    const check = async (expected: RegExp, state: string) => {
       await shows(expected);
+      await pictured(page, ["kiosk/for-all", state, ...aids].join("-"), /status of 503/);
       expect([String(expected), await axeFaults(page), await hardToUse(page)]).toEqual([
         String(expected),
         [],
@@ -187,31 +189,31 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
       ]);
       expect(await page.evaluate(motion)).toBe(0);
     };
-    await check(/Where would you like/);
+    await check(/Where would you like/, "start");
     await buys(/^Airport/);
     at.announce("payment", { state: "running", secondsLeft: 170 });
     at.announce("prompt", { text: "Insert card", texts: null });
-    await check(/Insert card\s+Time left: 2 minutes/);
+    await check(/Insert card\s+Time left: 2 minutes/, "paying");
     at.announce("time-warning", { secondsLeft: 30 });
-    await check(/Insert card The time is nearly over/);
+    await check(/Insert card The time is nearly over/, "warned");
     at.ends(declined);
-    await check(/Your card was refused/);
+    await check(/Your card was refused/, "declined");
     await buys("Try again");
     at.ends({ status: "Success", error: { charged: "yes" }, orderId: "T-1" });
-    await check(/Please ask the staff for help\. Order T-1/);
+    await check(/Please ask the staff for help\. Order T-1/, "staff");
     await press("OK");
     await buys(/^Day ticket/);
     await press("Cancel");
-    await check(/Day ticket/);
+    await check(/Day ticket/, "cancelled");
     at.ends({ status: "Unknown", error: { charged: "unknown" } });
-    await check(/not known yet whether your card was charged/);
+    await check(/not known yet whether your card was charged/, "unknown");
     at.lookup = paid;
-    await check(/Your payment is complete/);
+    await check(/Your payment is complete/, "paid");
     at.lookup = { status: "Unknown", error: { charged: "unknown" } };
     await press("OK");
     at.isReady = false;
     at.announce("terminal");
-    await check(/^Out of service/);
+    await check(/^Out of service/, "out-of-service");
   });
 
   test("the time that is left is shown and counts down, in each language", async () => {

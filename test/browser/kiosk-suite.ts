@@ -16,6 +16,7 @@ import { axeFaults } from "./axe-faults.ts";
 import { besieged } from "./besieged.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { GuardedHouse } from "./guarded-house.ts";
+import { pictured } from "./pictures.ts";
 import { hardToUse, sizes } from "./readable.ts";
 
 const operator = { OPERATOR_LOGIN: "operator", OPERATOR_PWD: "maintenance-password" };
@@ -84,6 +85,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await shows(/Airport, 12\.00 EUR[\s\S]*card[\s\S]*Time left: [23] minutes/i);
     expect(page.url()).toBe(url);
     expect(await hardToUse(page)).toEqual([]);
+    await pictured(page, "kiosk/paying");
     // The terminal's prompts follow the page's language, after a reload too.
     for (const reload of [async () => {}, () => page.reload()]) {
       await press("DE");
@@ -93,10 +95,16 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
       await press("EN");
       await shows(/Airport, 12\.00 EUR\s+[^.]*card/i);
     }
+    const printed = Promise.withResolvers<void>();
+    const print = (route: Route) => printed.promise.then(() => route.continue());
+    await page.route("**/api/delivery", print, { times: 1 });
     await say("approve");
     await shows(/Your ticket is being printed/);
+    await pictured(page, "kiosk/printing");
+    printed.resolve();
     await shows(/Your payment is complete/);
     expect(await charged()).toBe(1200);
+    await pictured(page, "kiosk/paid");
     for (const [language, paid] of [
       ["FR", /Votre paiement est effectué/],
       ["IT", /Il Suo pagamento è completato/],
@@ -135,6 +143,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press(/^Old town/);
     await say("decline");
     await shows(/Your card was refused[\s\S]*not been charged/);
+    await pictured(page, "kiosk/declined");
     const first = await orderId();
     await press("Try again");
     await at.waitsForCard();
@@ -240,10 +249,12 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press(/^Old town/);
     await expect.poll(() => asked).toBeGreaterThan(2);
     await shows(/not known yet whether your card was charged/);
+    await pictured(page, "kiosk/unknown", /status of 404/);
     const order = await orderId();
     expect(order).toBeDefined();
     await page.unroute("**/api/payment/*", lost);
     await shows(/not been charged/);
+    await pictured(page, "kiosk/not-charged", /status of 404/);
     expect(await orderId()).toBe(order);
     await press("Try again");
     await at.waitsForCard();
@@ -258,6 +269,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     onTestFinished(() => other.close());
     await other.goto(url);
     await expect.poll(() => other.locator("main").innerText()).toMatch(/being started again/);
+    await pictured(other, "kiosk/no-session", /status of 401/);
     expect(await other.getByRole("button", { name: /Airport/ }).isVisible()).toBe(false);
   });
 
@@ -279,6 +291,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
       }
     }
     expect(await axeFaults(fresh)).toEqual([]);
+    await pictured(fresh, "kiosk/start");
     expect(complaints).toEqual([]);
   });
 
@@ -289,6 +302,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     const before = await orderId();
     await at.tpManager?.end("SIGKILL");
     await shows(/payment system starts again/);
+    await pictured(page, "kiosk/connector-away");
     await say("red");
     expect(await charged()).toBe(0);
     // The terminal comes back in another mode: it does not wait for goods.

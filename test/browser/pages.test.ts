@@ -5,3 +5,4 @@ import "./sandbox-page-suite.ts";
 import "./kiosk-suite.ts";
 import "./kiosk-access-suite.ts";
 import "./fleet-board-suite.ts";
+import "./pictures-suite.ts";

@@ -24,6 +24,7 @@ import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
+import { pictured } from "./pictures.ts";
 import { hardToUse, sizes, smallSizes } from "./readable.ts";
 import { pages, type WebServer, webServer } from "./web-server.ts";
 
@@ -147,6 +148,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     await fill(page, "4111 1111 1111 1111");
     await page.click(pay);
     await page.locator("#endSuccessTransactionBlock").waitFor();
+    await pictured(page, "payment/paid");
     expect(await page.locator("#return_link").count()).toBe(0);
     expect(sandbox.orders()[0]).toMatchObject({ state: "captured", capturedAmount: "8.99" });
     await eventually(() => merchant.received.length).toBe(2);
@@ -178,8 +180,10 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
   test("the refused card declines, an abort aborts; both lead back to the shop", async () => {
     const declined = await visit();
     await fill(declined.page, REFUSED);
+    await pictured(declined.page, "payment/form");
     await declined.page.click(pay);
     await declined.page.locator("#endErrorTransactionBlock").waitFor();
+    await pictured(declined.page, "payment/refused");
     await expectUsable(declined.page);
     await declined.page.click("#return_link");
     expect(await declined.page.title()).toBe("the shop: decline");
@@ -188,6 +192,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const aborted = await visit();
     await aborted.page.click("#cancel_payment");
     await aborted.page.locator("#endCancelTransactionBlock").waitFor();
+    await pictured(aborted.page, "payment/cancelled");
     await expectUsable(aborted.page);
     await aborted.page.click("#return_link");
     expect(aborted.page.url()).toBe(shopUrl("/cancel"));
@@ -207,6 +212,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(await page.evaluate("document.activeElement.id")).toBe("tokenCardNumber");
     expect(await number.getAttribute("aria-describedby")).toBe("fault");
     expect(await page.locator("#fault").textContent()).toContain("not one of the test cards");
+    await pictured(page, "payment/wrong-field", /status of 422/);
     await expectUsable(page);
     expect(await page.getByLabel("Name on the card").inputValue()).toBe("Test Customer");
     expect(await hardToUse(page)).toEqual([]);
@@ -286,6 +292,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const sandbox = await sandboxForTest();
     const page = await opened(`${sandbox.url}/index/ws/id/${"0".repeat(32)}`);
     expect(await page.getByRole("heading").textContent()).toBe("No such payment");
+    await pictured(page, "payment/missing", /status of 404/);
     await expectUsable(page);
   });
 });

@@ -5,6 +5,7 @@ import { eventually, generate, sandboxForTest } from "../simulator/gateway/sandb
 import { rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
+import { pictured } from "./pictures.ts";
 import { hardToUse, sizes, smallSizes } from "./readable.ts";
 
 describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
@@ -20,6 +21,7 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
   test("the page says when there are no orders", async () => {
     const page = await opened((await sandboxForTest()).url);
     expect(await page.locator("main").innerText()).toMatch(/No order has come yet\./);
+    await pictured(page, "sandbox/empty");
     expect(await hardToUse(page)).toEqual([]);
   });
 
@@ -40,6 +42,7 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     expect(await press("refund A-1", "2.50")).toBe("captured");
     expect(await press("refund A-1", "99")).toBe("captured");
     expect(await page.getByRole("alert").innerText()).toMatch(/: more than /);
+    await pictured(page, "sandbox/refused-action", /status of 409/);
     expect(await hardToUse(page)).toEqual([]);
     expect(await press("refund A-1", "much")).toBe("captured");
     expect(await page.getByRole("alert").innerText()).toMatch(/amount must be a positive number/);
@@ -66,6 +69,7 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     expect(states).toEqual(["created", "cancelled", "aborted", "declined"]);
     expect(await page.locator("#orders").innerText()).toContain("<img src=x");
     expect(await page.locator("img").count()).toBe(0);
+    await pictured(page, "sandbox/orders");
     for (const size of [...sizes, ...smallSizes]) {
       await page.setViewportSize(size);
       for (const colorScheme of ["light", "dark"] as const) {

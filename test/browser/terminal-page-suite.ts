@@ -14,6 +14,7 @@ import { ScriptedRegister } from "../simulator/terminal/zvt/support/register.ts"
 import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
+import { pictured } from "./pictures.ts";
 import { hardToUse, hiddenParts, sizes, smallSizes } from "./readable.ts";
 
 const tcp = { host: "127.0.0.1", port: 0 };
@@ -75,6 +76,16 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
   const pay = async (amountMinor: number) =>
     (await register.run(authorisation(amountMinor))).at(-1);
 
+  /** Takes the pictures while the page reads the same state again and again. */
+  const stays = async (state: string) => {
+    const body = await (await fetch(new URL("/state", page.url()))).text();
+    await page.route("**/state", (route) =>
+      route.fulfill({ contentType: "application/json", body }),
+    );
+    await pictured(page, state);
+    await page.unroute("**/state");
+  };
+
   // The first one: each line that the wire has by then is examined in each size.
   test("the page is easy to use on desktop and phone, light and dark, idle and busy", async () => {
     const faultsIn = async (what: string, ...schemes: ("light" | "dark")[]) => {
@@ -103,16 +114,20 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await expect.poll(() => page.locator(".wire").innerText()).toMatch(/status-information/);
     await display(/Welcome/);
     await faultsIn("idle", "light", "dark");
+    await pictured(page, "terminal/idle");
     await press("is you");
     const paid = pay(800);
     await display(/present card/);
     await faultsIn("card", "light");
+    await pictured(page, "terminal/card");
     await press(/^Approved/);
     await paid;
     await display(/Approved/);
+    await stays("terminal/approved");
     await press("Power on");
     await display(/No power/);
     await faultsIn("off", "dark");
+    await pictured(page, "terminal/off");
     await press("All as at the start");
     expect(complaints).toEqual([]);
   });
@@ -123,8 +138,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await expect.poll(() => terminal.terminal.parts.customer.plays).toBe("manual");
     const customers = [
       [/^Approved/, /12\.00 EUR[\s\S]*Approved/, "060f00"],
-      [/^Declined/, /Declined/, "061e0105"],
       [/^Wrong PIN first/, /Approved/, "060f00"],
+      [/^Declined/, /Declined/, "061e0105"],
       [/^Stop, red key/, /Cancelled/, "061e016c"],
       [/^Walks away/, /Time is over/, "061e016c"],
     ] as const;
@@ -134,6 +149,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
       await press(button);
       expect(await paid).toBe(end);
       await display(displayed);
+      if (end === "061e0105") await stays("terminal/declined");
       const faults = [await hardToUse(page), await axeFaults(page, isWhole ? "all" : "colours")];
       expect([button, ...faults]).toEqual([button, [], []]);
     }
@@ -143,6 +159,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await press(/^PIN on the keypad/);
     for (const pin of ["0000", "1234"]) {
       await display(/Enter PIN\s+○○○○/);
+      if (pin === "1234") await pictured(page, "terminal/pin");
       for (const digit of pin) await page.getByRole("button", { name: digit, exact: true }).click();
       await display(/●●●●/);
       await press(/^OK, green key/);
@@ -276,6 +293,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await other.close();
     await tab.getByRole("alert").waitFor();
     expect(await tab.getByRole("alert").innerText()).toContain("./launch.sh --demo");
+    await pictured(tab, "terminal/away");
     expect([await hardToUse(tab), await axeFaults(tab)]).toEqual([[], []]);
   });
 
@@ -318,6 +336,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await expect.poll(bench).toContain("stop at a moment until");
     await page.getByLabel(/^at/).selectOption("accepted");
     await press("Arm");
+    await stays("terminal/fault-armed");
     const paid = pay(700);
     await expect
       .poll(() => page.locator(".wire").innerText())
@@ -352,6 +371,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(await page.getByLabel("Fault").innerText()).not.toContain("nak-enq");
     expect(await hardToUse(page)).toEqual([]);
     expect(await axeFaults(page)).toEqual([]);
+    await stays("terminal/caisse-ap");
   });
 
   test("pages of other origins can open the page, but neither read nor do anything", async () => {
