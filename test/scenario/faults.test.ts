@@ -92,25 +92,6 @@ test("a kiosk that hangs up does not end the payment", async () => {
   expect((await at.ledger()).entries).toHaveLength(before + 1);
 });
 
-test("a sale that the terminal took back after a lost line is answered as that", async () => {
-  const before = await at.ledger();
-  // The report has arrived, and our ACK does not.
-  await at.arm("unplug:at=reported,ms=300");
-  expect((await at.pay(5, "F-1")).one.status).toBe("Unknown");
-  const found = await until("recovery has ended", async () => {
-    const answer = await at.call("GET", "/payment/F-1");
-    return answer.one.status === "Unknown" ? undefined : answer;
-  });
-  expect(found.one).toMatchObject({
-    status: "Failed",
-    error: { code: "SALE_TAKEN_BACK", charged: "no", retry: "safe" },
-  });
-  const { charged, entries } = await at.ledger();
-  expect(charged).toBe(before.charged);
-  expect(entries.at(-1)?.kind).toBe("reversal");
-  expect(await arrived("F-1")).toBe(0);
-});
-
 test("a second start of a program of one installation ends at once", async () => {
   const mains = ["tp-manager/main.ts", "supervisor/main.ts"];
   const seconds = mains.map((main) => new ChildProgram(main, ["--data", at.data]));
