@@ -79,7 +79,7 @@ function messageOf() {
     // What this says about money is for the next customer, so it never stands at another's order.
     return view.isLost ? say("lost") : customerMessages.unavailable[spoken.language];
   }
-  return [view.message(), view.isEnding ? say("hurry") : ""].join(" ").trim();
+  return [view.message(), view.isEnding ? say("hurry") : ""].join("\n").trim();
 }
 
 function drawTime() {

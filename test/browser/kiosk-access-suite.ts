@@ -195,7 +195,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     at.announce("prompt", { text: "Insert card", texts: null });
     await check(/Insert card\s+Time left: 2 minutes/, "paying");
     at.announce("time-warning", { secondsLeft: 30 });
-    await check(/Insert card The time is nearly over/, "warned");
+    await check(/Insert card\nThe time is nearly over/, "warned");
     at.ends(declined);
     await check(/Your card was refused/, "declined");
     await buys("Try again");
@@ -285,7 +285,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     at.announce("prompt", { text: "Insert card", texts: null });
     await hears("en", /Airport, 12\.00 EUR\nInsert card\nTime left: \d minutes?/);
     at.announce("time-warning", { secondsLeft: 30 });
-    await hears("en", /Insert card The time is nearly over\.\nTime left: \d\d seconds/);
+    await hears("en", /Insert card\nThe time is nearly over\.\nTime left: \d\d seconds/);
     at.ends(declined);
     await hears("en", /Your card was refused[\s\S]*This page closes in/);
     await press("Read aloud");
