@@ -228,6 +228,7 @@ const endWalk = `(() => {
   inside.removeAttribute("tabindex");
   had?.focus({ preventScroll: true });
   scrollTo(0, 0);
+  for (const one of document.querySelectorAll("*")) one.scrollLeft = 0;
   return [...missing].filter((one) => one.checkVisibility() && !one.matches(":disabled"))
     .map((one) => "not reached by Tab: " + ${nameOf}(one));
 })()`;
