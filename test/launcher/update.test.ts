@@ -1,5 +1,4 @@
 import type { ChildProcess } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import {
   appendFileSync,
   existsSync,
@@ -13,6 +12,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/settings.ts";
 import { isRunning } from "../../src/launcher/processes/process-table.ts";
+import { newId } from "../../src/shared/new-id.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { auditPart, joined, partsOf } from "../../src/tp-manager/audit/audit-journal.ts";
@@ -99,7 +99,7 @@ class Kiosk {
     const headers = { authorization, "content-type": "application/json" };
     let lastMs = systemClock.monotonicMs();
     while (this.#isOpen) {
-      const orderId = `K-${randomUUID()}`;
+      const orderId = `K-${newId()}`;
       const body = JSON.stringify({ orderId, amount: 1 });
       const url = `http://127.0.0.1:${localApi}/payment`;
       const [answer] = await fetch(url, { method: "POST", headers, body }).then(

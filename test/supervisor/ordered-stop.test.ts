@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
+import { newId } from "../../src/shared/new-id.ts";
 import { timersUpTo } from "../support/clocks/held-timers.ts";
 import { PATIENCE_MS } from "../support/clocks/patience.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
@@ -76,7 +76,7 @@ test("refused notifications are counted on disk after a stop", async () => {
 });
 
 const refund = {
-  operationId: randomUUID(),
+  operationId: newId(),
   kind: "refund",
   transactionPublicId: "5CF62325CB217655",
   amountMinor: 100,
