@@ -16,6 +16,7 @@ import { tpManagerHandlers } from "../../src/tp-manager/message-handlers.ts";
 import { alarmPoll } from "../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../supervisor/supervisor-rig.ts";
+import { PATIENCE_MS } from "../support/clocks/patience.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { house } from "../support/house/payment-house.ts";
 import { api, monitorOf } from "../tp-manager/http/rig.ts";
@@ -78,7 +79,6 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
 
 /** How often a watch checks by itself (docs/design.md 8.8). */
 const CHECK_EVERY_MS = 10_000;
-const ANSWER_WITHIN_MS = 3_000;
 
 /** What each face shows of the conditions. */
 async function facesOf({ call, data }: Pick<Local, "call"> & { data: string }) {
@@ -95,7 +95,7 @@ async function facesOf({ call, data }: Pick<Local, "call"> & { data: string }) {
     finding: () => {},
   };
   const exitCode = printStatus(status, output as never);
-  const findings = checkPrograms(await programStates(data, systemClock, ANSWER_WITHIN_MS), data);
+  const findings = checkPrograms(await programStates(data, systemClock, PATIENCE_MS), data);
   return { http, health, metrics, measured, status, exitCode, rows, findings };
 }
 

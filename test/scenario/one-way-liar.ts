@@ -6,6 +6,7 @@ import { checkPrograms } from "../../src/launcher/doctor/check-programs.ts";
 import { programStates } from "../../src/launcher/processes/programs.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts";
+import { PATIENCE_MS } from "../support/clocks/patience.ts";
 import { until } from "../support/programs/child-program.ts";
 import { TestInstallation } from "../support/programs/installation.ts";
 
@@ -226,7 +227,7 @@ export async function installed(
     },
     status: async (orderId) => (await at.call("GET", `/payment/${orderId}`)).one.status,
     findings: async () => {
-      const conditions = await programStates(at.data, systemClock, 3_000);
+      const conditions = await programStates(at.data, systemClock, PATIENCE_MS);
       return checkPrograms(conditions, at.data).map(({ code }) => code);
     },
     alarms: async () => (await client.health()).alarms.map(({ alarm }) => alarm),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkPrograms } from "../../src/launcher/doctor/check-programs.ts";
 import { programStates } from "../../src/launcher/processes/programs.ts";
 import { systemClock } from "../../src/shared/time.ts";
+import { PATIENCE_MS } from "../support/clocks/patience.ts";
 import { scriptOf, until } from "../support/programs/child-program.ts";
 import { type InstallationOptions, TestInstallation } from "../support/programs/installation.ts";
 import { outputOf } from "../support/programs/own-processes.ts";
@@ -30,7 +31,8 @@ const doctor = (...args: string[]): Promise<string> =>
   outputOf(process.execPath, [launcher, "doctor", "--data", at.data, ...args]);
 
 /** What the doctor finds at the programs: the part of its work that these tests change. */
-const found = async () => checkPrograms(await programStates(at.data, systemClock, 3_000), at.data);
+const found = async () =>
+  checkPrograms(await programStates(at.data, systemClock, PATIENCE_MS), at.data);
 
 /** What it finds of the terminal's assumptions, where all of it is good. */
 async function assumed(): Promise<string[]> {

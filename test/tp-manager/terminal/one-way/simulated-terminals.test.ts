@@ -23,6 +23,7 @@ import type { Dialogue } from "../../../../src/tp-manager/terminal/one-way/dialo
 import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { traitsOf } from "../../../scenario/one-way-fault-house.ts";
+import { PATIENCE_MS } from "../../../support/clocks/patience.ts";
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { house, outcome, pay, request } from "../../../support/house/payment-house.ts";
@@ -157,7 +158,7 @@ describe.each(titled)("%s", (_title, setting) => {
 
   test("/check finds the terminal", async () => {
     const { driver, bank } = await kiosk(setting);
-    expect((await driver.check(AbortSignal.timeout(5_000))).cr).toBe("0");
+    expect((await driver.check(AbortSignal.timeout(PATIENCE_MS))).cr).toBe("0");
     expect(bank()).toBe(0);
   });
 
