@@ -256,6 +256,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await page.keyboard.press("Enter");
     const paid = pay(1200);
     await display(/present card/);
+    const card = page.getByRole("button", { name: /^PIN on the keypad/ });
+    await expect.poll(() => card.isEnabled()).toBe(true);
     await goTo(/^PIN on the keypad/);
     await page.keyboard.press("Enter");
     await display(/Enter PIN/);
