@@ -79,7 +79,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     [{ width: 1280, height: 900 }, ["large", "contrast"]],
     [{ width: 1080, height: 1920 }, ["large"]],
   ] as const;
-  test.each(rowsOf(views, 1))("at %o, %s, every ticket is in view", async (viewport, aids) => {
+  test.each(rowsOf(views, 2))("at %o, %s, every ticket is in view", async (viewport, aids) => {
     const { page, shows } = await kiosk({ viewport });
     await shows(/Where would you like/);
     for (const aid of aids) await page.locator(`#aids [name=${aid}]`).click();
@@ -175,7 +175,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     expect(await focused()).toBe("large");
   });
 
-  const styles = rowsOf([[], ["contrast"], ["large"]], 1);
+  const styles = rowsOf([[], ["contrast"], ["large"]], 3, 2);
   test.each(styles)("axe finds nothing on any screen (%s)", async (...aids: string[]) => {
     const { page, shows, press, buys } = await kiosk({ reducedMotion: "reduce" });
     for (const aid of aids) await page.locator(`#aids [name=${aid}]`).click();
