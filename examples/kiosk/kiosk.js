@@ -159,6 +159,9 @@ async function goOn(order, reply) {
   showEnd(answer, again);
 }
 
+/** Refusals of a connector that has not recorded the decision about the goods. */
+const notRead = ["UPDATING", "STORAGE_FAILED"];
+
 /**
  * Goods first, money second: the connector charges when the ticket is out.
  * @param {Order} order
@@ -167,11 +170,16 @@ async function dispense(order) {
   const { orderId } = order;
   showBusy(() => say("printing"));
   // Decided once and kept: a connector that got the first decision takes no other one.
-  const delivered = keptOrder()?.delivered ?? (await handOut(orderId).catch(() => false));
+  const delivered = keptOrder()?.delivered ?? (await handOut(orderId).catch(() => undefined));
+  if (delivered === undefined) {
+    // The dispenser failed, so nobody knows whether the ticket came out: nothing is decided.
+    await pause();
+    return await goOn(order);
+  }
   keep({ ...order, delivered });
   const send = () => ask("POST", "/delivery", { orderId, delivered });
   let reply = await send();
-  while (!reply) {
+  while (!reply || notRead.includes(reply.answer.error?.code ?? "")) {
     showBusy(() => say("starting"));
     await pause();
     reply = await send();
