@@ -219,12 +219,13 @@ function connect(login) {
     timerVariant: "native",
   });
   client.on("connect", () => {
-    say("connected", "good");
     at("login").hidden = true;
     const topics = documents.map((name) => `connector/1/+/${name}`);
+    // Before the broker has granted the topics, messages can pass the board by.
     client.subscribe(topics, { qos: 1 }, (error, granted = []) => {
       const isRefused = error || granted.some(({ qos }) => qos >= 128);
       if (isRefused) say("the broker refuses the topics", "bad");
+      else say("connected", "good");
     });
   });
   client.on("message", (topic, bytes, { retain }) =>
