@@ -136,7 +136,8 @@ function audited() {
   return joined(partsOf(journal).map((part) => auditPart(journal, part)));
 }
 
-test("a version that migrates and crashes on its probation is undone, stores too", async () => {
+// What becomes of the stores is the same with stand-ins for the programs (test/update/switch-*).
+test.skipIf(!isWhole)("a version that migrates and crashes is undone, stores too", async () => {
   const bad = delivery("1.1.0", migratesAndCrashes);
   await expect(launch("update", "--delivery", bad)).rejects.toMatchObject({ code: 69 });
   expect(named()).toBe("1.0.0");
