@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
+import { demoFolder } from "../support/programs/demo-folder.ts";
 import { runToEnd } from "../support/programs/own-processes.ts";
 import { isWhole } from "../support/run/scope.ts";
 
@@ -101,6 +102,7 @@ beforeAll(async () => {
 afterAll(() => launch("launch.sh", "stop", "--data", data));
 
 test("an unpacked delivery takes a payment, without Node.js and npm on the machine", async () => {
+  await demoFolder(data);
   const { stdout } = await launch("launch.sh", "--demo");
   expect(stdout).toContain('"status": "Success"');
   expect(stdout).toContain('"notificationGatewaySent": true');

@@ -3,13 +3,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { protocols } from "../../src/simulator/terminal/registry.ts";
 import { protocolPart } from "../../src/tp-manager/terminal/registry.ts";
+import { demoFolder } from "../support/programs/demo-folder.ts";
 import { rowsOf } from "../support/run/scope.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** One demo that speaks one protocol after the other. */
 let checkout: TemporaryCheckout;
-beforeAll(() => {
+beforeAll(async () => {
   checkout = new TemporaryCheckout("bundled", "own");
+  await demoFolder(join(checkout.root, "data/demo"));
 });
 afterAll(() => checkout.remove());
 
