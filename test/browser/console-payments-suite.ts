@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { AppError } from "../../src/shared/catalog/errors.ts";
 import type { SendingStep } from "../../src/shared/ipc/contract.ts";
 import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
@@ -93,7 +94,7 @@ function step(change: Partial<SendingStep>): SendingStep {
   return { atMs: morning(), step: "queued", ...nothing, ...change };
 }
 
-/** A supervisor that knows every order, and a gateway that does what it is asked. */
+/** A supervisor that knows every order, and a gateway whose first answer is lost. */
 function atGateway(at: House, asked: unknown[][]): Partial<ApiOptions> {
   const nothing = { items: [], operations: [], copies: [], more: false };
   const ask = (name: string): unknown => (name === "gateway-history" ? standing : nothing);
@@ -108,12 +109,14 @@ function atGateway(at: House, asked: unknown[][]): Partial<ApiOptions> {
       const currency = { alpha: "EUR", exponent: 2, numeric: "978" };
       const amountMinor = readAmount(currency);
       asked.push([kind, target, amountMinor, idempotencyKey]);
+      if (asked.length === 1) throw new AppError("GATEWAY_OPERATION_UNKNOWN");
       const operation = { operationId: "1", transactionPublicId: "0A1B", code: 0, description: "" };
       return Promise.resolve({
         operation,
         orderId: "A-1001",
         currency,
         amountMinor: amountMinor ?? null,
+        replayed: true,
       });
     },
   };
@@ -176,20 +179,25 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
       "A person closed the order without sending it. booked by hand",
       "Attempt 3: the gateway accepted the order.",
     ]);
-    await page.getByLabel(/Part to refund/).fill("1.20");
-    await page.keyboard.press("Enter");
-    const dialogue = page.getByRole("dialog");
-    await expect.poll(() => dialogue.innerText()).toMatch(/pays back EUR\s1.20 of order A-1001/);
-    await dialogue.getByLabel("Your name").fill("Anna");
-    await dialogue.getByLabel("Reason").fill("goods were cold");
-    await page.keyboard.press("Enter");
-    await say(page).toMatch(/Done\./);
+    for (const end of [/Whether it was done is not known/, /nothing was sent now/]) {
+      await page.getByLabel(/Part to refund/).fill("1.20");
+      const refund = page.getByRole("button", { name: "Refund this part" });
+      await expect.poll(() => refund.isEnabled()).toBe(true);
+      await page.keyboard.press("Enter");
+      const dialogue = page.getByRole("dialog");
+      await expect.poll(() => dialogue.innerText()).toMatch(/pays back EUR\s1.20 of order A-1001/);
+      await dialogue.getByLabel("Your name").fill("Anna");
+      await dialogue.getByLabel("Reason").fill("goods were cold");
+      await page.keyboard.press("Enter");
+      await say(page).toMatch(end);
+    }
+    // A second press has the key of the first one, whose outcome it asks for.
     const key = expect.stringMatching(/^[a-p]{32}$/);
-    expect(asked).toEqual([["refund", { orderId: "A-1001" }, 120, key]]);
+    expect(asked).toEqual([["refund", { orderId: "A-1001" }, 120, key], asked[0]]);
     expect(at.terminal.reversed).toHaveLength(1);
     await page.getByRole("button", { name: /Back to the list/ }).click();
     await say(page).toMatch(/1 payment\./);
-    expect(faults).toEqual([]);
+    expect(faults.filter((fault) => !fault.includes("status of 504"))).toEqual([]);
   });
 
   test("a narrow list is still a table to a screen reader; a ticket is printed alone", async () => {

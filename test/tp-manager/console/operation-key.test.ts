@@ -19,13 +19,16 @@ const body = { orderId: "A-1", amount: 1.2 };
 test("an operation keeps its key until its outcome is known, and then gets a new one", () => {
   const key = keyOf(PATH, body);
   expect(key).toMatch(/^[a-p]{32}$/);
-  for (const status of [400, 401, 403, 408, 429, 431, 500, 503]) {
-    forgetKey(PATH, body, status);
+  const answer = (status: number, code: string) => ({ status, body: { error: { code } } });
+  const open = answer(409, "GATEWAY_OPERATION_OPEN");
+  const others = [400, 401, 403, 408, 429, 431, 500, 503, 504].map((http) => answer(http, "OTHER"));
+  for (const one of [open, ...others]) {
+    forgetKey(PATH, body, one);
     expect(keyOf(PATH, body)).toBe(key);
   }
-  for (const status of [200, 409, 504]) {
+  for (const one of [{ status: 200, body: { error: null } }, answer(409, "GATEWAY_REFUSED")]) {
     const before = keyOf(PATH, body);
-    forgetKey(PATH, body, status);
+    forgetKey(PATH, body, one);
     expect(keyOf(PATH, body)).not.toBe(before);
   }
 });

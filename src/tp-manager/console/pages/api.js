@@ -1,7 +1,8 @@
 /**
  * @typedef {{ readonly name: string, readonly reason: string }} Person
- * @typedef {{ readonly status: number, readonly body: any, readonly next: string | null }} Answer
- *   `body`: the one object of the answer, or its list.
+ * @typedef {{ readonly status: number, readonly body: any, readonly next: string | null,
+ *   readonly replayed: boolean }} Answer
+ *   `body`: the one object of the answer, or its list. `replayed`: an earlier call did it.
  * @typedef {{ readonly id: string, readonly name: string, readonly data: any }} ServerEvent
  */
 
@@ -157,7 +158,9 @@ export class Api {
     const all = await response.json();
     if (response.status === 401 && path !== "/session") this.#forget(true);
     const next = response.headers.get("next-cursor");
-    return { status: response.status, body: Array.isArray(all) ? all[0] : all, all, next };
+    const replayed = response.headers.has("idempotent-replay");
+    const body_ = Array.isArray(all) ? all[0] : all;
+    return { status: response.status, body: body_, all, next, replayed };
   }
 
   #touched() {

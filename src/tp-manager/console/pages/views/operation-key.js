@@ -22,16 +22,17 @@ export function keyOf(path, body) {
 
 /**
  * Removes the key of an operation whose outcome is known, so that the next operation gets a new
- * one: it was done (200), or the connector knew the key and refused (409). After 504 the connector
- * itself refuses another operation until the gateway's answer is known. Other refusals, such as a
- * session that is over, say nothing of an earlier call with the key, whose answer may have been
- * lost.
+ * one: it was done (200), or the connector knew the key and refused (409). A key whose outcome is
+ * open (504, or 409 while an operation is open) is kept, so that a further press asks for the
+ * outcome. Other refusals, such as a session that is over, say nothing of an earlier call with the
+ * key, whose answer may have been lost.
  * @param {string} path
  * @param {object} body
- * @param {number} status of the answer
+ * @param {Pick<import("../api.js").Answer, "status" | "body">} answer
  */
-export function forgetKey(path, body, status) {
-  if ([200, 409, 504].includes(status)) sessionStorage.removeItem(slotOf(path, body));
+export function forgetKey(path, body, { status, body: answer }) {
+  const isKnown = [200, 409].includes(status) && answer?.error?.code !== "GATEWAY_OPERATION_OPEN";
+  if (isKnown) sessionStorage.removeItem(slotOf(path, body));
 }
 
 /**

@@ -37,7 +37,7 @@ export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
     setOutcome({ text: texts("act.runs"), bad: false });
     try {
       const answer = await api.post(path, { ...body, ...(key && { idempotencyKey: key }) }, person);
-      forgetKey(path, body, answer.status);
+      forgetKey(path, body, answer);
       setOutcome(outcomeOf(answer, texts));
     } catch {
       setOutcome({ text: texts("act.noAnswer"), bad: true });
@@ -114,9 +114,9 @@ const paths = {
  * @param {import("../api.js").Answer} answer
  * @param {import("../texts.js").Texts} texts
  */
-export function outcomeOf({ status, body }, texts) {
+export function outcomeOf({ status, body, replayed }, texts) {
   const message = faultOf(texts, body?.error);
-  if (status === 200) return { text: texts("act.done"), bad: false };
+  if (status === 200) return { text: texts(replayed ? "act.doneBefore" : "act.done"), bad: false };
   // `status` is about the call, `charged` about the order: a charged order's refund can be unknown.
   const open = body?.status === "Unknown";
   return { text: `${texts(open ? "act.unknown" : "act.refused")} ${message}`, bad: true };
