@@ -82,6 +82,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await page.getByLabel("Language").selectOption("de");
     await expect.poll(main).toMatch(/Ein anderes Terminal ist angeschlossen als das angenommene/);
     expect(await main()).not.toMatch(/POST|GET/);
+    await page.getByRole("button", { name: "Alarm quittieren", exact: true }).waitFor();
     await easyForAll(page, "doubt-waiting-de", "a further state");
     await page.getByLabel("Sprache").selectOption("en");
     for (const [name, done] of [

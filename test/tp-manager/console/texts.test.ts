@@ -51,6 +51,20 @@ test.each(others)("a text in %s is given the same values as the English one", (_
   expect(wrong).toEqual([]);
 });
 
+/** The verb of "acknowledge", which an operator meets on a button and in what to do. */
+const acknowledge = new Map([
+  ["de", /quittier/i],
+  ["fr", /acquitt/i],
+  ["it", /riconosc/i],
+  ["es", /recono[cz]/i],
+]);
+
+test.each(others)("%s has one verb for what an operator acknowledges", (language, texts) => {
+  const keys = Object.keys(base).filter((key) => /acknowledg/i.test(base[key] ?? ""));
+  expect(keys).toContain("condition.differences.todo");
+  expect(keys.filter((key) => !acknowledge.get(language)?.test(texts[key] ?? ""))).toEqual([]);
+});
+
 /** What a program gets wrong: a person at the console never meets it. */
 const forPrograms = [
   "BODY_NOT_JSON",
