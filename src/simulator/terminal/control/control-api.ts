@@ -190,14 +190,20 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`);
+/** The loader of texts is the console's: both pages choose their language in one way. */
+function own(name: string): string {
+  const folder = name === "texts.js" ? "tp-manager/console/pages" : "simulator/terminal/page";
+  return pageFile(`${folder}/${name}`);
+}
 
-const pageFiles =
-  "terminal.css terminal.js device.js bench.js wire.js link.js texts.js vendor/htm-preact.js";
+const scripts = "terminal device bench wire link language texts vendor/htm-preact";
+const pageFiles = ["terminal.css", ...scripts.split(" ").map((name) => `${name}.js`)];
 
 function pageRoutes(server: FastifyInstance): void {
-  server.get("/page/texts.json", () => pageTexts);
-  for (const name of pageFiles.split(" ")) {
+  for (const [language, ofPage] of Object.entries(pageTexts)) {
+    server.get(`/texts/${language}.json`, () => ofPage);
+  }
+  for (const name of pageFiles) {
     const type = name.endsWith(".css") ? "text/css" : "text/javascript";
     server.get(`/page/${name}`, (_request, reply) =>
       reply.type(`${type}; charset=utf-8`).send(readFileSync(own(name))),

@@ -1,6 +1,6 @@
 import { Button } from "./device.js";
+import { around, t, translated } from "./language.js";
 import { call } from "./link.js";
-import { around, t, translated } from "./texts.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /** @typedef {import("./link.js").State} State */
@@ -223,5 +223,5 @@ function Faults({ family, act }) {
  * @param {FaultBook["armed"][number]} fault
  */
 function nameOf({ name, arguments: { at: point } }) {
-  return point ? t("fault.armedAt", { fault: name, point }) : name;
+  return point ? t("fault.armedAt", { fault: name, point: String(point) }) : name;
 }

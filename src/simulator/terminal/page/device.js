@@ -1,4 +1,4 @@
-import { language, t } from "./texts.js";
+import { language, t } from "./language.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /** @typedef {import("./link.js").State} State */

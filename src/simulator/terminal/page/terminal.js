@@ -1,7 +1,7 @@
 import { Bench } from "./bench.js";
 import { Device } from "./device.js";
+import { around, language, languages, speak, t } from "./language.js";
 import { call, followWire, say, shellLine } from "./link.js";
-import { around, language, languages, speak, t } from "./texts.js";
 import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
 import { Wire } from "./wire.js";
 
@@ -83,8 +83,8 @@ function App() {
 function Head({ protocol }) {
   const [before, after] = around("intro");
   const choose = (/** @type {any} */ { target }) => {
-    speak(target.value);
-    redraw();
+    // Without a simulator the page keeps its language.
+    void speak(target.value).then(redraw, redraw);
   };
   return html`
     <header>
@@ -124,5 +124,4 @@ function redraw() {
   render(html`<${App} />`, document.body);
 }
 
-speak(language());
 redraw();

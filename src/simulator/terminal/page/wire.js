@@ -1,4 +1,4 @@
-import { t } from "./texts.js";
+import { t } from "./language.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 /** @typedef {import("./link.js").WireEvent} WireEvent */

@@ -12,7 +12,7 @@ export const languages = {
   it: "Italiano",
   es: "Español",
 };
-const CHOSEN = "console-language";
+const CHOSEN = "chosen-language";
 
 /** Returns the language chosen in this tab, or else the browser's first one that the page has. */
 export function firstLanguage() {
