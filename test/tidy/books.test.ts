@@ -54,6 +54,16 @@ test("design and rules name an error code with the HTTP status that its row has"
   expect(documented.length).toBeGreaterThan(10);
 });
 
+test("docs/accessibility.md names tests that exist", () => {
+  const book = readFileSync(`${root}/docs/accessibility.md`, "utf8").replaceAll(/\s+/g, " ");
+  const folder = `${root}/test/browser`;
+  const suites = readdirSync(folder).map((file) => readFileSync(`${folder}/${file}`, "utf8"));
+  const names = [...book.matchAll(/"([a-z][^"]{9,})"/g)].map(([, name = ""]) => name);
+  expect(names.length).toBeGreaterThan(10);
+  const written = (name: string) => suites.some((suite) => suite.includes(name));
+  expect(names.filter((name) => !written(name))).toEqual([]);
+});
+
 function sectionOf(number: string): string {
   return design.split(/^(?=###? )/m).find((part) => part.startsWith(`### ${number} `)) ?? "";
 }
