@@ -5,11 +5,10 @@ import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
 import { listenOnLoopback } from "../../src/tp-manager/http/door/loopback-server.ts";
 import { type House, house } from "../support/house/payment-house.ts";
 import { freePort } from "../support/programs/installation.ts";
-import { isWhole } from "../support/run/scope.ts";
 import { apiOptions } from "../tp-manager/http/rig.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { leavePage } from "./chromium.ts";
-import { pictured, picturesFolder } from "./pictures.ts";
+import { everyState, pictured, picturesFolder } from "./pictures.ts";
 
 const operator = { login: "operator", password: "test-operator-password" };
 
@@ -88,9 +87,6 @@ export async function openMenu(page: Page): Promise<void> {
   const menu = page.locator("button.menu");
   if ((await menu.getAttribute("aria-expanded")) === "false") await menu.click();
 }
-
-/** Every state of a view is checked, not only those that differ most. */
-export const everyState = isWhole || picturesFolder !== undefined;
 
 const displays = [
   ["light", 1280],

@@ -8,6 +8,7 @@ import { approves, lost } from "../support/terminals/scripted-terminal.ts";
 import { chargedAtGateway } from "../tp-manager/http/charged-at-gateway.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
+import { pictured } from "./pictures.ts";
 
 async function agree(page: Page): Promise<void> {
   await page.getByLabel("Your name").fill("Anna");
@@ -112,7 +113,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     await pay(at, request("A-1"));
     const { url } = await consoleHouse({ supervisor: nothingOpen }, at);
-    const { page } = await consolePage(browser(), url);
+    const { page } = await consolePage(browser(), url, { bypassCSP: true });
     const main = () => page.locator("main").innerText();
     const error = { code: "STORAGE_FAILED", message: "the disk", charged: "unknown" };
     const json = [{ status: "Unknown", error }];
@@ -131,6 +132,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const asking = `The connector is still asking the terminal, until about`;
     await expect.poll(() => form.innerText(), { timeout: 30_000 }).toMatch(asking);
     expect(await form.innerText()).toMatch(new RegExp(`^${asking} .*${until}.*\\. Wait: `));
+    await pictured(page, "console/doubt-asking", /status of 503/);
     await form.getByLabel("Not charged").check();
     await form.getByRole("button", { name: "Settle …" }).click();
     expect(await page.locator("dialog").innerText()).toMatch(asking);

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
+import { isWhole } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 
 /** The states that a run with pictures has to reach, at least: `scripts/page-pictures.ts`. */
@@ -21,6 +22,7 @@ export const states = [
   "console/ask",
   "console/doubt-waiting",
   "console/doubt-gateway",
+  "console/doubt-asking",
   "console/accept-ask",
   "console/day",
   "console/day-tables",
@@ -39,7 +41,11 @@ export const states = [
   "kiosk/for-all-start",
   "kiosk/for-all-paying",
   "kiosk/for-all-warned",
+  "kiosk/for-all-declined",
   "kiosk/for-all-staff",
+  "kiosk/for-all-cancelled",
+  "kiosk/for-all-unknown",
+  "kiosk/for-all-paid",
   "kiosk/for-all-out-of-service",
   "kiosk/for-all-start-large",
   "kiosk/for-all-start-contrast",
@@ -84,6 +90,9 @@ export const sizes = [
 
 /** Where a run puts the pictures; undefined: the tests run without them. */
 export const picturesFolder = process.env["PICTURES"];
+
+/** Every state of a page is checked, not only those that differ most. */
+export const everyState = isWhole || picturesFolder !== undefined;
 
 /**
  * Takes the pictures of a page in one of its states and writes down what axe and the keyboard find;

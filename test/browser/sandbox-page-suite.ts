@@ -93,7 +93,7 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     };
     for (const [language, [pay = "", paid, cancel = "", cancelled]] of rowsOf(
       Object.entries(texts),
-      2,
+      4,
     )) {
       const sandbox = await sandboxForTest();
       await generate(sandbox, { merchantReference: "C-1", manualCapture: "1" });

@@ -102,7 +102,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
           ]);
         }
         // What is there otherwise has other words and colours, but no parts of its own.
-        const rules = isWhole || (what === "idle" && colorScheme === "light") ? "all" : "colours";
+        if (!isWhole && what === "card") continue;
+        const rules = isWhole || what === "idle" ? "all" : "colours";
         expect([what, colorScheme, await axeFaults(page, rules)]).toEqual([what, colorScheme, []]);
       }
     };
@@ -114,7 +115,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(await pay(1200)).toBe("060f00");
     await expect.poll(() => page.locator(".wire").innerText()).toMatch(/status-information/);
     await display(/Welcome/);
-    await faultsIn("idle", "light", "dark");
+    await faultsIn("idle", "light");
+    if (isWhole) await faultsIn("idle", "dark");
     await pictured(page, "terminal/idle");
     await press("is you");
     const paid = pay(800);
@@ -151,6 +153,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
       expect(await paid).toBe(end);
       await display(displayed);
       if (end === "061e0105") await stays("terminal/declined");
+      else if (!isWhole) continue;
       const faults = [await hardToUse(page), await axeFaults(page, isWhole ? "all" : "colours")];
       expect([button, ...faults]).toEqual([button, [], []]);
     }
@@ -186,7 +189,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     const keys = ".keys button, .plugs button";
     const amountAndState = ".display .amount, .display .words";
     const ways = ".ways .approve, .ways .decline";
-    for (const language of languages) {
+    for (const language of rowsOf(languages, 2)) {
       await choose(language);
       const all = [keys, amountAndState, ways].join();
       expect([language, await hiddenParts(page, all)]).toEqual([language, []]);
@@ -200,6 +203,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       expect([colorScheme, await hardToUse(page)]).toEqual([colorScheme, []]);
+      if (!isWhole) continue;
       expect([colorScheme, await axeFaults(page, "colours")]).toEqual([colorScheme, []]);
     }
     await press(/^Approved/);
