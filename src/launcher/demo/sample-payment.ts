@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { relative } from "node:path";
 import { z } from "zod";
 import { basicAuthorization } from "../../shared/config/server-trust.ts";
+import { newId } from "../../shared/new-id.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Clock } from "../../shared/time.ts";
 import { type CommandContext, shellArgument } from "../output.ts";
@@ -49,7 +49,7 @@ const ordersSchema = z.array(
  */
 export async function paySample(context: CommandContext, ports: DemoPorts): Promise<void> {
   const { dataDirectory, clock, output } = context;
-  const orderId = `demo-${clock.now()}-${randomBytes(2).toString("hex")}`;
+  const orderId = `demo-${newId()}`;
   const url = `http://127.0.0.1:${ports.localApi}/payment`;
   const json = requestText(orderId);
   output.heading("Request");
