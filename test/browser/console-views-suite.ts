@@ -32,8 +32,10 @@ function doctorReport(): string {
   const { check, todo } = conditionTable["transactions-parked"];
   const parked = { check, code: "transactions-parked", says: "2 transactions parked", todo };
   const changed = { check: "terminal", code: "TERMINAL_CHANGED", says: "another terminal" };
+  const faulty = finding("setup-faulty", { detail: hostile("setup"), file: "/data/config.txt" });
+  const values = Object.assign({ command: "./launch.sh restart" }, faulty.values);
   const findings = [
-    finding("setup-faulty", { detail: hostile("setup"), file: "/data/config.txt" }),
+    { ...faulty, values },
     finding("updates-held-open", { who: "Otto", since: "2026-01-15T12:00:00.000Z" }),
     passedOn(parked, "warn", { count: 2 }),
     passedOn({ ...changed, todo: "POST /terminal/accept" }, "fail"),
@@ -145,6 +147,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.getByRole("button", { name: "Examine everything" }).click();
     await expect.poll(main).toMatch(/wrong Setup file: A setting in \/data\/config.txt is missing/);
     expect(await main()).toContain(hostile("setup"));
+    expect(await main()).toMatch(/then run \.\/launch\.sh restart/);
     expect(await main()).toMatch(/not sent to the gateway until an operator decides: 2/);
     await easyForAll(page, "care");
     await page.getByLabel("Language").selectOption("de");
