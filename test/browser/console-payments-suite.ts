@@ -270,6 +270,11 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     const { page, faults, url } = await opened("day");
     await say(page).toMatch(/Sales\s+5/);
     expect(await body(page)).toMatch(/Share that was paid\s+83.3%/);
+    // Sales, refused, unknown, share, charged, returned: none looks more important than another.
+    const sizes = (await page.evaluate(`[
+      ...document.querySelectorAll("[aria-labelledby=totals-title] dd"),
+    ].map((figure) => getComputedStyle(figure).fontSize)`)) as string[];
+    expect([sizes.length, new Set(sizes).size]).toEqual([6, 1]);
     await expect.poll(() => page.locator(".plot canvas").count()).toBe(5);
     await page.locator("summary", { hasText: "Payments by hour: the figures" }).click();
     expect(await page.getByRole("table", { name: "Payments by hour" }).innerText()).toMatch(
