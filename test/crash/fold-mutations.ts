@@ -207,7 +207,7 @@ const ofFold: readonly Mutation[] = [
     "the code of goods that may be out",
     ["5.12", "ends `Cancelled` with `DELIVERY_UNCONFIRMED`"],
     [...folds, lateGoods],
-    [machine, "if (!goods?.mayBeOut || ended.phase", "if (goods || ended.phase"],
+    [machine, "goods ? mayBeOut(goods) : told", "goods ? false : told"],
   ),
   oneEdit(
     "the record of a late decision about goods",
@@ -223,7 +223,7 @@ const ofFold: readonly Mutation[] = [
     "the alarm about goods that are not charged",
     ["5.12", "calls an operator when the kiosk reports too late that goods came out"],
     [lateGoods],
-    [commands, 'decision.goods !== "not-issued" && !isCharged', "isCharged"],
+    [commands, 'isOut && chargedOf(attempt) !== "yes"', "isCharged(state)"],
   ),
   oneEdit(
     "the lost line before a sale that was taken back",

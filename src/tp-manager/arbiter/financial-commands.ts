@@ -5,7 +5,7 @@ import { within } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
 import { type Attempt, isCharged, isNotCharged, isReversed } from "../attempts/payment.ts";
-import { isInDoubt, UNPAID_GOODS } from "../attempts/phase-table.ts";
+import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -250,26 +250,22 @@ export class RunningPayment {
 
   /**
    * Writes a decision about the goods that comes too late for the terminal, unless the kiosk has
-   * decided the same before. Raises an alarm, once, for goods of an order that is not charged.
+   * decided the same before. Raises an alarm for goods of an order that is not charged.
    */
   decideLate(attempt: Attempt, decision: GoodsDecision): Attempt {
-    const { transactionId, state } = attempt;
-    const { attempts, alarms } = this.#parts.journal;
-    const events = attempts.events(transactionId);
-    const said = events.findLast(
-      ({ kind, input }) => kind.startsWith("goods-decided") && !input?.["unsaid"],
-    );
-    const isAgain = isDeepStrictEqual(said?.input?.["decision"], decision);
-    if (isAgain && !isNotCharged(state)) return attempt;
+    const { transactionId, state, request } = attempt;
+    const { attempts } = this.#parts.journal;
     const writer = new AttemptWriter(attempt, this.#parts);
+    const isAgain = isDeepStrictEqual(writer.goodsSaid?.input?.["decision"], decision);
+    if (isAgain && !isNotCharged(state)) return attempt;
     // A repeated decision raises an alarm that was lost because the process ended before it.
-    const isUnpaid = decision.goods !== "not-issued" && !isCharged(state);
-    if (isUnpaid && !alarms.isRaisedHere({ alarm: UNPAID_GOODS, transactionId })) {
-      writer.alarmUnpaidGoods();
-    }
+    const isOut = decision.goods !== "not-issued";
+    if (isOut && chargedOf(attempt) !== "yes") writer.alarmUnpaidGoods();
     // An archived attempt has no events any more.
     if (isAgain || attempts.read(transactionId) === undefined) return attempt;
-    const approved = events.some(({ kind }) => kind === "approved");
+    // The goods may be those of an earlier attempt of the order.
+    const all = attempts.ofOrder(request.orderId).map((each) => each.transactionId);
+    const approved = all.flatMap((id) => attempts.events(id)).some((e) => e.kind === "approved");
     return writer.advance({ input: "decide-late", decision, ...(approved && { approved }) });
   }
 

@@ -178,9 +178,11 @@ export class PaymentRun {
     const { state } = this.writer.attempt;
     const goods = isPaying(state) ? state.goods : null;
     if (!goods) return "other";
-    if (goods.decision) return isDeepStrictEqual(goods.decision, decision) ? "decided" : "other";
+    const { unsaid: _, ...known } = goods.decision ?? {};
+    if (goods.decision) return isDeepStrictEqual(known, decision) ? "decided" : "other";
     if (this.#isOver) return "other";
-    this.writer.advance({ input: "decide", decision, why, ...(unsaid && { unsaid }) });
+    const written = { ...decision, ...(unsaid && { unsaid }) };
+    this.writer.advance({ input: "decide", decision: written, why });
     this.#clearTimers();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
@@ -251,7 +253,7 @@ export class PaymentRun {
     const { clock } = this.#parts;
     const windowMs = (this.writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
     const decideByMs = clock.now() + windowMs;
-    const attempt = this.writer.advance({ input: "hold", report, decideByMs, mayBeOut: true });
+    const attempt = this.writer.advance({ input: "hold", report, decideByMs });
     this.#clearTimers();
     this.endsAtMs = decideByMs;
     this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());

@@ -20,9 +20,6 @@ import { newerState } from "./rebuilt-attempt.ts";
 
 const VERSION = 2;
 
-/** The inputs that version 1 lacks or would apply otherwise; it leaves out events of version 2. */
-const newInputs: ReadonlySet<Written["input"]> = new Set(["hold", "decide", "decide-late"]);
-
 /** The kinds of notes: events of an attempt that do not change its state. */
 const noteKinds = [
   "cancel",
@@ -63,8 +60,7 @@ interface Head {
 }
 
 export function eventAt<I extends Written>(atMs: number, input: I) {
-  const v = newInputs.has(input.input) || "takenBack" in input ? VERSION : 1;
-  return { v, atMs, ...input } as const;
+  return { v: input.input === "decide-late" ? VERSION : 1, atMs, ...input } as const;
 }
 
 /** Returns the state after `events`. `first`: the state before `events`; null: no state yet. */
@@ -157,7 +153,7 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
       return { decideBy: isoTime(event.decideByMs) };
     case "decide":
     case "decide-late":
-      return event.decision;
+      return { ...event.decision };
     case "end": {
       const { end: _, ...said } = event.end;
       return said;

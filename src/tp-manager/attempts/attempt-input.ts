@@ -7,7 +7,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { Stored } from "./comparison.ts";
-import type { AttemptState, Judgement } from "./payment.ts";
+import type { AttemptState, Goods, Judgement } from "./payment.ts";
 
 /** Everything that can happen to an attempt; payment-machine.ts decides which state follows. */
 export type AttemptInput = {
@@ -18,10 +18,9 @@ interface Inputs {
   /** A report of the terminal. `because`: why the report counts as another payment's report. */
   report: Reported & { judgement: Judgement; because?: string };
   /** A good report that approves a two-phase sale; the sale then waits for the goods decision. */
-  hold: Reported & { decideByMs: number; mayBeOut?: true };
-  /** `unsaid`: the kiosk's time was over, or the connector stopped; the kiosk said nothing. */
-  decide: { decision: GoodsDecision; why: string; unsaid?: true };
-  /** The kiosk's decision, too late for the terminal. `approved`: the sale had been approved. */
+  hold: Reported & { decideByMs: number };
+  decide: { decision: NonNullable<Goods["decision"]>; why: string };
+  /** The kiosk's decision, too late for the terminal. `approved`: a sale of the order had been. */
   "decide-late": { decision: GoodsDecision; approved?: true };
   acknowledged: object;
   /** A good report of a second sale in the same payment; we refuse this report. */

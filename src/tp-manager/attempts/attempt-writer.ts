@@ -1,5 +1,6 @@
 import { invariant } from "../../shared/invariant.ts";
 import type { AlarmLog, LineFields } from "../../shared/process/logger.ts";
+import { readOr } from "../../shared/read-or.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -9,6 +10,7 @@ import type { AttemptInput } from "./attempt-input.ts";
 import type { Announce } from "./event-table.ts";
 import {
   type Attempt,
+  type AttemptStep,
   type ChargedState,
   type Detail,
   isCharged,
@@ -93,12 +95,14 @@ export class AttemptWriter {
   }
 
   #write(events: readonly WrittenEvent[], ticket?: string): Attempt {
-    const { state: before, transactionId, startedAtMs } = this.#attempt;
+    const { state: before, transactionId, startedAtMs, request } = this.#attempt;
     let state = before;
     const steps = events.map((each) => {
-      const step = stepOf(each, state);
-      state = fold([each], state);
-      return step;
+      const from = state;
+      state = fold([each], from);
+      // Version 1 lacks the newer code, and leaves the event out (docs/design.md 2.1).
+      const v = isNotCharged(state) && state.outcome.newer ? 2 : each.v;
+      return stepOf({ ...each, v }, from);
     });
     // What follows a reversal, such as a late decision about the goods, reverses nothing again.
     const wasReversed = isReversed(before);
@@ -122,17 +126,31 @@ export class AttemptWriter {
     if (!wasReversed && isReturnedTwice(this.#attempt)) {
       alarmReturnedTwice(this.#parts.log, this.#attempt);
     }
-    const goods = "goods" in before ? before.goods?.decision?.goods : undefined;
-    if (isNotCharged(state) && goods && goods !== "not-issued") this.alarmUnpaidGoods();
+    const isEnd = isNotCharged(state) && !isNotCharged(before) && request.delivery !== null;
+    const goods = isEnd && readOr(undefined, () => this.goodsSaid?.detail["goods"]);
+    // An operator's correction takes back a charge that came after the last alarm.
+    if (goods && goods !== "not-issued") this.alarmUnpaidGoods(isCharged(before));
     return this.#attempt;
   }
 
-  /** Raises the alarm that goods came out of an order that is not charged, or not for certain. */
-  alarmUnpaidGoods(): void {
+  /** The step with the kiosk's last decision about the goods; undefined: it has not decided. */
+  get goodsSaid(): AttemptStep | undefined {
+    const events = this.#parts.journal.attempts.events(this.#attempt.transactionId);
+    return events.findLast((one) => one.kind.startsWith("goods-decided") && !one.detail["unsaid"]);
+  }
+
+  /**
+   * Raises the alarm that goods came out of an order that is not charged, or not for certain: once
+   * for the attempt, unless `again`.
+   */
+  alarmUnpaidGoods(again = false): void {
+    const { alarms } = this.#parts.journal;
+    const alarm = { alarm: UNPAID_GOODS, transactionId: this.#attempt.transactionId } as const;
+    if (!again && readOr(false, () => alarms.isRaisedHere(alarm))) return;
     const text =
       "the kiosk reported that goods came out, and the order is not charged, or not for certain: " +
       "the customer may have the goods and the money";
-    this.log("error", { alarm: UNPAID_GOODS }, text);
+    this.log("error", alarm, text);
   }
 
   /** Writes a note, which changes no state. If the write fails, it is only logged. */

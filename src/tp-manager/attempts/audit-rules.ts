@@ -98,7 +98,7 @@ function replay(attempt: AuditedAttempt, report: Report) {
     const event = eventOf(step, owner);
     if (event === undefined) unknown.push(step.kind);
     if (event === undefined || event.input === "note") continue;
-    isOld ||= step.input === undefined;
+    isOld ||= step.input === undefined || "mayBeOut" in step.input;
     note(evidence, event, state, request);
     const next = advanced(state, event, isOld ? before : undefined);
     if (next === undefined) {
@@ -142,7 +142,10 @@ function inDoubtInstead(state: AttemptState): AttemptState {
 
 /** Returns how the stored state differs from the fold of the events; undefined: not at all. */
 function otherState(state: AttemptState | null, final: AttemptState): string | undefined {
-  const folded = JSON.stringify(state);
+  // An older version, which does not know the newer code, ends an attempt without it.
+  const isOlder = isNotCharged(final) && final.outcome.newer === undefined;
+  const isNewer = state && isNotCharged(state) && state.outcome.newer !== undefined;
+  const folded = JSON.stringify(isOlder && isNewer ? { ...state, outcome: final.outcome } : state);
   // Two states whose JSON texts differ can be equal: the order of their members does not matter.
   if (folded === JSON.stringify(final)) return undefined;
   if (isDeepStrictEqual(JSON.parse(folded), final)) return undefined;

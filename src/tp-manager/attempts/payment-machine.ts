@@ -81,16 +81,13 @@ function advanceSent(state: SentState, input: AttemptInput): AttemptState {
       return { ...state, second: input.report };
     case "hold": {
       if (goods) throw impossible(state, input);
-      const { report, decideByMs, mayBeOut } = input;
-      const held = { approved: report, decideByMs, decision: null, ...(mayBeOut && { mayBeOut }) };
+      const { report, decideByMs } = input;
+      const held = { approved: report, decideByMs, decision: null };
       return { phase: "sent", last: nextReport(last, report, "agrees"), goods: held };
     }
-    case "decide": {
+    case "decide":
       if (!goods || goods.decision) throw impossible(state, input);
-      const { decision, unsaid } = input;
-      const isNone = goods.mayBeOut && decision.goods === "not-issued" && !unsaid;
-      return { ...state, goods: { ...goods, decision, ...(isNone && { mayBeOut: false }) } };
-    }
+      return { ...state, goods: { ...goods, decision: input.decision } };
     case "acknowledged":
       return { ...state, last: last && { ...last, acknowledged: true } };
     case "end":
@@ -184,35 +181,51 @@ function settledInDoubt(
   return unconfirmed(state, { phase: "not-charged", outcome: found, settled });
 }
 
+type DecideLate = Extract<AttemptInput, { input: "decide-late" }>;
+
 /**
- * A late decision changes the code of the answer, and never whether the order is charged. While the
- * order is in doubt, the decision is kept for the code of an end without a charge.
+ * A late decision changes the code of the answer, and never whether the order is charged. It is kept
+ * where an end without a charge can follow: in doubt, and for an operator's correction.
  */
-function decidedLate(
-  state: AttemptState,
-  { decision, approved }: Extract<AttemptInput, { input: "decide-late" }>,
-): AttemptState {
-  const mayBeOut = decision.goods !== "not-issued";
-  if (state.phase === "in-doubt" && state.goods) {
-    return { ...state, goods: { ...state.goods, mayBeOut } };
-  }
-  if (state.phase !== "not-charged") return state;
-  const { newer: _, ...outcome } = state.outcome;
+function decidedLate(state: AttemptState, input: DecideLate): AttemptState {
+  if (state.phase === "in-doubt") return doubtedLate(state, input);
+  if (state.phase !== "charged" && state.phase !== "not-charged") return state;
+  const { settled } = state;
+  const kept = settled && { settled: { ...settled, doubt: doubtedLate(settled.doubt, input) } };
+  const after = { ...state, ...kept };
+  if (after.phase === "charged") return after;
+  return { ...after, outcome: outcomeLate(after.outcome, input) };
+}
+
+function doubtedLate(state: InDoubtState, input: DecideLate): InDoubtState {
+  const { goods, told } = state;
+  const mayBeOut = input.decision.goods !== "not-issued";
+  if (goods) return { ...state, goods: { ...goods, mayBeOut } };
+  return told ? { ...state, told: outcomeLate(told, input) } : state;
+}
+
+function outcomeLate(end: NotCharged, { decision, approved }: DecideLate): NotCharged {
+  const { newer: _, ...outcome } = end;
   const wasReversed = outcome.error === "GOODS_NOT_DELIVERED";
-  if (mayBeOut) return approved || wasReversed ? withGoodsOut(state) : state;
-  return wasReversed ? { ...state, outcome } : state;
+  if (decision.goods === "not-issued") return wasReversed ? outcome : end;
+  return approved || wasReversed ? withGoodsOut(end) : end;
 }
 
 /** Returns how an attempt ended; goods that may be out give an end without a charge its code. */
-function unconfirmed({ goods }: Pick<InDoubtState, "goods">, ended: AttemptState): AttemptState {
-  if (!goods?.mayBeOut || ended.phase !== "not-charged") return ended;
-  return withGoodsOut(ended);
+function unconfirmed({ goods, told }: Pick<InDoubtState, "goods" | "told">, ended: AttemptState) {
+  const isOut = goods ? mayBeOut(goods) : told?.newer === "DELIVERY_UNCONFIRMED";
+  if (!isOut || ended.phase !== "not-charged") return ended;
+  return { ...ended, outcome: withGoodsOut(ended.outcome) };
 }
 
-function withGoodsOut(ended: NotChargedState): NotChargedState {
-  const { message, terminalCode } = ended.outcome;
+/** Whether the kiosk did not say, or did not say last, that no goods came out. */
+function mayBeOut({ decision, mayBeOut: late }: Goods): boolean {
+  return late ?? (decision?.goods !== "not-issued" || decision.unsaid === true);
+}
+
+function withGoodsOut({ message, terminalCode }: NotCharged): NotCharged {
   const end = outcome("cancelled", "GOODS_NOT_DELIVERED", message, terminalCode);
-  return { ...ended, outcome: { ...end, newer: "DELIVERY_UNCONFIRMED" } };
+  return { ...end, newer: "DELIVERY_UNCONFIRMED" };
 }
 
 function withReport(state: SentState, report: TransactionReport, judgement: Judgement): SentState {

@@ -69,9 +69,12 @@ export interface Goods {
   readonly approved: TransactionReport;
   /** The time, in epoch milliseconds, after which the goods count as not issued. */
   readonly decideByMs: number;
-  /** Whether the goods came out, stored before it is sent and then final. null: not decided. */
-  readonly decision: GoodsDecision | null;
-  /** Whether the kiosk did not say that no goods came out. Missing in sales of older versions. */
+  /**
+   * Whether the goods came out, stored before it is sent and then final. null: not decided.
+   * `unsaid`: the kiosk's time was over, or the connector stopped; the kiosk said nothing.
+   */
+  readonly decision: (GoodsDecision & { readonly unsaid?: true }) | null;
+  /** Whether goods came out, by what the kiosk said last, too late for the decision. */
   readonly mayBeOut?: boolean;
 }
 

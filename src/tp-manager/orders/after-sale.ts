@@ -11,7 +11,7 @@ import {
   isUnconfirmed,
   isWithoutGoods,
 } from "../attempts/payment.ts";
-import { chargedOf, rowOf } from "../attempts/phase-table.ts";
+import { chargedOf, isInDoubt, rowOf } from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
 import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -66,7 +66,7 @@ export class AfterSale {
     delivered: boolean,
     amountMinor: number | undefined,
   ): Promise<PaymentResult> {
-    const { orders, arbiter } = this.#parts;
+    const { orders, arbiter, journal } = this.#parts;
     const attempt = orders.decisive(orderId);
     // The archive keeps the outcome of a two-phase sale, and not that it was one.
     if (!attempt.request.delivery && !isWithoutGoods(attempt.state)) {
@@ -85,6 +85,9 @@ export class AfterSale {
     const taken = arbiter.running.decide(orderId, decision);
     if (taken === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
+    // No goods of this attempt can be out yet: the report is about those of an earlier one.
+    const earlier = isEarly && storage(() => journal.attempts.ofOrder(orderId).at(-2), "unknown");
+    if (earlier) this.#late(earlier, decision);
     if (isEarly) throw decided(attempt);
     // The outcome shows whether another decision, or the terminal's time limit, came first.
     await arbiter.lease.whenFree();
@@ -92,7 +95,8 @@ export class AfterSale {
       throw decided(this.#late(await orders.decisiveAfterProbe(orderId), decision));
     }
     const read = orders.decisive(orderId, true);
-    const end = isUnconfirmed(read.state) ? this.#late(read, decision) : read;
+    const isOpen = isUnconfirmed(read.state) || isInDoubt(read.state);
+    const end = isOpen ? this.#late(read, decision) : read;
     const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);
     if (inVain) throw decided(end);
     return orders.result(end, false);
@@ -101,8 +105,13 @@ export class AfterSale {
   /** Repeats the stored answer if it has the same decision; otherwise throws DELIVERY_DECIDED. */
   async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
     const { orders } = this.#parts;
-    const attempt = await orders.decisiveAfterProbe(orderId);
+    const attempt = await orders.decisiveAfterProbe(orderId).catch((error: unknown) => {
+      // Nobody knows yet whether the order is charged; the decision counts all the same.
+      this.#late(orders.decisive(orderId), decision);
+      throw error;
+    });
     const { state } = attempt;
+    // A reversed order refuses each decision: its reversal is the answer, and not its goods.
     const amounts = isCharged(state) ? [state.report.amountMinor, state.goodsMinor] : [];
     const isAgain = {
       issued: isCharged(state),
@@ -110,7 +119,8 @@ export class AfterSale {
       "partly-issued": "amountMinor" in decision && amounts.includes(decision.amountMinor),
     };
     const isSame = isAgain[decision.goods];
-    const now = isSame && !isUnconfirmed(state) ? attempt : this.#late(attempt, decision);
+    const isDone = isSame && isNotCharged(state) && !isUnconfirmed(state);
+    const now = isDone ? attempt : this.#late(attempt, decision);
     if (isSame) return await orders.result(now, true);
     throw decided(now);
   }

@@ -105,29 +105,26 @@ describe("how an attempt ends", () => {
     expect(phase(...inputs)).toBe(expected);
   });
 
-  const waiting: AttemptInput = { ...held, mayBeOut: true };
-  const silent: AttemptInput = { ...withheld, unsaid: true };
+  const silent: AttemptInput = {
+    input: "decide",
+    decision: { goods: "not-issued", unsaid: true },
+    why: "the time was over",
+  };
   const late = (goods: "issued" | "not-issued") =>
     ({ input: "decide-late", decision: { goods } }) as const;
   const proved: AttemptInput = { input: "proved-not-charged", because: "nothing new" };
   const codes: Array<[string, AttemptInput[], string]> = [
-    ["no goods, said by the kiosk", [waiting, withheld, bad, end(aborted)], "none"],
-    ["no goods, because the time was over", [waiting, silent, bad, end(aborted)], "may be out"],
-    ["given up by the terminal", [waiting, bad, end(aborted)], "may be out"],
-    ["given up, then issued", [waiting, bad, issued, end(aborted)], "may be out"],
-    ["the line lost without a decision", [waiting, end(lost), proved], "may be out"],
-    ["the line lost after the goods", [waiting, issued, end(lost), proved], "may be out"],
-    ["unclear after the goods", [waiting, issued, bad, end(aborted), proved], "may be out"],
-    [
-      "interrupted after silence",
-      [waiting, silent, { input: "interrupted" }, proved],
-      "may be out",
-    ],
-    ["no goods, said too late", [waiting, silent, end(aborted), late("not-issued")], "none"],
-    ["goods, said too late", [waiting, silent, end(aborted), late("issued")], "may be out"],
-    ["no goods, then goods", [waiting, withheld, end(aborted), late("issued")], "may be out"],
-    ["approved by an older version, too late", [held, withheld, end(aborted)], "none"],
-    ["the same, with goods later", [held, withheld, end(aborted), late("issued")], "may be out"],
+    ["no goods, said by the kiosk", [held, withheld, bad, end(aborted)], "none"],
+    ["no goods, because the time was over", [held, silent, bad, end(aborted)], "may be out"],
+    ["given up by the terminal", [held, bad, end(aborted)], "may be out"],
+    ["given up, then issued", [held, bad, issued, end(aborted)], "may be out"],
+    ["the line lost without a decision", [held, end(lost), proved], "may be out"],
+    ["the line lost after the goods", [held, issued, end(lost), proved], "may be out"],
+    ["unclear after the goods", [held, issued, bad, end(aborted), proved], "may be out"],
+    ["interrupted after silence", [held, silent, { input: "interrupted" }, proved], "may be out"],
+    ["no goods, said too late", [held, silent, end(aborted), late("not-issued")], "none"],
+    ["goods, said too late", [held, silent, end(aborted), late("issued")], "may be out"],
+    ["no goods, then goods", [held, withheld, end(aborted), late("issued")], "may be out"],
   ];
   test.each(codes)("a sale with goods that is not charged: %s", (_name, inputs, expected) => {
     const known = { status: "cancelled", error: "GOODS_NOT_DELIVERED" };
@@ -143,10 +140,10 @@ describe("how an attempt ends", () => {
     const others = [
       run(good, end(completed)),
       run(good, end(lost)),
-      run(waiting, issued, end(completed)),
+      run(held, issued, end(completed)),
       run(bad, end(aborted)),
       run(good, end(lost), proved),
-      run(waiting),
+      run(held),
     ];
     for (const state of others) {
       expect(advance(state, late("issued"))).toEqual(state);
@@ -156,10 +153,10 @@ describe("how an attempt ends", () => {
 
   test("in doubt, the last decision about the goods gives an end without a charge its code", () => {
     const fault = { phase: "not-charged", outcome: { error: "TERMINAL_FAULT" } };
-    const none = run(waiting, end(lost), late("not-issued"), proved);
+    const none = run(held, end(lost), late("not-issued"), proved);
     expect(none).toMatchObject(fault);
     expect(isUnconfirmed(none)).toBe(false);
-    const inDoubt = run(waiting, withheld, end(lost));
+    const inDoubt = run(held, withheld, end(lost));
     expect(advance(inDoubt, proved)).toMatchObject(fault);
     const out = advance(inDoubt, late("issued"));
     expect({ ...out, goods: null }).toEqual({ ...inDoubt, goods: null });
@@ -168,7 +165,7 @@ describe("how an attempt ends", () => {
   });
 
   test("goods that came out after the proof give the end of an approved sale its code", () => {
-    const ended = run(waiting, withheld, end(lost), proved);
+    const ended = run(held, withheld, end(lost), proved);
     const out = advance(ended, { ...late("issued"), approved: true });
     expect(out).toMatchObject({ outcome: { status: "cancelled", error: "GOODS_NOT_DELIVERED" } });
     expect(isUnconfirmed(out)).toBe(true);
@@ -178,14 +175,43 @@ describe("how an attempt ends", () => {
     expect(advance(ended, { ...late("not-issued"), approved: true })).toEqual(ended);
   });
 
+  test("the answer before a sale was found follows the decisions after it", () => {
+    const found = (state: AttemptState) =>
+      advance(state, { input: "found-in-doubt", report: report(), because: "it is stored" });
+    const finding = {
+      input: "settled",
+      outcome: "not-charged",
+      report: report(),
+      note: "",
+    } as const;
+    const [out, none] = [silent, withheld].map((one) => found(run(held, one, end(aborted))));
+    if (!out || !none) throw new Error("both were found");
+    const codes = [
+      [out, [], true],
+      [out, [late("not-issued")], false],
+      [none, [], false],
+      [none, [late("issued")], true],
+      [
+        found(run(held, withheld, end(lost), proved)),
+        [{ ...late("issued"), approved: true }],
+        true,
+      ],
+      [found(run(bad, end(aborted))), [late("issued")], false],
+    ] as const;
+    for (const [state, inputs, isOut] of codes) {
+      const known = inputs.reduce<AttemptState>(advance, state);
+      for (const last of [proved, finding]) expect(isUnconfirmed(advance(known, last))).toBe(isOut);
+    }
+  });
+
   test("goods that may be out give an operator's finding its code, which can be corrected", () => {
     const found = (outcome: "charged" | "not-charged"): AttemptInput => {
       return { input: "settled", outcome, report: report(), note: "seen" };
     };
-    const settled = run(waiting, issued, end(lost), found("not-charged"));
+    const settled = run(held, issued, end(lost), found("not-charged"));
     expect(isUnconfirmed(settled)).toBe(true);
     expect(advance(settled, found("charged"))).toMatchObject({ phase: "charged", by: "operator" });
-    expect(run(waiting, withheld, end(lost), found("not-charged"))).toMatchObject({
+    expect(run(held, withheld, end(lost), found("not-charged"))).toMatchObject({
       outcome: { status: "failed", error: "SETTLED_NOT_CHARGED" },
     });
   });

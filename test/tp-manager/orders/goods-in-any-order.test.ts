@@ -1,0 +1,278 @@
+import { expect, test } from "vitest";
+import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
+import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
+import { alarms, type House, house, pay } from "../../support/house/payment-house.ts";
+import {
+  approved,
+  broken,
+  decided,
+  deliver,
+  deliverAfterProof,
+  found,
+  mayBeOut,
+  noGoods,
+  raised,
+  reversal,
+  silent,
+  twoPhase,
+  uncharged,
+} from "../../support/house/two-phase-house.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
+
+/**
+ * Goods, window, lost line, operator, restart and second attempt in orders that a kiosk is not
+ * supposed to choose (docs/design.md 5.12). In each of them what the kiosk reported last counts.
+ */
+
+const nothingTold = { kind: "not-told", why: "bare completion" } as const;
+const settled = (outcome: "charged" | "not_charged") =>
+  ({ orderId: "A-1", outcome, note: "seen at the bank" }) as const;
+const mayBuyAgain = { charged: "no", retry: "safe" };
+
+/** Reports about the goods while the terminal shows nothing about the order. */
+async function deliverInDoubt(at: House, delivered: boolean) {
+  at.terminal.last = nothingTold;
+  const answer = deliver(at, delivered);
+  answer.catch(() => undefined);
+  await at.clock.advance(225_000);
+  return answer;
+}
+
+/** The sale of which the kiosk reported in time that no goods came out. */
+async function withheld() {
+  const at = await approved();
+  await deliver(at, false);
+  return at;
+}
+
+/** The terminal has stored a sale that can be the order's, after the order was answered. */
+function storesTheSale({ journal, clock, log }: House): void {
+  const attempt = journal.attempts.decisive("A-1");
+  if (!attempt) throw new Error("there is no such order");
+  const writer = new AttemptWriter(attempt, { journal, clock, log });
+  writer.advance({ input: "found-in-doubt", report: report(), because: "it is stored" });
+}
+
+test("no goods, reported as the time is over and the line is lost, count", async () => {
+  let ends = (_end: PaymentEnd): void => {};
+  const at = await approved((_decision, resolve) => {
+    ends = resolve;
+  });
+  await at.clock.advance(30_000);
+  const answer = deliver(at, false);
+  await at.clock.advance(1_000);
+  at.terminal.last = { kind: "transaction", report: reversal };
+  ends(lost("line broken"));
+  expect((await answer).body.status).toBe("Unknown");
+  await at.clock.advance(225_000);
+  expect(await found(at)).toMatchObject({ error: mayBuyAgain, late: [{ goods: "not-issued" }] });
+  expect(raised(at)).toEqual([]);
+});
+
+test("a sale that is found after silence does not make the order free to buy again", async () => {
+  const at = await silent();
+  storesTheSale(at);
+  expect((await found(at)).status).toBe("Unknown");
+  await at.settle(settled("not_charged"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+});
+
+test("goods, reported after such a sale was found, count for the operator's finding", async () => {
+  const at = await withheld();
+  storesTheSale(at);
+  await expect(deliverInDoubt(at, true)).rejects.toMatchObject(decided("unknown"));
+  expect(raised(at)).toHaveLength(1);
+  await at.settle(settled("not_charged"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(raised(at)).toHaveLength(1);
+});
+
+test("no goods, reported after such a sale was found, leave the order free", async () => {
+  const at = await silent();
+  storesTheSale(at);
+  await expect(deliverInDoubt(at, false)).rejects.toMatchObject(decided("unknown"));
+  await at.settle(settled("not_charged"));
+  expect((await found(at)).error).toMatchObject({ code: "SETTLED_NOT_CHARGED", ...mayBuyAgain });
+  expect(raised(at)).toEqual([]);
+});
+
+test("goods in time are alarmed when an operator corrects the charge, and before only then", async () => {
+  const at = await broken();
+  expect((await deliver(at, true)).body.status).toBe("Unknown");
+  await at.settle(settled("charged"));
+  expect(raised(at)).toEqual([]);
+  await at.settle(settled("not_charged"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(raised(at)).toHaveLength(1);
+});
+
+test("goods that were alarmed in doubt are alarmed again when the charge is corrected", async () => {
+  const at = await broken();
+  await deliver(at, false);
+  await expect(deliverInDoubt(at, true)).rejects.toMatchObject(decided("unknown"));
+  await at.settle(settled("charged"));
+  expect(raised(at)).toHaveLength(1);
+  await at.settle(settled("not_charged"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(raised(at)).toHaveLength(2);
+});
+
+test.each([
+  [true, { ...uncharged, error: mayBeOut }, 1],
+  [false, { error: { code: "SETTLED_NOT_CHARGED", ...mayBuyAgain } }, 0],
+])("goods (%s), reported while it counts as charged, outlast the correction", async (...row) => {
+  const [out, end, count] = row;
+  const at = await broken();
+  await deliver(at, !out);
+  await at.settle(settled("charged"));
+  const answer = deliver(at, out);
+  if (out) expect((await answer).body.status).toBe("Success");
+  else await expect(answer).rejects.toMatchObject(decided("yes"));
+  await at.settle(settled("not_charged"));
+  expect(await found(at)).toMatchObject({ ...end, late: [{}] });
+  expect(raised(at)).toHaveLength(count);
+});
+
+test("goods that the kiosk took back are not alarmed by the proof", async () => {
+  const at = await broken();
+  expect((await deliver(at, true)).body.status).toBe("Unknown");
+  await expect(deliverInDoubt(at, false)).rejects.toMatchObject(decided("unknown"));
+  expect((await deliverAfterProof(at, false)).body.error).toMatchObject(mayBuyAgain);
+  expect(raised(at)).toEqual([]);
+});
+
+/** The second attempt of the order, whose card nobody has put in yet. */
+async function unapproved(at: House): Promise<(end: PaymentEnd) => void> {
+  let ends = (_end: PaymentEnd): void => {};
+  at.terminal.script = () =>
+    new Promise((resolve) => {
+      ends = resolve;
+    });
+  void at.orders.pay(twoPhase).catch(() => undefined);
+  await at.clock.advance(0);
+  return (end) => ends(end);
+}
+
+test("goods of the first attempt are kept while the second is not approved", async () => {
+  const at = await withheld();
+  const ends = await unapproved(at);
+  for (let times = 0; times < 2; times += 1) {
+    await expect(deliver(at, true)).rejects.toMatchObject(decided("unknown"));
+    expect(raised(at)).toHaveLength(1);
+  }
+  ends({ ...aborted, reason: "declined" });
+  await at.clock.advance(0);
+  const { attempts } = await at.orders.lookUp("A-1");
+  const late = attempts.map(({ events }) => events.filter((e) => e.kind === "goods-decided-late"));
+  expect(late.map(({ length }) => length)).toEqual([1, 0]);
+  expect(attempts[0]?.state).toMatchObject({ outcome: { newer: "DELIVERY_UNCONFIRMED" } });
+});
+
+test("a first attempt has no goods before its approval: nothing is kept or alarmed", async () => {
+  const at = house();
+  await unapproved(at);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("unknown"));
+  expect((await found(at)).late).toEqual([]);
+  expect(alarms(at)).toEqual([]);
+});
+
+test("goods of the first attempt are kept while the second is prepared", async () => {
+  const at = await withheld();
+  at.terminal.prepare = () => new Promise(() => undefined);
+  void at.orders.pay(twoPhase).catch(() => undefined);
+  await at.clock.advance(0);
+  await expect(deliver(at, true)).rejects.toMatchObject({ code: "PAYMENT_RUNNING" });
+  const [first] = at.journal.attempts.ofOrder("A-1");
+  expect(first?.state).toMatchObject({ outcome: { newer: "DELIVERY_UNCONFIRMED" } });
+  expect(raised(at)).toHaveLength(1);
+});
+
+test("goods of the first attempt are no reason to buy again after the second's decline", async () => {
+  const at = await withheld();
+  const ends = await unapproved(at);
+  ends({ ...aborted, reason: "declined" });
+  await at.clock.advance(0);
+  expect((await found(at)).error).toMatchObject({ code: "PAYMENT_DECLINED" });
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(raised(at)).toHaveLength(1);
+  expect((await deliver(at, false)).body.error).toMatchObject(noGoods);
+});
+
+test("a second attempt that is charged after goods without charge ends the alarm's cause", async () => {
+  const at = await silent();
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+  at.terminal.script = (_order, observer) => {
+    observer.report(report({ receiptNumber: "0042", traceNumber: "000042" }));
+    return new Promise((resolve) => {
+      at.terminal.onDecision = () => resolve({ end: "completed", ticket: "" });
+    });
+  };
+  expect((await pay(at, twoPhase)).body.status).toBe("Approved");
+  expect((await deliver(at, true)).body.status).toBe("Success");
+  expect(at.supervisor.stored).toHaveLength(1);
+  expect(raised(at)).toHaveLength(1);
+});
+
+test.each([true, false])("a reversed order refuses each decision: goods out, %s", async (out) => {
+  const at = await approved();
+  await deliver(at, true);
+  at.terminal.stores(report());
+  await at.afterSale.reverse("A-1");
+  const before = alarms(at);
+  for (let times = 0; times < 2; times += 1) {
+    await expect(deliver(at, out)).rejects.toMatchObject(decided("no"));
+  }
+  const late = out ? [] : [{ goods: "not-issued" }];
+  expect(await found(at)).toMatchObject({ status: "Reversed", late });
+  expect(alarms(at)).toEqual(before);
+});
+
+test("goods that come out after the money went back at the gateway are alarmed", async () => {
+  const at = await approved();
+  const { transactionId } = (await deliver(at, true)).body;
+  await expect(deliver(at, false)).rejects.toMatchObject(decided("yes"));
+  const noted = { transactionId: String(transactionId), returnedMinor: 999 };
+  at.journal.returns.noteReturns([noted], at.clock.now());
+  expect(raised(at)).toEqual([]);
+  expect((await deliver(at, true)).body.status).toBe("Reversed");
+  expect((await found(at)).late).toEqual([{ goods: "not-issued" }, { goods: "issued" }]);
+  expect(raised(at)).toHaveLength(1);
+});
+
+test("a decision in doubt outlasts a restart", async () => {
+  const before = await broken();
+  await deliver(before, false);
+  await expect(deliverInDoubt(before, true)).rejects.toMatchObject(decided("unknown"));
+  before.close();
+  const at = house(before.path);
+  await at.settle(settled("not_charged"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(raised(at)).toHaveLength(1);
+});
+
+test("goods before a restart, and no decision after it, are alarmed by the operator's finding", async () => {
+  const before = await broken();
+  expect((await deliver(before, true)).body.status).toBe("Unknown");
+  before.close();
+  const at = house(before.path);
+  at.terminal.last = nothingTold;
+  at.start();
+  await at.clock.advance(225_000);
+  expect(raised(at)).toEqual([]);
+  await at.settle(settled("not_charged"));
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(raised(at)).toHaveLength(1);
+});
+
+test("a part of the goods, too late, is goods that may be out", async () => {
+  const at = await silent();
+  await expect(at.afterSale.deliver("A-1", true, 500)).rejects.toMatchObject(decided("no"));
+  const late = [{ goods: "partly-issued", amountMinor: 500 }];
+  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut, late });
+  expect(raised(at)).toHaveLength(1);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
+  expect((await found(at)).late).toEqual([...late, { goods: "issued" }]);
+  expect(raised(at)).toHaveLength(1);
+});
