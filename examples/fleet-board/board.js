@@ -31,7 +31,7 @@ const { broker, documents } = await json("/settings.json");
 const schemas = Object.fromEntries(
   await Promise.all(documents.map(async (name) => [name, await json(`/schemas/${name}.json`)])),
 );
-const fleet = new Fleet(schemas);
+let fleet = new Fleet(schemas);
 /**
  * The row of each kiosk, made once.
  * @type {Map<string, HTMLElement>}
@@ -201,6 +201,21 @@ function say(text, colour) {
 }
 
 /**
+ * Asks for a login, and forgets what an earlier login has shown.
+ * @param {string} why
+ */
+function askLogin(why) {
+  fleet = new Fleet(schemas);
+  rows.clear();
+  at("kiosks").replaceChildren();
+  drawKiosk(false);
+  draw();
+  say(why, "bad");
+  at("login").hidden = false;
+  at(at("user").value ? "password" : "user").focus();
+}
+
+/**
  * Read-only: the page subscribes, and publishes nothing.
  * @param {{ username?: string, password?: string }} login
  */
@@ -219,7 +234,6 @@ function connect(login) {
     timerVariant: "native",
   });
   client.on("connect", () => {
-    at("login").hidden = true;
     const topics = documents.map((name) => `connector/1/+/${name}`);
     // Before the broker has granted the topics, messages can pass the board by.
     client.subscribe(topics, { qos: 1 }, (error, granted = []) => {
@@ -241,14 +255,15 @@ function connect(login) {
     if (code !== 134 && code !== 135) return;
     wantsLogin = true;
     client.end(true);
-    say("the broker wants a login", "bad");
-    at("login").hidden = false;
-    at("user").focus();
+    const isFirst = login.username === undefined;
+    askLogin(`the broker ${isFirst ? "wants a login" : "refuses this user name or password"}`);
   });
 }
 
 at("login").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
+  // Hidden until the broker has answered, so that a second press makes no second connection.
+  at("login").hidden = true;
   connect({ username: at("user").value, password: at("password").value });
   at("password").value = "";
 });

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectAsync, type MqttClient } from "mqtt";
 import type { Page } from "playwright-core";
@@ -219,30 +219,46 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
 
   test("the board logs in where the broker wants it, and waits for a lost broker", async () => {
     const page = await emptyPage();
-    const guarded = `user root\nallow_anonymous false\npassword_file ${passwordFile()}`;
+    const users = passwordFile(login.password);
+    const guarded = `user root\nallow_anonymous false\npassword_file ${users}`;
     const { broker, kiosks, url } = await boardOn(page, (rules) =>
       rules.replace("allow_anonymous true", guarded),
     );
     await kiosks.publishOf("kiosk-7", "state", state());
+    await page.clock.install();
     await page.goto(url);
     await said(page, "#connection").toBe("the broker wants a login");
     await page.getByLabel("User").fill(login.username);
     await page.getByLabel("Password").fill("wrong");
     await page.keyboard.press("Enter");
-    await said(page, "#connection").toBe("the broker wants a login");
+    const refused = "the broker refuses this user name or password";
+    await said(page, "#connection").toBe(refused);
+    const field = () => page.evaluate("[document.activeElement.id, password.value, user.value]");
+    expect(await field()).toEqual(["password", "", login.username]);
     await easyForAll(page, "board/log-in", "more of a view");
     await page.getByLabel("Password").fill(login.password);
     await page.keyboard.press("Enter");
     await said(page, "#listed").toBe("1 of 1 kiosks");
+    expect(await page.locator("#login").isVisible()).toBe(false);
+    await page.getByRole("link", { name: "kiosk-7" }).first().click();
+    await said(page, "#kiosk h2").toBe("kiosk-7");
     await broker.down();
     await said(page, "#connection").toMatch(/may be old/);
     await pictured(page, "board/broker-away");
+    // The password is another one now, so what the old one has shown goes.
+    copyFileSync(passwordFile("another"), users);
+    await broker.up();
+    await page.clock.runFor(5_000);
+    await said(page, "#connection").toBe(refused);
+    await said(page, "#listed").toBe("0 of 0 kiosks");
+    const left = await page.locator("#kiosk:visible, #kiosks tr, #versions li").count();
+    expect([left, await field()]).toEqual([0, ["password", "", login.username]]);
   });
 });
 
-function passwordFile(): string {
+function passwordFile(password: string): string {
   const path = join(temporaryFolder(), "users");
-  writeFileSync(path, `${login.username}:${login.password}\n`, { mode: 0o600 });
+  writeFileSync(path, `${login.username}:${password}\n`, { mode: 0o600 });
   execFileSync("mosquitto_passwd", ["-U", path]);
   return path;
 }
