@@ -20,8 +20,8 @@ export async function openSession() {
     credentials: "omit",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ticket }),
-  });
-  if (!response.ok) return token !== "";
+  }).catch(() => undefined);
+  if (!response?.ok) return token !== "";
   const [answer] = await response.json();
   token = answer.token;
   sessionStorage.setItem(KEPT, token);
@@ -33,9 +33,13 @@ export async function openSession() {
  * @typedef {object} Answer
  * @property {string} status
  * @property {string} [orderId]
- * @property {{code?: string, charged?: string, retry?: string} | null} error
+ * @property {number | null} [secondsLeft] of a sale that is Approved: until it is taken back
+ * @property {{code?: string, charged?: Charged, retry?: string} | null} error
  * @property {{orderId: string | null, prompt: string | null, promptTexts?: PromptTexts,
- *   secondsLeft?: number | null} | null} [running]
+ *   goodsBy?: string | null, secondsLeft?: number | null} | null} [running]
+ *
+ * @typedef {"yes" | "no" | "unknown"} Charged
+ * @typedef {{http: number, answer: Answer} | undefined} Reply undefined: no answer came
  *
  * In each language; nothing: the terminal's code says nothing, or the connector is older.
  * @typedef {Readonly<Record<string, string>> | null | undefined} PromptTexts
@@ -62,13 +66,42 @@ export async function call(method, path, body, withinMs = ANSWER_MS) {
     signal: AbortSignal.timeout(withinMs),
     ...(body && { body: JSON.stringify(body) }),
   });
-  const [answer] = await response.json();
+  const [answer = {}] = await response.json();
+  if (!answer.status && response.status !== 401) throw new TypeError("no answer of a connector");
   return { http: response.status, answer };
 }
 
+/** @type {(...given: Parameters<typeof call>) => Promise<Reply>} */
+export const ask = (...given) => call(...given).catch(() => undefined);
+
+/** @type {(orderId: string) => string} */
+export const pathOf = (orderId) => `/payment/${encodeURIComponent(orderId)}`;
+
+/** @type {Readonly<Record<string, Charged>>} */
+const chargedOfStatus = { Success: "yes", Reversed: "no", Declined: "no", Cancelled: "no" };
+
 /**
- * @typedef {(name: string, data: {orderId?: string, text?: string, texts?: PromptTexts,
- *   secondsLeft?: number | null}) => void} OnEvent
+ * What an answer says of the money of its order.
+ * @param {Answer} answer
+ * @returns {Charged}
+ */
+export function chargedOf({ status, error }) {
+  return (error ? error.charged : chargedOfStatus[status]) ?? "unknown";
+}
+
+/**
+ * Whether a reply decides something. A session that is over (401) says nothing about the money.
+ * @param {Reply} reply
+ * @returns {reply is NonNullable<Reply>}
+ */
+export function isClear(reply) {
+  if (!reply || reply.http === 401) return false;
+  return reply.answer.status === "Approved" || chargedOf(reply.answer) !== "unknown";
+}
+
+/**
+ * @typedef {(name: string, data: {orderId?: string, state?: string, text?: string,
+ *   texts?: PromptTexts, secondsLeft?: number | null}) => void} OnEvent
  */
 
 /** Aborted while another page covers this one. */

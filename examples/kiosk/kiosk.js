@@ -1,144 +1,104 @@
 /*
- * A whole kiosk: choose a ticket, pay, get it. Four rules keep the money right:
+ * A whole kiosk: choose a ticket, pay, get it. Five rules keep the money right:
  *   1. The order is kept before it is paid, so a reload or a power cut finds it again.
- *   2. Goods only for Approved (two-phase) or Success; anything unclear is asked, not guessed.
- *   3. What was decided about the goods is kept, and sent until it is answered.
+ *   2. Goods only for Approved (two-phase) or Success, and only while the order's customer is here;
+ *      anything unclear is asked, not guessed.
+ *   3. That the goods may be out is kept before the machine begins. What is known of them is
+ *      reported until it is answered, and what nobody knows is not.
  *   4. An order is only ever repeated under its own orderId.
+ *   5. An order is over when its money and its goods agree; any other is the attendant's.
  */
-import { resetAids } from "./aids.js";
-import { call, followEvents, openSession } from "./connector.js";
-import { customerMessageName, customerMessages } from "./customer-messages.js";
-import { forget, handOut } from "./dispenser.js";
+import { askAboutListed, mustReport, report } from "./attendant.js";
+import { ask, chargedOf, followEvents, isClear, openSession, pathOf } from "./connector.js";
+import { handOut } from "./dispenser.js";
+import { agree, isOpen, isOut, list, orders, over, readOrders, save } from "./orders.js";
 import { byId, draw, show, view } from "./screen.js";
+import {
+  leave,
+  orderText,
+  showBusy,
+  showChoice,
+  showEnd,
+  showPaying,
+  showPrompt,
+  showTime,
+  showUnknown,
+  stayLonger,
+} from "./screens.js";
 import { say, speak, spoken, texts } from "./texts.js";
 
 /** @typedef {import("./connector.js").Answer} Answer */
-/** @typedef {{http: number, answer: Answer} | undefined} Reply undefined: no answer came */
-/** @typedef {import("./screen.js").Order} Order */
+/** @typedef {import("./connector.js").Reply} Reply */
+/** @typedef {import("./orders.js").Order} Order */
 
-const ORDER = "order";
 const ASK_EVERY_MS = 2_000;
 /** A connector that does not say within this time how it is counts as away. */
 const HEALTH_MS = 5_000;
-const END_SCREEN_MS = 30_000;
+/** A connector that has been away so long: the customer need not wait for it. */
+const AWAY_MS = 30_000;
+/** Longer after its payment began, nobody is in front of a page that is opened. */
+const GONE_MS = 300_000;
+const LISTED_EVERY_MS = 60_000;
 const DISPENSE_WITHIN_S = 30;
+/** With less time left than this nothing is handed out: the sale would be taken back meanwhile. */
+const DISPENSE_TAKES_S = 5;
 
-/** @type {(method: string, path: string, body?: object, withinMs?: number) => Promise<Reply>} */
-const ask = (...given) => call(...given).catch(() => undefined);
-/** @type {(orderId: string) => string} */
-const pathOf = (orderId) => `/payment/${encodeURIComponent(orderId)}`;
-const pause = () => new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
-
-/* The order that is under way: on this machine before anything else knows of it. */
-/** @returns {Order | null} */
-const keptOrder = () => JSON.parse(localStorage.getItem(ORDER) ?? "null");
-/** @param {Order} order */
-const keep = (order) => localStorage.setItem(ORDER, JSON.stringify(order));
-/** @param {string} orderId */
-function orderOver(orderId) {
-  localStorage.removeItem(ORDER);
-  forget(orderId);
-}
-
-/* Screens */
-
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let backTimer;
-const noTime = { endsMs: Number.POSITIVE_INFINITY, isEnding: false };
-
-function showChoice() {
-  clearTimeout(backTimer);
-  // An order that nobody wants to try again is over.
-  if (view.again) orderOver(view.again.orderId);
-  show({ screen: "choose", order: null, message: () => "", again: null, ...noTime });
-}
-
-/** @param {Order} order */
-function showPaying(order) {
-  clearTimeout(backTimer);
-  const message = () => say("moment");
-  show({ screen: "paying", order, message, mayCancel: true, again: null, ...noTime });
-}
-
-/** @param {() => string} message of a payment that nobody can cancel any more */
-const showBusy = (message) => show({ message, mayCancel: false, ...noTime });
-
-/**
- * @param {Answer} reply the outcome; the customer's language says it
- * @param {Order | null} again the order, where it may be tried again under the same id
- */
-function showEnd(reply, again) {
-  const name = customerMessageName(reply);
-  const ofOrder = () => (name === "charged-ask" ? ` ${say("order")} ${reply.orderId}` : "");
-  const message = () => customerMessages[name][spoken.language] + ofOrder();
-  const endsMs = performance.now() + END_SCREEN_MS;
-  show({ screen: "end", message, again, ...noTime, endsMs });
-  stayLonger();
-}
-
-/** The end screen closes by itself, and each touch or key keeps it for the whole time again. */
-function stayLonger() {
-  if (view.screen !== "end") return;
-  clearTimeout(backTimer);
-  show({ endsMs: performance.now() + END_SCREEN_MS });
-  backTimer = setTimeout(() => {
-    // Nobody is here any more.
-    resetAids();
-    speak();
-    showChoice();
-  }, END_SCREEN_MS);
-}
-
-/**
- * The terminal's prompt in the customer's language, or the terminal's own text for unknown codes.
- * @param {string} text
- * @param {import("./connector.js").PromptTexts} [texts]
- */
-function showPrompt(text, texts) {
-  if (view.screen === "paying") show({ message: () => texts?.[spoken.language] ?? text });
-}
-
-/** @param {number | null} [secondsLeft] nothing: no time ends, or the connector is older */
-function showTime(secondsLeft) {
-  // Later the time is that of the goods, which nobody has to hurry for.
-  if (view.screen !== "paying" || !view.mayCancel) return;
-  show({ endsMs: performance.now() + (secondsLeft ?? Number.POSITIVE_INFINITY) * 1_000 });
-}
+/** @type {(ms?: number) => Promise<void>} */
+const pause = (ms = ASK_EVERY_MS) => new Promise((resolve) => void setTimeout(resolve, ms));
 
 /* Payment */
 
 let isTwoPhase = true;
+/** The newest cancel, until it is answered: it names no order, so it must meet no other one. */
+let cancelling = Promise.resolve();
 
-/**
- * @param {Order} order
- * @returns {Promise<void>}
- */
+/** @param {Pick<Order, "orderId" | "name" | "amount">} chosen */
 async function pay({ orderId, name, amount }) {
   // A new attempt: nothing is decided about its goods.
-  const order = { orderId, name, amount };
-  keep(order);
+  /** @type {Order} */
+  const order = { orderId, name, amount, at: Date.now(), isTwoPhase };
+  orders.current = order;
   showPaying(order);
+  await cancelling;
+  if (!(await save())) {
+    // An order that a power cut would lose is not paid.
+    orders.current = null;
+    return showEnd(order, { status: "Failed", error: { charged: "no" } }, null);
+  }
   const price = { unit_price: amount, total_amount: amount, discount: 0, tax_rate: 20 };
   const basket = { type: "good", quantity: 1, name: texts[name]?.en ?? name, ...price };
-  const delivery = isTwoPhase && { delivery: { withinSeconds: DISPENSE_WITHIN_S } };
-  const reply = await ask("POST", "/payment", { orderId, amount, basket, ...delivery });
+  const delivery = { withinSeconds: DISPENSE_WITHIN_S };
+  const sale = { orderId, amount, basket };
+  show({ mayCancel: true });
+  let reply = await ask("POST", "/payment", isTwoPhase ? { ...sale, delivery } : sale);
   if (isTwoPhase && reply?.answer.error?.code === "NOT_SUPPORTED") {
     // This terminal has no two-phase sales and refused before anything was charged.
     isTwoPhase = false;
-    return await pay(order);
+    order.isTwoPhase = false;
+    await save();
+    reply = await ask("POST", "/payment", sale);
   }
   await goOn(order, reply);
 }
 
 /**
- * A session that is over (401) says nothing about the money, so the order is asked about.
- * @param {Reply} reply
+ * The customer asks to cancel. Kept before it is sent: an approval that crosses it hands nothing
+ * out, also after a reload.
  */
-const isClear = (reply) =>
-  reply !== undefined &&
-  reply.http !== 401 &&
-  reply.answer.status !== "Unknown" &&
-  reply.answer.error?.charged !== "unknown";
+async function cancel() {
+  const order = orders.current;
+  if (!order || !view.mayCancel || !isOpen(order)) return;
+  show({ mayCancel: false });
+  order.isCancelled = true;
+  await save();
+  // Decided meanwhile: the payment that is cancelled now would be another one.
+  if (!isOpen(order) || orders.current !== order) return;
+  const reply = await ask("POST", "/cancel", undefined, HEALTH_MS);
+  // The cancel is only a request, and the payment's own answer decides. Refused, it may be sent anew.
+  if (reply?.http !== 200 && view.order === order && view.screen === "paying" && isOpen(order)) {
+    show({ mayCancel: !view.mayLeave });
+  }
+}
 
 /**
  * The meaning of an outcome for the goods; without a clear one the order is asked about.
@@ -147,80 +107,132 @@ const isClear = (reply) =>
  * @returns {Promise<void>}
  */
 async function goOn(order, reply) {
-  const { orderId } = order;
-  let answer = reply && isClear(reply) ? reply.answer : await truthOf(orderId);
-  if (answer.status === "Approved") return await dispense(order);
-  // A one-phase sale, or a power cut after the goods were reported.
-  if (answer.status === "Success" && !(await handOut(orderId).catch(() => false))) {
-    answer = { ...answer, error: { charged: "yes" } };
-  }
-  const again = answer.error?.retry === "safe" ? order : null;
-  if (!again) orderOver(orderId);
-  showEnd(answer, again);
+  const answer = isClear(reply) ? reply.answer : await truthOf(order);
+  // The customer has left, so nothing is handed out.
+  if (!answer) return;
+  showBusy();
+  if (answer.status === "Approved") return await dispense(order, answer);
+  const charged = chargedOf(answer);
+  const goods = answer.status === "Success" ? await issue(order) : await isOut(order);
+  if (mustReport(order, answer, goods)) return await goOn(order, await reported(order, goods));
+  const isOver = agree(charged, goods);
+  const again = isOver && answer.error?.retry === "safe" ? order : null;
+  if (!isOver) await list(order, charged);
+  else if (!again) await over(order);
+  showEnd(order, outcomeOf(order, answer, goods), again);
 }
 
-/** Refusals of a connector that has not recorded the decision about the goods. */
-const notRead = ["UPDATING", "STORAGE_FAILED"];
+/**
+ * An answer as it is for the customer, who knows of the goods and of a cancel of their own.
+ * @param {Order} order
+ * @param {Answer} answer
+ * @param {boolean | undefined} goods whether they are out; undefined: nobody knows
+ * @returns {Answer}
+ */
+function outcomeOf({ isCancelled }, answer, goods) {
+  const charged = chargedOf(answer);
+  if (charged === "yes") return { status: "Success", error: goods ? null : { charged } };
+  if (goods !== false) return { ...answer, error: { charged, code: "DELIVERY_UNCONFIRMED" } };
+  if (!isCancelled || answer.error?.code !== "GOODS_NOT_DELIVERED") return answer;
+  return { ...answer, error: { charged, code: "PAYMENT_CANCELLED" } };
+}
 
 /**
  * Goods first, money second: the connector charges when the ticket is out.
  * @param {Order} order
+ * @param {Answer} answer
  */
-async function dispense(order) {
-  const { orderId } = order;
-  showBusy(() => say("printing"));
+async function dispense(order, { secondsLeft }) {
+  order.isApproved = true;
+  const isInVain = order.isCancelled || (secondsLeft ?? DISPENSE_WITHIN_S) < DISPENSE_TAKES_S;
   // Decided once and kept: a connector that got the first decision takes no other one.
-  const delivered = keptOrder()?.delivered ?? (await handOut(orderId).catch(() => undefined));
-  if (delivered === undefined) {
-    // The dispenser failed, so nobody knows whether the ticket came out: nothing is decided.
-    await pause();
-    return await goOn(order);
-  }
-  keep({ ...order, delivered });
-  const send = () => ask("POST", "/delivery", { orderId, delivered });
-  let reply = await send();
-  while (!reply || notRead.includes(reply.answer.error?.code ?? "")) {
-    showBusy(() => say("starting"));
-    await pause();
-    reply = await send();
-  }
-  await goOn(order, reply);
+  const goods = await (isInVain ? isOut(order) : issue(order));
+  if (goods !== undefined) return await goOn(order, await reported(order, goods));
+  // Nobody knows whether the ticket came out, so nothing is reported.
+  showBusy(() => say("call") + orderText(order));
+  await pause();
+  return await goOn(order);
 }
 
 /**
- * Asks until it is known what became of the order.
- * @param {string} orderId
- * @returns {Promise<Answer>}
+ * Hands the ticket of an order out, once; returns whether it is out, undefined: nobody knows.
+ * @param {Order} order
  */
-async function truthOf(orderId) {
-  for (let unheardOf = 0; ; ) {
+async function issue(order) {
+  const known = await isOut(order);
+  if (order.delivered !== undefined || known !== false) return known;
+  order.mayBeOut = true;
+  if (!(await save())) {
+    // After a power cut nobody would know of these goods.
+    order.mayBeOut = false;
+    return false;
+  }
+  showBusy(() => say("printing"));
+  const goods = await handOut(order.orderId).catch(() => undefined);
+  if (goods !== undefined) order.delivered = goods;
+  await save();
+  return goods;
+}
+
+/**
+ * Reports what is known about the goods until it is answered; returns a reply with the outcome.
+ * @param {Order} order
+ * @param {boolean} goods
+ * @returns {Promise<Reply>}
+ */
+async function reported(order, goods) {
+  for (;;) {
+    const reply = await report(order, goods);
+    if (reply?.http === 200) return reply;
+    if (reply) return void (await pause());
+    showBusy(() => say("starting"));
+    await pause();
+    await refresh();
+  }
+}
+
+/**
+ * Asks until it is known what became of the order; undefined: its customer has left before.
+ * @param {Order} order
+ * @returns {Promise<Answer | undefined>}
+ */
+async function truthOf(order) {
+  const { orderId } = order;
+  let heardMs = performance.now();
+  for (let unheardOf = 0; orders.current === order; ) {
     const reply = await ask("GET", pathOf(orderId));
     if (reply?.http === 401) return await lost();
+    if (orders.current !== order) return undefined;
     if (reply?.http === 200 && isClear(reply)) return reply.answer;
+    if (reply) heardMs = performance.now();
     const { code, charged } = reply?.answer.error ?? {};
     // While the connector may have lost orders (charged: unknown), not found says nothing.
-    if (code !== "ORDER_NOT_FOUND" || charged !== "no") await showWaiting(reply, orderId);
+    if (code !== "ORDER_NOT_FOUND" || charged !== "no") await showWaiting(order, reply, heardMs);
     // Asked twice: the first time our own request may still have been on its way.
     else if (++unheardOf === 2) {
       // Nobody was charged, and the same order may be tried again.
-      const error = { code: "TERMINAL_FAULT", charged: "no", retry: "safe" };
+      const error = { code: "TERMINAL_FAULT", charged, retry: "safe" };
       return { status: "Failed", orderId, error };
     }
     await pause();
   }
+  return undefined;
 }
 
 /**
- * The order runs, or nothing is known yet: the customer must not go away believing either.
+ * The order runs, or nothing is known yet.
+ * @param {Order} order
  * @param {Reply} reply
- * @param {string} orderId
+ * @param {number} heardMs when the connector last answered
  */
-async function showWaiting(reply, orderId) {
-  if (!reply) return showBusy(() => say("starting"));
-  const running = await refresh();
+async function showWaiting(order, reply, heardMs) {
+  const isAwayLong = performance.now() - heardMs > AWAY_MS;
+  if (!reply && !isAwayLong) return showBusy(() => say("starting"));
+  const running = reply && (await refresh());
+  if (orders.current !== order) return;
   // The event with the prompt came before a reload.
   if (running?.prompt) showPrompt(running.prompt, running.promptTexts);
-  if (!running) showBusy(() => `${customerMessages.unknown[spoken.language]} (${orderId})`);
+  if (!running) showUnknown(order);
 }
 
 /**
@@ -239,29 +251,46 @@ async function refresh() {
   const reply = await ask("GET", "/health?http=200", undefined, HEALTH_MS);
   if (reply?.http === 401) return await lost();
   show({ isReady: reply?.answer.status === "Ready" });
-  const running = reply?.answer.running;
-  if (!running || running.orderId !== keptOrder()?.orderId) return undefined;
+  const [running, order] = [reply?.answer.running, orders.current];
+  if (!running || !order || running.orderId !== order.orderId) return undefined;
+  if (running.goodsBy) order.isApproved = true;
+  if (view.mayLeave) showBusy(() => say("moment"));
+  if (view.screen === "paying" && isOpen(order) && !order.isCancelled) show({ mayCancel: true });
   showTime(running.secondsLeft);
   return running;
 }
 
 /** @type {import("./connector.js").OnEvent} */
-function onEvent(name, { orderId, text, texts, secondsLeft }) {
+function onEvent(name, { orderId, state, text, texts, secondsLeft }) {
   if (name === "terminal") void refresh();
-  if (orderId === undefined || orderId !== view.order?.orderId) return;
+  const { order } = view;
+  if (!order || orderId !== order.orderId) return;
   if (name === "prompt") showPrompt(text ?? "", texts);
+  if (view.screen === "paying" && state === "approved" && isOpen(order)) {
+    // From now on the goods decide, and a cancel would take back what they are handed out for.
+    order.isApproved = true;
+    showBusy();
+  }
   if (name === "payment" || name === "time-warning") showTime(secondsLeft);
-  if (name === "time-warning") show({ isEnding: view.mayCancel });
+  if (name === "time-warning") show({ isEnding: isOpen(order) });
+}
+
+const ID_LETTERS = 8;
+/** Never a counter that starts again: an id that was used is answered, not paid. */
+function newOrderId() {
+  // Letters: a longer row of digits can look like a card number, which the connector refuses.
+  const bytes = crypto.getRandomValues(new Uint8Array(ID_LETTERS));
+  const letters = Array.from(bytes, (byte) => String.fromCharCode(97 + (byte % 26))).join("");
+  return `T-${Date.now().toString(36)}-${letters}`;
 }
 
 function listen() {
   for (const button of byId("tickets").children) {
     const { name, value } = button;
     button.addEventListener("click", () => {
-      // Never a counter that starts again: an id that was used is answered, not paid.
-      const orderId = `T-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 8)}`;
       // A second press in the same moment begins no second order.
-      if (!keptOrder()) void pay({ orderId, name, amount: Number(value) });
+      if (orders.current || view.screen !== "choose") return;
+      void pay({ orderId: newOrderId(), name, amount: Number(value) });
     });
   }
   for (const button of byId("languages").children) {
@@ -272,14 +301,14 @@ function listen() {
   }
   byId("again").addEventListener("click", () => {
     if (view.again) void pay(view.again);
-    else if (view.screen === "end") showChoice();
+    else if (view.screen === "end" || view.mayLeave) leave();
   });
   byId("cancel").addEventListener("click", () => {
-    show({ mayCancel: false });
-    // The cancel is only a request: the payment's own answer decides.
-    void ask("POST", "/cancel");
+    cancelling = cancel();
   });
   for (const touch of ["pointerdown", "keydown"]) document.addEventListener(touch, stayLonger);
+  // A page that the back button brings back as it was would not know what has happened since.
+  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 }
 
 /** A second page of this kiosk waits until the first is away: both would hand out one order. */
@@ -288,7 +317,19 @@ async function alone() {
   setTimeout(draw, ASK_EVERY_MS);
   const forEver = new Promise(() => undefined);
   await new Promise((begin) => void navigator.locks.request("kiosk", () => begin(1) ?? forEver));
+  await readOrders();
   view.isLost = false;
+}
+
+/**
+ * After a reload or a power cut: what became of the order decides, not what the page believed.
+ * @param {Order} order
+ */
+async function resume(order) {
+  const isKnown = order.mayBeOut || order.delivered !== undefined;
+  const goods = isKnown ? await isOut(order) : undefined;
+  const isMissing = goods !== undefined && order.isTwoPhase && !order.isReported;
+  await goOn(order, isMissing ? await reported(order, goods) : undefined);
 }
 
 async function start() {
@@ -297,14 +338,21 @@ async function start() {
   draw();
   if (!(await openSession())) return await lost();
   await alone();
-  const order = keptOrder();
-  // A reload or a power cut: what became of the order decides, not what the page believed.
+  const order = orders.current;
   if (order) showPaying(order);
   void followEvents(onEvent, refresh);
   setInterval(refresh, 5 * ASK_EVERY_MS);
-  if (order) return await (order.delivered === undefined ? goOn(order) : dispense(order));
-  await refresh();
-  showChoice();
+  const running = await refresh();
+  if (order && (running || Math.abs(Date.now() - order.at) < GONE_MS)) void resume(order);
+  else {
+    if (order) void list(order, "unknown");
+    showChoice();
+  }
+  for (;;) {
+    await askAboutListed();
+    draw();
+    await pause(LISTED_EVERY_MS);
+  }
 }
 
 void start();

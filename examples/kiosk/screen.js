@@ -3,14 +3,11 @@
  * are right now. The keyboard's focus is never lost when one of them goes.
  */
 import { offerAids, readAloud } from "./aids.js";
+import { drawListed } from "./attendant.js";
 import { customerMessages } from "./customer-messages.js";
 import { duration, money, say, spoken } from "./texts.js";
 
-/**
- * An order; `delivered`: what was decided about its goods, once that is so.
- * @typedef {{orderId: string, name: keyof typeof import("./texts.js").texts, amount: number,
- *   delivered?: boolean}} Order
- */
+/** @typedef {import("./orders.js").Order} Order */
 
 /**
  * @param {string} id
@@ -29,11 +26,13 @@ export const view = {
   /** @type {Order | null} that is paid, or was */
   order: null,
   message: () => "",
-  /** When the time of the payment or of the end screen is over, on performance.now's clock. */
+  /** When the time of the payment or of the screen is over, on performance.now's clock. */
   endsMs: Number.POSITIVE_INFINITY,
   /** Whether the connector has warned that the payment's time is nearly over. */
   isEnding: false,
   mayCancel: false,
+  /** Whether the customer may go, although the outcome of the order is not known. */
+  mayLeave: false,
   /** @type {Order | null} that may be tried again under its own id */
   again: null,
 };
@@ -53,7 +52,7 @@ export function show(change) {
 }
 
 export function draw() {
-  const { screen, isReady, isLost, order, mayCancel, again } = view;
+  const { screen, isReady, isLost, order, mayCancel, mayLeave, again } = view;
   // Nothing is offered that cannot be sold; an outcome stays until the customer has read it.
   const isClosed = isLost ? screen !== "end" : screen === "choose" && !isReady;
   const now = isClosed ? "closed" : screen;
@@ -64,10 +63,11 @@ export function draw() {
   write("message", messageOf());
   write("again", say(again ? "again" : "ok"));
   byId("tickets").hidden = now !== "choose";
-  byId("cancel").hidden = now !== "paying";
+  byId("cancel").hidden = now !== "paying" || mayLeave;
   byId("cancel").disabled = !mayCancel;
-  byId("again").hidden = now !== "end";
+  byId("again").hidden = now !== "end" && !(now === "paying" && mayLeave);
   drawTime();
+  drawListed();
   keepFocus(isNew);
   const text = byId("heading").textContent + byId("message").textContent;
   if (text !== heard) readAloud(screenText());
@@ -85,7 +85,7 @@ function messageOf() {
 function drawTime() {
   const seconds = Math.ceil((view.endsMs - performance.now()) / 1_000);
   const isKnown = seconds > 0 && seconds < Number.POSITIVE_INFINITY && drawn !== "closed";
-  const sentence = say(drawn === "end" ? "stays" : "left");
+  const sentence = say(drawn === "end" || view.mayLeave ? "stays" : "left");
   write("time", isKnown ? sentence.replace("{time}", duration(seconds)) : "");
 }
 

@@ -1,21 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
-import { browserForSuite, haveChromium } from "./chromium.ts";
+import { haveChromium } from "./chromium.ts";
+import { approved, customersOf, declined, paid, unknown } from "./kiosk-customers.ts";
 import { everyState, pictured } from "./pictures.ts";
 import { PlayedConnector } from "./played-connector.ts";
 import { hardToUse } from "./readable.ts";
-
-const declined = {
-  status: "Declined",
-  error: { code: "PAYMENT_DECLINED", charged: "no", retry: "safe" },
-};
-const paid = { status: "Success", error: null };
-const approved = { status: "Approved", error: null };
 
 /** A voice that keeps what it was given to read. */
 const voice = `
@@ -34,42 +27,8 @@ const motion = `[...document.querySelectorAll("*")].filter((element) => {
 }).length + document.getAnimations().length`;
 
 describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibility.md)", () => {
-  const browser = browserForSuite();
-  let at: PlayedConnector;
-  beforeAll(() => {
-    at = new PlayedConnector();
-    return at.start();
-  });
-  afterAll(() => at.stop());
-
-  /** A customer in front of a kiosk that has just been opened. */
-  async function kiosk(options: BrowserContextOptions = {}, prepare = (_: Page): unknown => null) {
-    const fresh = {
-      isReady: true,
-      isAway: false,
-      running: null,
-      losesDeliveries: false,
-      files: {},
-    };
-    Object.assign(at, fresh);
-    const context = await browser().newContext(options);
-    onTestFinished(() => context.close());
-    const page = await context.newPage();
-    await prepare(page);
-    await page.goto(at.url);
-    const shows = (expected: RegExp) =>
-      expect.poll(() => page.locator("main").innerText()).toMatch(expected);
-    const press = (name: string | RegExp) =>
-      page.getByRole("button", { name, exact: true }).click();
-    const focused = () => page.evaluate("document.activeElement.id || document.activeElement.name");
-    const buys = async (name: string | RegExp) => {
-      const before = at.payments.length;
-      await press(name);
-      await expect.poll(() => at.payments.length).toBe(before + 1);
-    };
-    await expect.poll(() => at.isFollowed).toBe(true);
-    return { page, shows, press, focused, buys };
-  }
+  const at = new PlayedConnector();
+  const kiosk = customersOf(at);
 
   const views = [
     [{ width: 800, height: 480 }, []],
@@ -199,17 +158,18 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     at.ends(declined);
     await check(/Your card was refused/, "declined");
     await buys("Try again");
-    at.ends({ status: "Success", error: { charged: "yes" }, orderId: "T-1" });
-    await check(/Please ask the staff for help\. Order T-1/, "staff");
+    at.ends({ status: "Failed", error: { code: "ANOTHER", charged: "yes", retry: "never" } });
+    await page.locator("#listed summary").click();
+    await check(/Please ask the staff for help\. Order T-/, "staff");
+    await page.locator("#listed summary").click();
     await press("OK");
     await buys(/^Day ticket/);
     await press("Cancel");
     await check(/Day ticket/, "cancelled");
-    at.ends({ status: "Unknown", error: { charged: "unknown" } });
+    at.ends(unknown);
     await check(/not known yet whether your card was charged/, "unknown");
     at.lookup = paid;
     await check(/Your payment is complete/, "paid");
-    at.lookup = { status: "Unknown", error: { charged: "unknown" } };
     await press("OK");
     at.isReady = false;
     at.announce("terminal");
@@ -237,7 +197,6 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     at.running = null;
     at.lookup = declined;
     await shows(/Votre carte a été refusée/);
-    at.lookup = { status: "Unknown", error: { charged: "unknown" } };
   });
 
   test("an approved sale has no time that a customer must hurry for", async () => {
@@ -318,6 +277,19 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     await page.clock.runFor(31_000);
     await shows(/Where would you like/);
     expect(await page.locator("#aids [aria-pressed=true]").count()).toBe(0);
+    // An order that is not clear does not keep the kiosk from its next customer.
+    await buys(/^Airport/);
+    at.ends(unknown);
+    await shows(/not known yet whether your card was charged[\s\S]*This page closes in/);
+    await page.clock.runFor(61_000);
+    await shows(/Where would you like/);
+    expect(await page.locator("#listed").innerText()).toBe("For the staff: 1");
+    // Nor is anybody here for an order of an hour ago.
+    await buys(/^Airport/);
+    await page.clock.setSystemTime(Date.now() + 3_600_000);
+    await page.reload();
+    await shows(/Where would you like/);
+    await expect.poll(() => page.locator("#listed").innerText()).toBe("For the staff: 2");
   });
 
   test("offers nothing as soon as the connector or its terminal is away", async () => {
@@ -370,50 +342,6 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     await shows(/Où souhaitez-vous aller/);
     await press("EN");
     expect(await page.title()).toBe("North station, platform 7");
-  });
-
-  test("what was decided about the goods is sent until it is answered, and only that", async () => {
-    const dispenser = `
-      export async function handOut() {
-        const tries = Number(sessionStorage.getItem("tries"));
-        sessionStorage.setItem("tries", tries + 1);
-        return tries > 0;
-      }
-      export const forget = () => {};
-    `;
-    for (const [files, delivered, end] of [
-      [{}, true, /Your payment is complete/],
-      [{ "dispenser.js": dispenser }, false, /Your goods could not be handed out/],
-    ] as const) {
-      const { page, shows, buys } = await kiosk({}, () => {
-        at.files = files;
-      });
-      const before = at.deliveries.length;
-      const since = () => at.deliveries.slice(before);
-      at.losesDeliveries = true;
-      await buys(/^Airport/);
-      const { orderId } = at.payments.at(-1) ?? {};
-      at.lookup = { ...approved, orderId };
-      at.ends(approved);
-      await expect.poll(() => since().length).toBeGreaterThan(1);
-      await shows(/payment system starts again/);
-      await page.reload();
-      const sentBefore = since().length;
-      await expect.poll(() => since().length).toBeGreaterThan(sentBefore);
-      at.losesDeliveries = false;
-      await shows(end);
-      const sent = { orderId, delivered };
-      expect(new Set(since().map((one) => JSON.stringify(one)))).toEqual(
-        new Set([JSON.stringify(sent)]),
-      );
-      // A new attempt decides anew.
-      if (!delivered) {
-        await buys("Try again");
-        at.ends(approved);
-        await shows(/Your payment is complete/);
-        expect(at.deliveries.at(-1)).toEqual({ orderId, delivered: true });
-      }
-    }
   });
 
   test("a session that is over says one thing only, in the middle of a payment too", async () => {

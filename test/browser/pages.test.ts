@@ -4,5 +4,6 @@ import "./payment-page-suite.ts";
 import "./sandbox-page-suite.ts";
 import "./kiosk-suite.ts";
 import "./kiosk-access-suite.ts";
+import "./kiosk-money-suite.ts";
 import "./fleet-board-suite.ts";
 import "./pictures-suite.ts";

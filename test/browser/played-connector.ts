@@ -13,6 +13,12 @@ const types: Readonly<Record<string, string>> = {
   ".js": "text/javascript",
 };
 
+/** The members of an answer, and its HTTP status, if it is not 200. */
+interface Answer {
+  readonly http?: number;
+  readonly [member: string]: unknown;
+}
+
 interface Sent {
   readonly orderId: string;
   readonly delivered?: boolean;
@@ -29,9 +35,14 @@ export class PlayedConnector {
   /** Ends every connection instead of answering. */
   isAway = false;
   /** The answer of `GET /payment/{orderId}`. */
-  lookup: object = { status: "Unknown", error: { charged: "unknown" } };
+  lookup: Answer = { status: "Unknown", error: { charged: "unknown" } };
   /** Whether the answers of `POST /delivery` are lost; a browser may send one again by itself. */
   losesDeliveries = false;
+  /** The answer of `POST /delivery`; undefined: the decision came in time. */
+  lateDelivery: Answer | undefined;
+  /** What the answer of `POST /cancel` waits for. */
+  cancelAnswered: Promise<unknown> = Promise.resolve();
+  cancels = 0;
   /** Files in place of those of the sample, by name. */
   files: Readonly<Record<string, string>> = {};
   readonly payments: Sent[] = [];
@@ -82,8 +93,8 @@ export class PlayedConnector {
 
   async #reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? "/", "http://page.test");
-    const send = (one: object): void => {
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify([one]));
+    const send = ({ http = 200, ...one }: Answer): void => {
+      response.writeHead(http, { "content-type": "application/json" }).end(JSON.stringify([one]));
     };
     switch (`${request.method} ${pathname}`) {
       case "POST /session":
@@ -97,11 +108,13 @@ export class PlayedConnector {
         this.#streams.delete(response);
         return;
       case "POST /api/cancel":
+        this.cancels++;
+        await this.cancelAnswered;
         return send({ status: "Success", cancelled: true });
       case "POST /api/payment": {
         const { promise } = this.#outcome;
         this.payments.push((await json(request)) as Sent);
-        return send(await promise);
+        return send({ ...(await promise) });
       }
       case "POST /api/delivery": {
         const sent = (await json(request)) as Sent;
@@ -111,6 +124,7 @@ export class PlayedConnector {
           return;
         }
         const error = { code: "GOODS_NOT_DELIVERED", charged: "no", retry: "safe" };
+        if (this.lateDelivery) return send(this.lateDelivery);
         return send(
           sent.delivered ? { status: "Success", error: null } : { status: "Cancelled", error },
         );

@@ -1,0 +1,105 @@
+/*
+ * The screens that a customer meets: choosing, paying, not known, the end. Those that close by
+ * themselves say so, and stay at each touch or key.
+ */
+import { resetAids } from "./aids.js";
+import { customerMessageName, customerMessages } from "./customer-messages.js";
+import { isOpen, list, orders, over } from "./orders.js";
+import { show, view } from "./screen.js";
+import { say, speak, spoken } from "./texts.js";
+
+/** @typedef {import("./orders.js").Order} Order */
+
+const END_SCREEN_MS = 30_000;
+/** An order that is not clear is left to the attendant when nobody has touched the page so long. */
+const UNKNOWN_SCREEN_MS = 60_000;
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let backTimer;
+const noTime = { endsMs: Number.POSITIVE_INFINITY, isEnding: false };
+/** Nobody can cancel or leave, and no time runs. */
+const still = { ...noTime, mayCancel: false, mayLeave: false };
+/** @param {Order} order */
+export const orderText = ({ orderId }) => ` ${say("order")} ${orderId}`;
+
+export function showChoice() {
+  clearTimeout(backTimer);
+  // An order that nobody wants to try again is over.
+  if (view.again) void over(view.again);
+  show({ screen: "choose", order: null, message: () => "", again: null, ...still });
+}
+
+/** @param {Order} order */
+export function showPaying(order) {
+  clearTimeout(backTimer);
+  show({ screen: "paying", order, message: () => say("moment"), again: null, ...still });
+}
+
+/** @param {() => string} [message] of a payment that nobody can cancel or leave now */
+export function showBusy(message = view.message) {
+  clearTimeout(backTimer);
+  show({ message, ...still });
+}
+
+/**
+ * The customer must not go away believing that nothing was charged, but may go.
+ * @param {Order} order
+ */
+export function showUnknown({ orderId }) {
+  if (view.mayLeave) return;
+  const message = () => `${customerMessages.unknown[spoken.language]} (${orderId})`;
+  show({ message, ...still, mayLeave: true });
+  stayLonger();
+}
+
+/**
+ * @param {Order} order
+ * @param {import("./connector.js").Answer} answer the outcome; the customer's language says it
+ * @param {Order | null} again the order, where it may be tried again under the same id
+ */
+export function showEnd(order, answer, again) {
+  const name = customerMessageName(answer);
+  const isForStaff = name === "charged-ask" || name === "unconfirmed";
+  const message = () =>
+    customerMessages[name][spoken.language] + (isForStaff ? orderText(order) : "");
+  show({ screen: "end", message, again, ...still });
+  stayLonger();
+}
+
+/** A screen that closes by itself stays for the whole time again at each touch or key. */
+export function stayLonger() {
+  if (view.screen !== "end" && !view.mayLeave) return;
+  clearTimeout(backTimer);
+  const staysMs = view.mayLeave ? UNKNOWN_SCREEN_MS : END_SCREEN_MS;
+  show({ endsMs: performance.now() + staysMs });
+  backTimer = setTimeout(() => {
+    // Nobody is here any more.
+    resetAids();
+    speak();
+    leave();
+  }, staysMs);
+}
+
+/** The customer goes: an order that is not clear is the attendant's from now on. */
+export function leave() {
+  if (view.mayLeave && orders.current) void list(orders.current, "unknown");
+  showChoice();
+}
+
+/**
+ * The terminal's prompt in the customer's language, or the terminal's own text for unknown codes.
+ * @param {string} text
+ * @param {import("./connector.js").PromptTexts} [texts]
+ */
+export function showPrompt(text, texts) {
+  if (view.screen !== "paying") return;
+  if (view.mayLeave) showBusy();
+  show({ message: () => texts?.[spoken.language] ?? text });
+}
+
+/** @param {number | null} [secondsLeft] nothing: no time ends, or the connector is older */
+export function showTime(secondsLeft) {
+  // Later the time is that of the goods, which nobody has to hurry for.
+  if (view.screen !== "paying" || !isOpen(view.order)) return;
+  show({ endsMs: performance.now() + (secondsLeft ?? Number.POSITIVE_INFINITY) * 1_000 });
+}

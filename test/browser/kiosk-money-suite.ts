@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { haveChromium } from "./chromium.ts";
+import { approved, customersOf, declined, paid, unconfirmed, unknown } from "./kiosk-customers.ts";
+import { PlayedConnector } from "./played-connector.ts";
+
+describe.skipIf(!haveChromium)("the sample kiosk: goods for money, or neither", () => {
+  const at = new PlayedConnector();
+  const kiosk = customersOf(at);
+
+  test("goes on asking a connector that is away in the middle of a payment", async () => {
+    const { page, shows, buys } = await kiosk({}, (one) => one.clock.install());
+    await buys(/^Airport/);
+    at.goesAway();
+    await shows(/payment system starts again/);
+    await page.clock.runFor(32_000);
+    await shows(/not known yet whether your card was charged/);
+    at.isAway = false;
+    at.lookup = paid;
+    await shows(/Your payment is complete/);
+  });
+
+  test("once the approval is known no cancel is possible, and one before it counts", async () => {
+    const { page, shows, press, buys, reported } = await kiosk();
+    const cancels = at.cancels;
+    await buys(/^Airport/);
+    expect(await page.locator("#cancel").isEnabled()).toBe(true);
+    at.announce("payment", { state: "approved", secondsLeft: 30 });
+    await expect.poll(() => page.locator("#cancel").isDisabled()).toBe(true);
+    at.ends(approved);
+    await shows(/Your payment is complete/);
+    expect([at.cancels, reported()]).toEqual([cancels, [true]]);
+    await press("OK");
+    // The approval crosses the cancel: no goods, and the sale is taken back.
+    const answered = Promise.withResolvers<void>();
+    at.cancelAnswered = answered.promise;
+    await buys(/^Airport/);
+    await press("Cancel");
+    await expect.poll(() => at.cancels).toBe(cancels + 1);
+    at.ends(approved);
+    await shows(/The payment was cancelled\. You have not been charged/);
+    expect(reported()).toEqual([true, false]);
+    // A cancel that is still on its way would end the next payment.
+    const before = at.payments.length;
+    await press("Try again");
+    await shows(/One moment, please/);
+    expect(at.payments.length).toBe(before);
+    answered.resolve();
+    await expect.poll(() => at.payments.length).toBe(before + 1);
+    at.ends(declined);
+    await shows(/Your card was refused/);
+  });
+
+  test("nothing is reported of a ticket that may be out; the staff is called", async () => {
+    const { page, shows, press, buys, reported } = await kiosk();
+    const listed = page.locator("#listed");
+    await buys(/^Airport/);
+    at.lookup = approved;
+    at.ends(approved);
+    await shows(/Your ticket is being printed/);
+    await page.reload();
+    await shows(/not known whether your ticket came out\. Please ask the staff\. Order T-/);
+    expect(await page.locator("main button:visible:enabled").count()).toBe(0);
+    at.lookup = unconfirmed;
+    await shows(/Please ask the staff\. You have not been charged\. Order T-/);
+    await press("OK");
+    // The order stays listed until the staff has seen to it, after a reload too.
+    await page.reload();
+    await shows(/Where would you like/);
+    await expect.poll(() => listed.innerText()).toBe("For the staff: 1");
+    await listed.locator("summary").click();
+    expect(await listed.innerText()).toMatch(
+      /T-.*Airport.*The card was not charged; it is not known whether the ticket came out\. Done/,
+    );
+    await press(/^Done T-/);
+    await expect.poll(() => listed.locator("[aria-pressed=true]").count()).toBe(1);
+    await page.reload();
+    await shows(/Where would you like/);
+    expect(await listed.isVisible()).toBe(false);
+    expect(reported()).toEqual([]);
+  });
+
+  test("a ticket that came out is reported, however late", async () => {
+    const dispenser = `
+      export const handOut = () => new Promise(() => sessionStorage.setItem("out", "yes"));
+      export const wasHandedOut = async () => sessionStorage.getItem("out") === "yes";
+      export const forget = async () => {};
+    `;
+    const { page, shows, buys, reported } = await kiosk({}, () => {
+      at.files = { "dispenser.js": dispenser };
+    });
+    await buys(/^Airport/);
+    at.ends(approved);
+    await shows(/Your ticket is being printed/);
+    at.lookup = unconfirmed;
+    const error = { code: "DELIVERY_DECIDED", charged: "no", retry: "never" };
+    at.lateDelivery = { http: 409, status: "Failed", error };
+    await page.reload();
+    await shows(/Please ask the staff\. You have not been charged\. Order T-/);
+    expect(reported()).toEqual([true]);
+    await page.locator("#listed summary").click();
+    expect(await page.locator("#listed").innerText()).toMatch(
+      /The card was not charged; the ticket came out\./,
+    );
+  });
+
+  test("hands nothing out for an order whose customer has left", async () => {
+    const { page, shows, press, buys, reported } = await kiosk();
+    const line = () => page.locator("#listed li").innerText();
+    await buys(/^Airport/);
+    at.ends(unknown);
+    await shows(/not known yet whether your card was charged/);
+    await press("OK");
+    await shows(/Where would you like/);
+    await page.locator("#listed summary").click();
+    expect(await line()).toMatch(/not known yet whether the card was charged/);
+    // An operator has settled it meanwhile.
+    at.lookup = paid;
+    await page.reload();
+    await page.locator("#listed summary").click();
+    await expect.poll(line).toMatch(/The card was charged; the ticket did not come out\./);
+    expect(await page.locator("main").innerText()).toMatch(/Where would you like/);
+    await buys(/^Day ticket/);
+    at.ends(paid);
+    await shows(/Day ticket[\s\S]*Your payment is complete/);
+    at.lookup = { status: "Reversed", error: null };
+    await page.reload();
+    await expect.poll(() => page.locator("#listed").isVisible()).toBe(false);
+    expect(reported()).toEqual([]);
+  });
+
+  test("pays no order that a power cut would lose", async () => {
+    const full = `
+      const { transaction } = IDBDatabase.prototype;
+      IDBDatabase.prototype.transaction = function (...given) {
+        if (given[2]?.durability === "strict") throw new Error("the disk is full");
+        return transaction.apply(this, given);
+      };
+    `;
+    const { shows, press } = await kiosk({}, (one) => one.addInitScript(full));
+    const before = at.payments.length;
+    await shows(/Where would you like/);
+    await press(/^Airport/);
+    await shows(/Card payment is not possible here at the moment\. You have not been charged/);
+    expect(at.payments.length).toBe(before);
+  });
+
+  test("what was decided about the goods is sent until it is answered, and only that", async () => {
+    const dispenser = `
+      export async function handOut() {
+        const tries = Number(sessionStorage.getItem("tries"));
+        sessionStorage.setItem("tries", tries + 1);
+        return tries > 0;
+      }
+      export const wasHandedOut = async () => false;
+      export const forget = async () => {};
+    `;
+    for (const [files, delivered, end] of [
+      [{}, true, /Your payment is complete/],
+      [{ "dispenser.js": dispenser }, false, /Your goods could not be handed out/],
+    ] as const) {
+      const { page, shows, buys } = await kiosk({}, () => {
+        at.files = files;
+      });
+      const before = at.deliveries.length;
+      const since = () => at.deliveries.slice(before);
+      at.losesDeliveries = true;
+      await buys(/^Airport/);
+      const { orderId } = at.payments.at(-1) ?? {};
+      at.lookup = { ...approved, orderId };
+      at.ends(approved);
+      await expect.poll(() => since().length).toBeGreaterThan(1);
+      await shows(/payment system starts again/);
+      await page.reload();
+      const sentBefore = since().length;
+      await expect.poll(() => since().length).toBeGreaterThan(sentBefore);
+      at.losesDeliveries = false;
+      await shows(end);
+      const sent = { orderId, delivered };
+      expect(new Set(since().map((one) => JSON.stringify(one)))).toEqual(
+        new Set([JSON.stringify(sent)]),
+      );
+      // A new attempt decides anew.
+      if (!delivered) {
+        await buys("Try again");
+        at.ends(approved);
+        await shows(/Your payment is complete/);
+        expect(at.deliveries.at(-1)).toEqual({ orderId, delivered: true });
+      }
+    }
+  });
+});
