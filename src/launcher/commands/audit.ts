@@ -1,6 +1,7 @@
+import type { JournalAudit } from "../../shared/ipc/contract.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { CommandContext, Output } from "../output.ts";
-import { auditOf, faultCount, type JournalAudit } from "../processes/journal-audit.ts";
+import { auditOf, faultCount } from "../processes/journal-audit.ts";
 
 /** The largest number of faults that are printed for people; `--json` lists more. */
 const LINES_MAX = 40;

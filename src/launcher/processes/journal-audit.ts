@@ -1,25 +1,8 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
+import type { JournalAudit } from "../../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { programFile } from "../../shared/version-files.ts";
-
-/** The report of the journal's audit, as the program in src/tp-manager/audit prints it. */
-export interface JournalAudit {
-  readonly attempts: number;
-  readonly steps: number;
-  readonly archived: number;
-  /** The number of faults against each rule. */
-  readonly counts: Readonly<Record<string, number>>;
-  /** The first faults; at most 1 000 of each part of the journal. */
-  readonly faults: readonly {
-    readonly rule: string;
-    readonly orderId: string;
-    readonly transactionId: string;
-    readonly says: string;
-  }[];
-  /** The number of attempts with steps that only a newer version knows, by the kind of step. */
-  readonly unknown: Readonly<Record<string, number>>;
-}
 
 /** The most bytes of an audit's report; a report with many faults is long. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;

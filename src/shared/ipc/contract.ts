@@ -372,3 +372,21 @@ export type Handlers<M extends Messages> = {
     request: RequestOf<M, K>,
   ) => ResponseOf<M, K> | Promise<ResponseOf<M, K>>;
 };
+
+/** The report of the journal's audit, as the program in src/tp-manager/audit prints it. */
+export interface JournalAudit<Rule extends string = string> {
+  readonly attempts: number;
+  readonly steps: number;
+  readonly archived: number;
+  /** The number of faults against each rule. */
+  readonly counts: Readonly<Record<Rule, number>>;
+  /** The first faults; at most 1 000 of each part of the journal. */
+  readonly faults: readonly {
+    readonly rule: Rule;
+    readonly orderId: string;
+    readonly transactionId: string;
+    readonly says: string;
+  }[];
+  /** The number of attempts with steps that only a newer version knows, by the kind of step. */
+  readonly unknown: Readonly<Record<string, number>>;
+}

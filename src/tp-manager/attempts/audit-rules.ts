@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { JournalAudit } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type AttemptEvent, eventOf, fold, nothingKnown } from "./attempt-event.ts";
 import auditRules from "./audit-rules-en.json" with { type: "json" };
@@ -25,13 +26,7 @@ import { isInDoubt, phaseTable } from "./phase-table.ts";
  */
 /** The name of a rule; audit-rules-en.json has the sentence that describes its fault. */
 export type AuditRule = keyof typeof auditRules;
-
-export interface AuditFault {
-  readonly rule: AuditRule;
-  readonly orderId: string;
-  readonly transactionId: string;
-  readonly says: string;
-}
+export type AuditFault = JournalAudit<AuditRule>["faults"][number];
 
 interface AuditedAttempt {
   readonly transactionId: string;

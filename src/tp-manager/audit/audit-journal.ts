@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { JournalAudit } from "../../shared/ipc/contract.ts";
 import { containsPan } from "../../shared/masking/mask.ts";
 import { openForReading } from "../../shared/store/sqlite.ts";
 import {
@@ -18,15 +19,7 @@ type Row = Record<string, SQLInputValue>;
 /** The largest number of faults that a report lists; its counts include all faults. */
 const LISTED_MAX = 1_000;
 
-export interface AuditReport {
-  readonly attempts: number;
-  readonly steps: number;
-  readonly archived: number;
-  readonly counts: Readonly<Record<AuditRule, number>>;
-  readonly faults: readonly AuditFault[];
-  /** The number of attempts with events of a newer version, by the kind of the event. */
-  readonly unknown: Readonly<Record<string, number>>;
-}
+export type AuditReport = JournalAudit<AuditRule>;
 
 const STEP = "\u001e";
 const FIELD = "\u001f";
