@@ -90,6 +90,7 @@ export const attemptEvent = z.object({
       report: transactionReport,
       decideBy: time,
       goods: z.enum(["issued", "partly-issued", "not-issued"]),
+      unsaid: z.literal(true).describe("The kiosk decided nothing about the goods in time."),
       why: z.string(),
       answer: z.string(),
       amountMinor: z.int(),
