@@ -52,11 +52,11 @@ let isTwoPhase = true;
 /** The newest cancel, until it is answered: it names no order, so it must meet no other one. */
 let cancelling = Promise.resolve();
 
-/** @param {Pick<Order, "orderId" | "name" | "amount">} chosen */
-async function pay({ orderId, name, amount }) {
+/** @param {Pick<Order, "orderId" | "name" | "amount" | "isRepeated">} chosen */
+async function pay({ orderId, name, amount, isRepeated = false }) {
   // A new attempt: nothing is decided about its goods.
   /** @type {Order} */
-  const order = { orderId, name, amount, at: Date.now(), isTwoPhase };
+  const order = { orderId, name, amount, isRepeated, at: Date.now(), isTwoPhase };
   orders.current = order;
   showPaying(order);
   await cancelling;
@@ -94,7 +94,7 @@ async function cancel() {
   // Decided meanwhile: the payment that is cancelled now would be another one.
   if (!isOpen(order) || orders.current !== order) return;
   const reply = await ask("POST", "/cancel", undefined, HEALTH_MS);
-  // The cancel is only a request, and the payment's own answer decides. Refused, it may be sent anew.
+  // The payment's own answer decides. A cancel that is refused may be sent once more.
   if (reply?.http !== 200 && view.order === order && view.screen === "paying" && isOpen(order)) {
     show({ mayCancel: !view.mayLeave });
   }
@@ -199,17 +199,21 @@ async function reported(order, goods) {
 async function truthOf(order) {
   const { orderId } = order;
   let heardMs = performance.now();
-  for (let unheardOf = 0; orders.current === order; ) {
+  for (let refusals = 0; orders.current === order; ) {
     const reply = await ask("GET", pathOf(orderId));
     if (reply?.http === 401) return await lost();
     if (orders.current !== order) return undefined;
-    if (reply?.http === 200 && isClear(reply)) return reply.answer;
     if (reply) heardMs = performance.now();
     const { code, charged } = reply?.answer.error ?? {};
+    const isKnown = reply?.http === 200 && isClear(reply);
     // While the connector may have lost orders (charged: unknown), not found says nothing.
-    if (code !== "ORDER_NOT_FOUND" || charged !== "no") await showWaiting(order, reply, heardMs);
-    // Asked twice: the first time our own request may still have been on its way.
-    else if (++unheardOf === 2) {
+    const isMissing = code === "ORDER_NOT_FOUND" && charged === "no";
+    // Asked twice: at first our own request may be on its way, and the answer that of the last one.
+    const isEarly = isMissing || (isKnown && order.isRepeated && charged === "no");
+    if (isKnown && !isEarly) return reply.answer;
+    if (!isEarly) await showWaiting(order, reply, heardMs);
+    else if (++refusals === 2) {
+      if (isKnown) return reply.answer;
       // Nobody was charged, and the same order may be tried again.
       const error = { code: "TERMINAL_FAULT", charged, retry: "safe" };
       return { status: "Failed", orderId, error };
@@ -300,7 +304,7 @@ function listen() {
     });
   }
   byId("again").addEventListener("click", () => {
-    if (view.again) void pay(view.again);
+    if (view.again) void pay({ ...view.again, isRepeated: true });
     else if (view.screen === "end" || view.mayLeave) leave();
   });
   byId("cancel").addEventListener("click", () => {
