@@ -54,8 +54,9 @@ async function askAbout(order) {
   if (reply && mustReport(order, reply.answer, goods)) {
     reply = (await report(order, goods)) ?? reply;
   }
-  // No request for a listed order is on its way, so one that is not found was not charged.
-  const isAbout = reply?.http === 200 || reply?.answer.error?.code === "ORDER_NOT_FOUND";
+  // No request for a listed order is on its way, so one that never was there was not charged.
+  const isMissing = reply?.answer.error?.code === "ORDER_NOT_FOUND" && !order.isReceived;
+  const isAbout = reply?.http === 200 || isMissing;
   if (!isAbout || !isClear(reply) || !orders.listed.includes(order)) return;
   order.charged = chargedOf(reply.answer);
   await (agree(order.charged, goods) ? over(order) : save());

@@ -57,6 +57,7 @@ async function pay({ orderId, name, amount, isRepeated = false }) {
   // A new attempt: nothing is decided about its goods.
   /** @type {Order} */
   const order = { orderId, name, amount, isRepeated, at: Date.now(), isTwoPhase };
+  order.isReceived = isRepeated;
   orders.current = order;
   showPaying(order);
   await cancelling;
@@ -107,6 +108,7 @@ async function cancel() {
  * @returns {Promise<void>}
  */
 async function goOn(order, reply) {
+  await noteReceived(order, reply);
   const answer = isClear(reply) ? reply.answer : await truthOf(order);
   // The customer has left, so nothing is handed out.
   if (!answer) return;
@@ -204,10 +206,11 @@ async function truthOf(order) {
     if (reply?.http === 401) return await lost();
     if (orders.current !== order) return undefined;
     if (reply) heardMs = performance.now();
+    await noteReceived(order, reply);
     const { code, charged } = reply?.answer.error ?? {};
     const isKnown = reply?.http === 200 && isClear(reply);
-    // While the connector may have lost orders (charged: unknown), not found says nothing.
-    const isMissing = code === "ORDER_NOT_FOUND" && charged === "no";
+    // While the connector may have lost orders, or has lost this one, not found says nothing.
+    const isMissing = code === "ORDER_NOT_FOUND" && charged === "no" && !order.isReceived;
     // Asked twice: at first our own request may be on its way, and the answer that of the last one.
     const isEarly = isMissing || (isKnown && order.isRepeated && charged === "no");
     if (isKnown && !isEarly) return reply.answer;
@@ -221,6 +224,23 @@ async function truthOf(order) {
     await pause();
   }
   return undefined;
+}
+
+/** An order that was answered so is in the connector's journal. */
+const isInJournal = ["PAYMENT_RUNNING", "PAYMENT_UNKNOWN"];
+
+/**
+ * Keeps that the connector has the order: should it not find the order later, it has lost it.
+ * @param {Order} order
+ * @param {Reply} [reply]
+ */
+async function noteReceived(order, reply) {
+  if (!isInJournal.includes(reply?.answer.error?.code ?? "")) return;
+  if (order.isReceived && !order.isRepeated) return;
+  order.isReceived = true;
+  // The answers are about this attempt from now on.
+  order.isRepeated = false;
+  await save();
 }
 
 /**

@@ -13,6 +13,7 @@ import { read, write } from "./memory.js";
  * @property {number} amount
  * @property {number} at when its payment began
  * @property {boolean} [isRepeated] whether an earlier attempt was answered as not charged
+ * @property {boolean} [isReceived] whether the connector has answered that it knows the order
  * @property {boolean} [isTwoPhase] whether the connector charges when the goods are reported
  * @property {boolean} [isCancelled] whether the customer asked to cancel before the approval
  * @property {boolean} [isApproved] whether the approval is known here

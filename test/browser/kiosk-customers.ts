@@ -7,7 +7,10 @@ export const declined = {
   status: "Declined",
   error: { code: "PAYMENT_DECLINED", charged: "no", retry: "safe" },
 };
-export const unknown = { status: "Unknown", error: { charged: "unknown" } };
+export const unknown = {
+  status: "Unknown",
+  error: { code: "PAYMENT_UNKNOWN", charged: "unknown", retry: "same_order" },
+};
 export const paid = { status: "Success", error: null };
 export const approved = { status: "Approved", error: null };
 export const unconfirmed = {

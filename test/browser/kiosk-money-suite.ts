@@ -8,7 +8,7 @@ describe.skipIf(!haveChromium)("the sample kiosk: goods for money, or neither", 
   const kiosk = customersOf(at);
 
   test("goes on asking a connector that is away in the middle of a payment", async () => {
-    const { page, shows, buys } = await kiosk({}, (one) => one.clock.install());
+    const { page, shows, buys, press } = await kiosk({}, (one) => one.clock.install());
     await buys(/^Airport/);
     at.goesAway();
     await shows(/payment system starts again/);
@@ -17,6 +17,18 @@ describe.skipIf(!haveChromium)("the sample kiosk: goods for money, or neither", 
     at.isAway = false;
     at.lookup = paid;
     await shows(/Your payment is complete/);
+    // A connector that has answered for an order, and does not find it any more, has lost it.
+    await press("OK");
+    await buys(/^Airport/);
+    const error = { code: "ORDER_NOT_FOUND", charged: "no", retry: "safe" };
+    at.lookup = { http: 404, status: "Failed", error };
+    at.ends(unknown);
+    for (let asked = 0; asked < 4; asked++) {
+      const before = at.lookups;
+      await expect.poll(() => at.lookups).toBeGreaterThan(before);
+      await page.clock.runFor(2_000);
+    }
+    await shows(/not known yet whether your card was charged/);
   });
 
   test("once the approval is known no cancel is possible, and one before it counts", async () => {

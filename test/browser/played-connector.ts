@@ -43,6 +43,7 @@ export class PlayedConnector {
   /** What the answer of `POST /cancel` waits for. */
   cancelAnswered: Promise<unknown> = Promise.resolve();
   cancels = 0;
+  lookups = 0;
   /** Files in place of those of the sample, by name. */
   files: Readonly<Record<string, string>> = {};
   readonly payments: Sent[] = [];
@@ -130,7 +131,10 @@ export class PlayedConnector {
         );
       }
     }
-    if (pathname.startsWith("/api/")) return send(this.lookup);
+    if (pathname.startsWith("/api/")) {
+      this.lookups++;
+      return send(this.lookup);
+    }
     const name = pathname === "/" ? "index.html" : pathname.slice(1);
     const type = types[extname(name)] ?? "text/plain";
     response.writeHead(200, { "content-type": `${type}; charset=utf-8` });
