@@ -37,6 +37,9 @@ export const view = {
   again: null,
 };
 
+/** Smaller than this is worse than scrolling. */
+const FIT_PERCENT_MIN = 60;
+
 /** The screen that is drawn, the text that was read aloud, and whether the page is in use. */
 let drawn = "";
 let heard = "";
@@ -68,6 +71,7 @@ export function draw() {
   byId("again").hidden = now !== "end" && !(now === "paying" && mayLeave);
   drawTime();
   drawListed();
+  fitText();
   keepFocus(isNew);
   const text = byId("heading").textContent + byId("message").textContent;
   if (text !== heard) readAloud(screenText());
@@ -87,6 +91,15 @@ function drawTime() {
   const isKnown = seconds > 0 && seconds < Number.POSITIVE_INFINITY && drawn !== "closed";
   const sentence = say(drawn === "end" || view.mayLeave ? "stays" : "left");
   write("time", isKnown ? sentence.replace("{time}", duration(seconds)) : "");
+}
+
+/** No sentence needs scrolling: one that is too long for the screen is written smaller. */
+function fitText() {
+  const root = document.documentElement;
+  for (let percent = 100; percent >= FIT_PERCENT_MIN; percent -= 5) {
+    root.style.setProperty("--fit", `${percent / 100}`);
+    if (root.scrollHeight <= innerHeight || byId("listed").open) return;
+  }
 }
 
 /**
@@ -114,3 +127,4 @@ const screenText = () =>
 
 offerAids(screenText);
 setInterval(drawTime, 1_000);
+addEventListener("resize", draw);

@@ -48,8 +48,7 @@ export function showBusy(message = view.message) {
 export function showUnknown({ orderId }) {
   if (view.mayLeave) return;
   const message = () => `${customerMessages.unknown[spoken.language]} (${orderId})`;
-  show({ message, ...still, mayLeave: true });
-  stayLonger();
+  closeIn(UNKNOWN_SCREEN_MS, { message, ...still, mayLeave: true });
 }
 
 /**
@@ -62,16 +61,23 @@ export function showEnd(order, answer, again) {
   const isForStaff = name === "charged-ask" || name === "unconfirmed";
   const message = () =>
     customerMessages[name][spoken.language] + (isForStaff ? orderText(order) : "");
-  show({ screen: "end", message, again, ...still });
-  stayLonger();
+  closeIn(END_SCREEN_MS, { screen: "end", message, again, ...still });
 }
 
 /** A screen that closes by itself stays for the whole time again at each touch or key. */
 export function stayLonger() {
-  if (view.screen !== "end" && !view.mayLeave) return;
+  if (view.mayLeave) closeIn(UNKNOWN_SCREEN_MS);
+  else if (view.screen === "end") closeIn(END_SCREEN_MS);
+}
+
+/**
+ * Shows a screen and its time at once, so that they are read aloud together.
+ * @param {number} staysMs until it closes by itself
+ * @param {Partial<typeof view>} [change]
+ */
+function closeIn(staysMs, change) {
   clearTimeout(backTimer);
-  const staysMs = view.mayLeave ? UNKNOWN_SCREEN_MS : END_SCREEN_MS;
-  show({ endsMs: performance.now() + staysMs });
+  show({ ...change, endsMs: performance.now() + staysMs });
   backTimer = setTimeout(() => {
     // Nobody is here any more.
     resetAids();

@@ -26,16 +26,35 @@ const motion = `[...document.querySelectorAll("*")].filter((element) => {
   return animationName !== "none" || transitionDuration !== "0s";
 }).length + document.getAnimations().length`;
 
+/** The end screens that a person would have to scroll, of all outcomes in all languages. */
+const scrolling = `(async () => {
+  const { show } = await import("/screen.js");
+  const { speak } = await import("/texts.js");
+  const { customerLanguages, customerMessages } = await import("/customer-messages.js");
+  const order = { orderId: "T-mi2k3v4x-abcdefgh", name: "airport", amount: 12 };
+  const found = [];
+  for (const language of customerLanguages) {
+    speak(language);
+    for (const [name, texts] of Object.entries(customerMessages)) {
+      const message = () => texts[language];
+      const endsMs = performance.now() + 30_000;
+      show({ screen: "end", order, again: order, message, endsMs });
+      if (document.documentElement.scrollHeight > innerHeight) found.push(language + " " + name);
+    }
+  }
+  return found;
+})()`;
+
 describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibility.md)", () => {
   const at = new PlayedConnector();
   const kiosk = customersOf(at);
 
   const views = [
-    [{ width: 800, height: 480 }, []],
     [{ width: 390, height: 844 }, []],
+    [{ width: 800, height: 480 }, []],
     [{ width: 800, height: 480 }, ["large"]],
-    [{ width: 390, height: 844 }, ["large", "contrast"]],
     [{ width: 1280, height: 900 }, ["large", "contrast"]],
+    [{ width: 390, height: 844 }, ["large", "contrast"]],
     [{ width: 1080, height: 1920 }, ["large"]],
   ] as const;
   test.each(rowsOf(views, 3))("at %o, %s, every ticket is in view", async (viewport, aids) => {
@@ -52,6 +71,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
       expect(hidden).toEqual([]);
       expect(await hardToUse(page)).toEqual([]);
     }
+    expect(await page.evaluate(scrolling)).toEqual([]);
   });
 
   test("nothing is cut off at 320 pixels", async () => {
@@ -200,7 +220,9 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
   });
 
   test("an approved sale has no time that a customer must hurry for", async () => {
-    const { shows, press, buys, page } = await kiosk();
+    const { shows, press, buys, page } = await kiosk({}, () => {
+      at.files = {};
+    });
     await buys(/^Airport/);
     at.announce("payment", { state: "running", secondsLeft: 100 });
     await shows(/Time left/);

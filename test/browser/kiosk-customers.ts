@@ -18,6 +18,14 @@ export const unconfirmed = {
   error: { code: "DELIVERY_UNCONFIRMED", charged: "no", retry: "never" },
 };
 
+/** A dispenser that takes no time. */
+export const dispenser = `
+  const out = new Set();
+  export const handOut = async (orderId) => Boolean(out.add(orderId));
+  export const wasHandedOut = async (orderId) => out.has(orderId);
+  export const forget = async (orderId) => void out.delete(orderId);
+`;
+
 /** Runs the connector of a suite; returns what opens a kiosk for each test. */
 export function customersOf(at: PlayedConnector) {
   const browser = browserForSuite();
@@ -33,7 +41,7 @@ export function customersOf(at: PlayedConnector) {
       lookup: unknown,
       losesDeliveries: false,
       lateDelivery: undefined,
-      files: {},
+      files: { "dispenser.js": dispenser },
     };
     Object.assign(at, fresh);
     const context = await browser().newContext(options);

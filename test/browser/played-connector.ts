@@ -50,6 +50,7 @@ export class PlayedConnector {
   readonly deliveries: Sent[] = [];
   #outcome = Promise.withResolvers<object>();
   readonly #streams = new Set<ServerResponse>();
+  readonly #unanswered = new Set<ServerResponse>();
   #server: WebServer | undefined;
 
   async start(): Promise<void> {
@@ -84,12 +85,17 @@ export class PlayedConnector {
 
   goesAway(): void {
     this.isAway = true;
-    for (const stream of this.#streams) stream.destroy();
+    for (const response of this.#unanswered) response.destroy();
   }
 
   readonly #answer: RequestListener = (request, response) => {
-    if (this.isAway) request.socket.destroy();
-    else void this.#reply(request, response);
+    if (this.isAway) {
+      request.socket.destroy();
+      return;
+    }
+    this.#unanswered.add(response);
+    response.once("close", () => this.#unanswered.delete(response));
+    void this.#reply(request, response);
   };
 
   async #reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
