@@ -207,7 +207,7 @@ const ofFold: readonly Mutation[] = [
     "the code of goods that may be out",
     ["5.12", "ends `Cancelled` with `DELIVERY_UNCONFIRMED`"],
     [...folds, lateGoods],
-    [machine, "goods ? mayBeOut(goods) : told", "goods ? false : told"],
+    [machine, "goods ? mayBeOut(goods) : before", "goods ? false : before"],
   ),
   oneEdit(
     "the record of a late decision about goods",

@@ -184,8 +184,8 @@ function settledInDoubt(
 type DecideLate = Extract<AttemptInput, { input: "decide-late" }>;
 
 /**
- * A late decision changes the code of the answer, and never whether the order is charged. It is kept
- * where an end without a charge can follow: in doubt, and for an operator's correction.
+ * A late decision changes the code of the answer, and never whether the order is charged. It is
+ * kept where an end without a charge can follow: in doubt, and for an operator's correction.
  */
 function decidedLate(state: AttemptState, input: DecideLate): AttemptState {
   if (state.phase === "in-doubt") return doubtedLate(state, input);
@@ -198,10 +198,10 @@ function decidedLate(state: AttemptState, input: DecideLate): AttemptState {
 }
 
 function doubtedLate(state: InDoubtState, input: DecideLate): InDoubtState {
-  const { goods, told } = state;
+  const { goods } = state;
   const mayBeOut = input.decision.goods !== "not-issued";
   if (goods) return { ...state, goods: { ...goods, mayBeOut } };
-  return told ? { ...state, told: outcomeLate(told, input) } : state;
+  return state.told ? { ...state, told: outcomeLate(state.told, input) } : state;
 }
 
 function outcomeLate(end: NotCharged, { decision, approved }: DecideLate): NotCharged {
@@ -212,8 +212,9 @@ function outcomeLate(end: NotCharged, { decision, approved }: DecideLate): NotCh
 }
 
 /** Returns how an attempt ended; goods that may be out give an end without a charge its code. */
-function unconfirmed({ goods, told }: Pick<InDoubtState, "goods" | "told">, ended: AttemptState) {
-  const isOut = goods ? mayBeOut(goods) : told?.newer === "DELIVERY_UNCONFIRMED";
+function unconfirmed(before: Pick<InDoubtState, "goods" | "told">, ended: AttemptState) {
+  const { goods } = before;
+  const isOut = goods ? mayBeOut(goods) : before.told?.newer === "DELIVERY_UNCONFIRMED";
   if (!isOut || ended.phase !== "not-charged") return ended;
   return { ...ended, outcome: withGoodsOut(ended.outcome) };
 }

@@ -25,14 +25,14 @@ import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
  * supposed to choose (docs/design.md 5.12). In each of them what the kiosk reported last counts.
  */
 
-const nothingTold = { kind: "not-told", why: "bare completion" } as const;
+const nothingShown = { kind: "not-told", why: "bare completion" } as const;
 const settled = (outcome: "charged" | "not_charged") =>
   ({ orderId: "A-1", outcome, note: "seen at the bank" }) as const;
 const mayBuyAgain = { charged: "no", retry: "safe" };
 
 /** Reports about the goods while the terminal shows nothing about the order. */
 async function deliverInDoubt(at: House, delivered: boolean) {
-  at.terminal.last = nothingTold;
+  at.terminal.last = nothingShown;
   const answer = deliver(at, delivered);
   answer.catch(() => undefined);
   await at.clock.advance(225_000);
@@ -97,7 +97,7 @@ test("no goods, reported after such a sale was found, leave the order free", asy
   expect(raised(at)).toEqual([]);
 });
 
-test("goods in time are alarmed when an operator corrects the charge, and before only then", async () => {
+test("goods in time are alarmed when an operator corrects the charge", async () => {
   const at = await broken();
   expect((await deliver(at, true)).body.status).toBe("Unknown");
   await at.settle(settled("charged"));
@@ -107,7 +107,7 @@ test("goods in time are alarmed when an operator corrects the charge, and before
   expect(raised(at)).toHaveLength(1);
 });
 
-test("goods that were alarmed in doubt are alarmed again when the charge is corrected", async () => {
+test("goods that were alarmed in doubt are alarmed again by a correction", async () => {
   const at = await broken();
   await deliver(at, false);
   await expect(deliverInDoubt(at, true)).rejects.toMatchObject(decided("unknown"));
@@ -188,7 +188,7 @@ test("goods of the first attempt are kept while the second is prepared", async (
   expect(raised(at)).toHaveLength(1);
 });
 
-test("goods of the first attempt are no reason to buy again after the second's decline", async () => {
+test("goods of the first attempt: after the second's decline nobody buys again", async () => {
   const at = await withheld();
   const ends = await unapproved(at);
   ends({ ...aborted, reason: "declined" });
@@ -200,7 +200,7 @@ test("goods of the first attempt are no reason to buy again after the second's d
   expect((await deliver(at, false)).body.error).toMatchObject(noGoods);
 });
 
-test("a second attempt that is charged after goods without charge ends the alarm's cause", async () => {
+test("a second attempt may be charged after goods without a charge, once", async () => {
   const at = await silent();
   await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
   at.terminal.script = (_order, observer) => {
@@ -252,12 +252,12 @@ test("a decision in doubt outlasts a restart", async () => {
   expect(raised(at)).toHaveLength(1);
 });
 
-test("goods before a restart, and no decision after it, are alarmed by the operator's finding", async () => {
+test("goods before a restart are alarmed by the operator's finding after it", async () => {
   const before = await broken();
   expect((await deliver(before, true)).body.status).toBe("Unknown");
   before.close();
   const at = house(before.path);
-  at.terminal.last = nothingTold;
+  at.terminal.last = nothingShown;
   at.start();
   await at.clock.advance(225_000);
   expect(raised(at)).toEqual([]);
