@@ -38,7 +38,7 @@ export const view = {
 };
 
 /** Smaller than this is worse than scrolling. */
-const FIT_PERCENT_MIN = 60;
+const TEXT_PERCENT_MIN = 60;
 
 /** The screen that is drawn, the text that was read aloud, and whether the page is in use. */
 let drawn = "";
@@ -71,7 +71,7 @@ export function draw() {
   byId("again").hidden = now !== "end" && !(now === "paying" && mayLeave);
   drawTime();
   drawListed();
-  fitText();
+  shrinkText();
   keepFocus(isNew);
   const text = byId("heading").textContent + byId("message").textContent;
   if (text !== heard) readAloud(screenText());
@@ -94,10 +94,10 @@ function drawTime() {
 }
 
 /** No sentence needs scrolling: one that is too long for the screen is written smaller. */
-function fitText() {
+function shrinkText() {
   const root = document.documentElement;
-  for (let percent = 100; percent >= FIT_PERCENT_MIN; percent -= 5) {
-    root.style.setProperty("--fit", `${percent / 100}`);
+  for (let percent = 100; percent >= TEXT_PERCENT_MIN; percent -= 5) {
+    root.style.setProperty("--text", `${percent / 100}`);
     if (root.scrollHeight <= innerHeight || byId("listed").open) return;
   }
 }

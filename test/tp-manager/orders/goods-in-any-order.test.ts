@@ -25,14 +25,14 @@ import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
  * supposed to choose (docs/design.md 5.12). In each of them what the kiosk reported last counts.
  */
 
-const nothingShown = { kind: "not-told", why: "bare completion" } as const;
+const nothingReported = { kind: "not-told", why: "bare completion" } as const;
 const settled = (outcome: "charged" | "not_charged") =>
   ({ orderId: "A-1", outcome, note: "seen at the bank" }) as const;
 const mayBuyAgain = { charged: "no", retry: "safe" };
 
 /** Reports about the goods while the terminal shows nothing about the order. */
 async function deliverInDoubt(at: House, delivered: boolean) {
-  at.terminal.last = nothingShown;
+  at.terminal.last = nothingReported;
   const answer = deliver(at, delivered);
   answer.catch(() => undefined);
   await at.clock.advance(225_000);
@@ -257,7 +257,7 @@ test("goods before a restart are alarmed by the operator's finding after it", as
   expect((await deliver(before, true)).body.status).toBe("Unknown");
   before.close();
   const at = house(before.path);
-  at.terminal.last = nothingShown;
+  at.terminal.last = nothingReported;
   at.start();
   await at.clock.advance(225_000);
   expect(raised(at)).toEqual([]);
