@@ -97,7 +97,7 @@ function drawTime() {
 function shrinkText() {
   const root = document.documentElement;
   for (let percent = 100; percent >= TEXT_PERCENT_MIN; percent -= 5) {
-    root.style.setProperty("--text", `${percent / 100}`);
+    root.style.setProperty("--text-size", `${percent / 100}`);
     if (root.scrollHeight <= innerHeight || byId("listed").open) return;
   }
 }

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { haveChromium } from "./chromium.ts";
-import { approved, customersOf, declined, paid, unconfirmed, unknown } from "./kiosk-customers.ts";
+import {
+  approved,
+  customersOf,
+  declined,
+  dispenser,
+  paid,
+  unconfirmed,
+  unknown,
+} from "./kiosk-customers.ts";
 import { PlayedConnector } from "./played-connector.ts";
 
 describe.skipIf(!haveChromium)("the sample kiosk: goods for money, or neither", () => {
