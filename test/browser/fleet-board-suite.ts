@@ -242,6 +242,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     expect(await page.locator("#login").isVisible()).toBe(false);
     await page.getByRole("link", { name: "kiosk-7" }).first().click();
     await said(page, "#kiosk h2").toBe("kiosk-7");
+    await kiosks.client.endAsync(true);
     await broker.down();
     await said(page, "#connection").toMatch(/may be old/);
     await pictured(page, "board/broker-away");
