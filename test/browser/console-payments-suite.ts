@@ -270,7 +270,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     const { page, faults, url } = await opened("day");
     await say(page).toMatch(/Sales\s+5/);
     expect(await body(page)).toMatch(/Share that was paid\s+83.3%/);
-    // Sales, refused, unknown, share, charged, returned: none looks more important than another.
+    // Sales, refused, unknown, share, charged, returned: none is more prominent than another.
     const sizes = (await page.evaluate(`[
       ...document.querySelectorAll("[aria-labelledby=totals-title] dd"),
     ].map((figure) => getComputedStyle(figure).fontSize)`)) as string[];
