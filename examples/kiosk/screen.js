@@ -40,12 +40,13 @@ export const view = {
 /** Smaller than this is worse than scrolling. */
 const TEXT_PERCENT_MIN = 60;
 
-/** The screen that is drawn, the text that was read aloud, and whether the page is in use. */
+/** The screen that is drawn, and the text that was read aloud. */
 let drawn = "";
 let heard = "";
-let isUsed = false;
-document.addEventListener("focusin", () => {
-  isUsed = true;
+/** @type {Element | null} what had the focus last; null: the page is not in use yet */
+let focused = null;
+document.addEventListener("focusin", ({ target }) => {
+  focused = target instanceof Element ? target : null;
 });
 
 /** @param {Partial<typeof view>} change */
@@ -97,19 +98,19 @@ function drawTime() {
 function shrinkText() {
   const root = document.documentElement;
   for (let percent = 100; percent >= TEXT_PERCENT_MIN; percent -= 5) {
-    root.style.setProperty("--text-size", `${percent / 100}`);
+    root.style.setProperty("--text", `${percent / 100}`);
     if (root.scrollHeight <= innerHeight || byId("listed").open) return;
   }
 }
 
 /**
- * A new screen begins at its heading: a key that is pressed twice buys and cancels nothing.
+ * A new screen begins at its heading: a key that is pressed twice buys and cancels nothing. A focus
+ * that Tab has taken past the last button is not lost: the next one is the first of the page.
  * @param {boolean} isNew
  */
 function keepFocus(isNew) {
-  if (!isUsed) return;
-  const at = document.activeElement;
-  const isGone = !at || at.matches("body, :disabled") || !at.checkVisibility();
+  if (!focused) return;
+  const isGone = focused.matches(":disabled") || !focused.checkVisibility();
   if (isNew || isGone) byId("heading").focus();
 }
 

@@ -15,6 +15,7 @@ window.session = async (options, orderId) => {
   }
   stop.abort();
   const { cr } = await client.check();
-  const found = await client.payment(orderId);
+  // The header Prefer is one that the browser asks the API about first.
+  const found = await client.payment(orderId, undefined, 30);
   return { paid: paid.status, replayed: again.replayed, states, cr, found: found?.status };
 };

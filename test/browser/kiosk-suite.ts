@@ -106,7 +106,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await page.route("**/api/delivery", print, { times: 1 });
     await say("approve");
     await shows(/Your ticket is being printed/);
-    await pictured(page, "kiosk/printing");
+    await pictured(page, "kiosk/printing", /status of 504/);
     printed.resolve();
     await shows(/Your payment is complete/);
     expect(await charged()).toBe(1200);
@@ -149,7 +149,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press(/^Old town/);
     await say("decline");
     await shows(/Your card was refused[\s\S]*not been charged/);
-    await pictured(page, "kiosk/declined");
+    await pictured(page, "kiosk/declined", /status of 401/);
     const first = await orderId();
     await press("Try again");
     await at.waitsForCard();

@@ -101,7 +101,8 @@ export const everyState = isWhole || picturesFolder !== undefined;
  */
 export async function pictured(page: Page, state: string, failing?: RegExp): Promise<void> {
   if (picturesFolder === undefined) return;
-  const [window, before] = [page.viewportSize(), await textOf(page)];
+  const window = page.viewportSize();
+  const before = await textOf(page);
   const pictures: string[] = [];
   const findings = (await logged(page, failing)).map((line) => `${state}: ${line}`);
   mkdirSync(dirname(join(picturesFolder, state)), { recursive: true });
@@ -124,12 +125,16 @@ export async function pictured(page: Page, state: string, failing?: RegExp): Pro
   }
   await page.emulateMedia({ colorScheme: "light" });
   if (window) await page.setViewportSize(window);
-  if ((await textOf(page)) !== before) findings.push(`${state}: changed while pictures were taken`);
+  const after = await textOf(page);
+  if (after !== before) findings.push(`${state}: changed, from ${before} to ${after}`);
   const record: StateRecord = { state, pictures, findings };
   appendFileSync(join(picturesFolder, "states.jsonl"), `${JSON.stringify(record)}\n`);
 }
 
-const textOf = (page: Page) => page.evaluate(`document.body.innerText.replace(/[\\d\\s]+/g, " ")`);
+/** Without numbers, and without the time that is left, whose words change with it. */
+const textOf = (page: Page) =>
+  page.evaluate(`document.body.innerText.replace(/\\d+\\s+(minute|second)s?/g, "")
+    .replace(/[\\d\\s]+/g, " ")`);
 
 /** Errors of the browser's log since the last state. */
 async function logged(page: Page, failing = /^$/): Promise<string[]> {

@@ -342,6 +342,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await expect.poll(bench).toContain("stop at a moment until");
     await page.getByLabel(/^at/).selectOption("accepted");
     await press("Arm");
+    await expect.poll(bench).toContain("Armed: hold at accepted");
     await stays("terminal/fault-armed");
     const paid = pay(700);
     await expect
