@@ -90,14 +90,12 @@ function reading<T>(path: string, work: (file: DatabaseSync) => T): T {
 }
 
 function emptyReport() {
+  const counts = Object.keys(auditRules).map((rule) => [rule, 0]);
   return {
     attempts: 0,
     steps: 0,
     archived: 0,
-    counts: Object.fromEntries(Object.keys(auditRules).map((rule) => [rule, 0])) as Record<
-      AuditRule,
-      number
-    >,
+    counts: Object.fromEntries(counts) as Record<AuditRule, number>,
     faults: [] as AuditFault[],
     unknown: {} as Record<string, number>,
   } satisfies AuditReport;
