@@ -136,7 +136,8 @@ export class AttemptWriter {
   /** The step with the kiosk's last decision about the goods; undefined: it has not decided. */
   get goodsSaid(): AttemptStep | undefined {
     const events = this.#parts.journal.attempts.events(this.#attempt.transactionId);
-    return events.findLast((one) => one.kind.startsWith("goods-decided") && !one.detail["unsaid"]);
+    const isUnsaid = (one: AttemptStep) => one.detail["unsaid"] ?? one.input?.["unsaid"];
+    return events.findLast((one) => one.kind.startsWith("goods-decided") && !isUnsaid(one));
   }
 
   /**

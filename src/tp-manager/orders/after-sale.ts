@@ -92,24 +92,18 @@ export class AfterSale {
     // The outcome shows whether another decision, or the terminal's time limit, came first.
     await arbiter.lease.whenFree();
     if (taken === "other") {
-      throw decided(this.#late(await orders.decisiveAfterProbe(orderId), decision));
+      throw decided(this.#late(await this.#afterProbe(orderId, decision), decision));
     }
     const read = orders.decisive(orderId, true);
     const isOpen = isUnconfirmed(read.state) || isInDoubt(read.state);
     const end = isOpen ? this.#late(read, decision) : read;
-    const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);
-    if (inVain) throw decided(end);
+    if (decision.goods !== "not-issued" && isNotCharged(end.state)) throw decided(end);
     return orders.result(end, false);
   }
 
   /** Repeats the stored answer if it has the same decision; otherwise throws DELIVERY_DECIDED. */
   async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
-    const { orders } = this.#parts;
-    const attempt = await orders.decisiveAfterProbe(orderId).catch((error: unknown) => {
-      // Nobody knows yet whether the order is charged; the decision counts all the same.
-      this.#late(orders.decisive(orderId), decision);
-      throw error;
-    });
+    const attempt = await this.#afterProbe(orderId, decision);
     const { state } = attempt;
     // A reversed order refuses each decision: its reversal is the answer, and not its goods.
     const amounts = isCharged(state) ? [state.report.amountMinor, state.goodsMinor] : [];
@@ -121,8 +115,18 @@ export class AfterSale {
     const isSame = isAgain[decision.goods];
     const isDone = isSame && isNotCharged(state) && !isUnconfirmed(state);
     const now = isDone ? attempt : this.#late(attempt, decision);
-    if (isSame) return await orders.result(now, true);
+    if (isSame) return await this.#parts.orders.result(now, true);
     throw decided(now);
+  }
+
+  /** Returns the attempt that decides the order's answer, after the terminal has been asked. */
+  async #afterProbe(orderId: string, decision: GoodsDecision): Promise<Attempt> {
+    const { orders } = this.#parts;
+    return await orders.decisiveAfterProbe(orderId).catch((error: unknown) => {
+      // Nobody knows yet whether the order is charged; the decision counts all the same.
+      this.#late(orders.decisive(orderId), decision);
+      throw error;
+    });
   }
 
   /** Keeps a decision that came too late, on disk before it is answered; returns the attempt. */

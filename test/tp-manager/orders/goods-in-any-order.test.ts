@@ -1,4 +1,6 @@
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { AppError } from "../../../src/shared/catalog/errors.ts";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { alarms, type House, house, pay } from "../../support/house/payment-house.ts";
@@ -68,6 +70,33 @@ test("no goods, reported as the time is over and the line is lost, count", async
   await at.clock.advance(225_000);
   expect(await found(at)).toMatchObject({ error: mayBuyAgain, late: [{ goods: "not-issued" }] });
   expect(raised(at)).toEqual([]);
+});
+
+test("goods, reported as the time is over, count while nobody can judge the order", async () => {
+  let ends = (_end: PaymentEnd): void => {};
+  const at = await approved((_decision, resolve) => {
+    ends = resolve;
+  });
+  await at.clock.advance(30_000);
+  at.orders.decisiveAfterProbe = () => Promise.reject(new AppError("STORES_DISAGREE"));
+  const answer = deliver(at, true);
+  ends(aborted);
+  await expect(answer).rejects.toMatchObject({ code: "STORES_DISAGREE" });
+  expect(await found(at)).toMatchObject({ error: mayBeOut, late: [{ goods: "issued" }] });
+  expect(raised(at)).toHaveLength(1);
+});
+
+test("silence that an earlier version has written is no report of the kiosk", async () => {
+  const before = await silent();
+  before.close();
+  const database = new DatabaseSync(before.path);
+  database.exec(`UPDATE attempt_event SET detail = json_remove(detail, '$.unsaid'),
+    input = json_set(json_remove(input, '$.decision.unsaid'), '$.unsaid', json('true'))
+    WHERE kind = 'goods-decided'`);
+  database.close();
+  const at = house(before.path);
+  expect((await deliver(at, false)).body.error).toMatchObject(noGoods);
+  expect((await found(at)).late).toEqual([{ goods: "not-issued" }]);
 });
 
 test("a sale that is found after silence does not make the order free to buy again", async () => {
