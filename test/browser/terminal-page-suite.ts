@@ -14,7 +14,7 @@ import { ScriptedRegister } from "../simulator/terminal/zvt/support/register.ts"
 import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
-import { pictured } from "./pictures.ts";
+import { pictured, picturesFolder } from "./pictures.ts";
 import { hardToUse, hiddenParts, sizes, smallSizes } from "./readable.ts";
 
 const tcp = { host: "127.0.0.1", port: 0 };
@@ -117,6 +117,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await display(/Welcome/);
     await faultsIn("idle", "light");
     if (isWhole) await faultsIn("idle", "dark");
+    if (picturesFolder !== undefined) await display(/Welcome/);
     await pictured(page, "terminal/idle");
     await press("is you");
     const paid = pay(800);
