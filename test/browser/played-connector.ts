@@ -78,7 +78,8 @@ export class PlayedConnector {
     for (const stream of this.#streams) stream.write(text);
   }
 
-  /** Waits until a page follows the events. */
+  /** How often a page has begun to follow the events, and whether one does so now. */
+  followers = 0;
   get isFollowed(): boolean {
     return this.#streams.size > 0;
   }
@@ -111,6 +112,7 @@ export class PlayedConnector {
       case "GET /api/events":
         response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
         this.#streams.add(response);
+        this.followers++;
         await once(response, "close");
         this.#streams.delete(response);
         return;
