@@ -79,7 +79,10 @@ export class Mosquitto {
 
   async up(): Promise<void> {
     this.#process = startProcess(program, ["-c", this.file("mosquitto.conf")], { stdio: "ignore" });
-    await expect.poll(() => canConnect(this.port)).toBe(true);
+    // It opens its ports one after the other, and reads certificates in between.
+    for (const [, port] of this.read("mosquitto.conf").matchAll(/^listener (\d+)/gm)) {
+      await expect.poll(() => canConnect(Number(port))).toBe(true);
+    }
   }
 
   /** kill -9. */
