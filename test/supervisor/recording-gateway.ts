@@ -7,6 +7,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { XMLParser } from "fast-xml-parser";
 import { onTestFinished } from "vitest";
+import { freePort } from "../support/programs/installation.ts";
 
 /** What the gateway does with one request, after it has read it. */
 export type Behaviour =
@@ -109,7 +110,9 @@ export class RecordingGateway {
     this.#server = server;
   }
 
-  static async start(port = 0): Promise<RecordingGateway> {
+  /** Unless a port is named, on one that nobody else is given: a test may start it again there. */
+  static async start(port?: number): Promise<RecordingGateway> {
+    const own = port ?? (await freePort());
     const server = createServer();
     const gateway = new RecordingGateway(server);
     server.on("request", (request, response) => {
@@ -131,7 +134,7 @@ export class RecordingGateway {
         else answer(behaviour, response);
       });
     });
-    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(own, "127.0.0.1", resolve));
     onTestFinished(() => gateway.stop());
     return gateway;
   }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import {
   generate,
   type IConnectPacket,
@@ -8,6 +8,7 @@ import {
   parser,
 } from "mqtt-packet";
 import { onTestFinished } from "vitest";
+import { freePort } from "../../support/programs/installation.ts";
 
 /** What the broker does with the next connections. */
 interface BrokerHabits {
@@ -64,9 +65,10 @@ export class ScriptedBroker {
   }
 
   async up(): Promise<void> {
+    // Of those that nobody else is given: it comes back to the same one.
+    this.#port ||= await freePort();
     this.#server.listen(this.#port, "127.0.0.1");
     await once(this.#server, "listening");
-    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   async down(): Promise<void> {
