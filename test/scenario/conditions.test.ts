@@ -11,6 +11,7 @@ import { mapiOf, md5, resultOf } from "../supervisor/notifications/mapi.ts";
 import { PASSWORD } from "../supervisor/supervisor-rig.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
 import { pay, request } from "../support/house/payment-house.ts";
+import { freePort } from "../support/programs/installation.ts";
 import { isWhole } from "../support/run/scope.ts";
 import { lost } from "../support/terminals/scripted-terminal.ts";
 import { expectConditions, openFaces } from "./condition-faces.ts";
@@ -25,7 +26,9 @@ const QUIET_MS = 10 * MINUTE;
 async function sandbox({ password = PASSWORD, ...more }: Partial<SandboxOptions> & Password = {}) {
   const websites = [{ id: 107, currency: "EUR", categories: [{ id: 5, label: "Vending" }] }];
   const accounts = [{ login: "login", password, websites }];
-  const running = await startGatewaySandbox({ accounts, database: ":memory:", ...more });
+  // The port of one that has ended must be nobody else's.
+  const { port = await freePort() } = more;
+  const running = await startGatewaySandbox({ accounts, database: ":memory:", ...more, port });
   onTestFinished(() => running.close());
   return running;
 }

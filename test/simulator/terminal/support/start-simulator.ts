@@ -15,6 +15,7 @@ import { zvtFaults } from "../../../../src/simulator/terminal/zvt/faults.ts";
 import type { Terminal } from "../../../../src/simulator/terminal/zvt/machine/terminal.ts";
 import type { ZvtOptions } from "../../../../src/simulator/terminal/zvt/options.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
+import { freePort } from "../../../support/programs/installation.ts";
 
 export type ZvtSimulator = TerminalSimulator<ZvtOptions, Terminal>;
 
@@ -23,11 +24,16 @@ export type StartOptions = Omit<Given<ZvtOptions>, "faults"> & {
   readonly faults?: readonly (string | FaultRequest)[];
 };
 
-/** Starts a ZVT terminal in this process; `main.ts` does the same as a program of its own. */
-export function startTerminalSimulator(given: StartOptions = {}): Promise<ZvtSimulator> {
+/**
+ * Starts a ZVT terminal in this process; `main.ts` does the same as a program of its own. Where any
+ * port will do, it is one that nobody else is given while the terminal is unplugged.
+ */
+export async function startTerminalSimulator(given: StartOptions = {}): Promise<ZvtSimulator> {
   const faults = (given.faults ?? []).map((fault) =>
     typeof fault === "string" ? parseFault(zvtFaults, fault) : fault,
   );
-  const options = completed<ZvtOptions>(zvtProtocol.defaults, systemClock, { ...given, faults });
-  return openTerminal(zvtProtocol, options);
+  const tcp = given.tcp?.port === 0 && { tcp: { ...given.tcp, port: await freePort() } };
+  const start = { ...given, ...tcp, faults };
+  const options = completed<ZvtOptions>(zvtProtocol.defaults, systemClock, start);
+  return await openTerminal(zvtProtocol, options);
 }

@@ -29,6 +29,7 @@ import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 import { house, outcome, pay, request } from "../../../support/house/payment-house.ts";
 import { recordingLog } from "../../../support/house/recording-log.ts";
 import { until } from "../../../support/programs/child-program.ts";
+import { freePort } from "../../../support/programs/installation.ts";
 import { lineIn } from "../../../support/programs/line-name.ts";
 import { isWhole, tries } from "../../../support/run/scope.ts";
 import type { ScriptedTerminal } from "../../../support/terminals/scripted-terminal.ts";
@@ -72,12 +73,12 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
   const protocol = family === "concert" ? concertProtocol : caisseApProtocol;
   // The fault any-body takes effect at a request of a variant that the terminal does not know.
   const variant = faults.includes("any-body") ? "e" : "e-plus";
-  // The driver tries again and again: the device itself may meanwhile be the line of another test.
+  // The driver tries again and again: a device or a port may meanwhile be that of another test.
   const link = lineIn(temporaryFolder());
   const simulator = await openTerminal(
     protocol,
     completed<ConcertOptions>(protocol.defaults, steppedClock, {
-      tcp: transport === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
+      tcp: transport === "tcp" ? { host: "127.0.0.1", port: await freePort() } : null,
       pty: transport === "pty" ? { link } : null,
       sessions,
       behaviour: { variant },

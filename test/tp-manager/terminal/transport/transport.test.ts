@@ -18,6 +18,7 @@ import { parseTcpAddress } from "../../../../src/tp-manager/terminal/transport/t
 import { fromHex, toHex } from "../../../../src/zvt/index.ts";
 import { PATIENCE_MS } from "../../../support/clocks/patience.ts";
 import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { freePort } from "../../../support/programs/installation.ts";
 import { openPtyLine } from "./pty-line.ts";
 import { Recorder } from "./recorder.ts";
 
@@ -207,11 +208,7 @@ test("a port that does not exist is unreachable, with its name in the message", 
 });
 
 test("a TCP port on which nobody listens is unreachable", async () => {
-  const server = createServer();
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  const transport = createTransport(`tcp://127.0.0.1:${port}`, line, systemClock);
+  const transport = createTransport(`tcp://127.0.0.1:${await freePort()}`, line, systemClock);
   await expect(transport.open(new Recorder(), never)).rejects.toMatchObject({
     name: "TransportError",
     message: expect.stringMatching(/^cannot connect to tcp:.* ECONNREFUSED/),

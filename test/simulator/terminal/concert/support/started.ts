@@ -9,6 +9,7 @@ import { parseFault } from "../../../../../src/simulator/terminal/faults/fault-k
 import { completed, type StartOptions } from "../../../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../../../src/simulator/terminal/terminal-simulator.ts";
 import { steppedClock } from "../../../../support/clocks/stepped-clock.ts";
+import { freePort } from "../../../../support/programs/installation.ts";
 import { ScriptedRegister } from "./register.ts";
 
 type ConcertSimulator = Awaited<ReturnType<typeof opened>>;
@@ -58,7 +59,8 @@ export async function started(
   });
   const protocol = family === "concert" ? concertProtocol : caisseApProtocol;
   const options = completed<ConcertOptions>(protocol.defaults, clock, {
-    tcp: transport === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
+    // A port that nobody else is given while the terminal is unplugged.
+    tcp: transport === "tcp" ? { host: "127.0.0.1", port: await freePort() } : null,
     pty: transport === "pty" ? { link: null } : null,
     sessions,
     ...given,
