@@ -9,6 +9,9 @@ import { money, say, spoken } from "./texts.js";
 /** @typedef {import("./orders.js").Order} Order */
 
 const ANSWER_MS = 10_000;
+/** Refusals of a connector that has not recorded the decision about the goods. */
+const notRead = ["UPDATING", "STOPPING", "STORAGE_FAILED"];
+
 /**
  * Reports once what is known about the goods of a two-phase sale; the decision is kept before.
  * Returns undefined when the connector may not have recorded it.
@@ -20,9 +23,8 @@ export async function report(order, delivered) {
   await save();
   const { orderId } = order;
   const reply = await ask("POST", "/delivery", { orderId, delivered });
-  // Any other answer may come from a connector that has not recorded the decision.
-  const isRecorded = reply?.http === 200 || reply?.answer.error?.code === "DELIVERY_DECIDED";
-  if (!reply || !isRecorded) return undefined;
+  const isRefused = reply?.http === 401 || notRead.includes(reply?.answer.error?.code ?? "");
+  if (!reply || isRefused) return undefined;
   order.isReported = true;
   await save();
   return reply;
