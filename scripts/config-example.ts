@@ -31,8 +31,9 @@ export function exampleText(): string {
   const required = all.flatMap(({ rows }) => rows.filter((row) => row.required));
   return [
     "# Setup of the unattended terminal connector.",
-    "# Copy this to config.txt in this folder, keep it readable by its owner only (chmod 600), and",
-    "# fill in the first part. What is still empty is named, with its line, at the first start.",
+    "# ./launch.sh configure asks for what is needed, and makes config.txt from this. Or copy this",
+    "# to config.txt in this folder, keep it readable by its owner only (chmod 600), and fill in",
+    "# the first part. What is still empty is named, with its line, at the first start.",
     "# NAME=value; a # begins a comment line; quotes keep a space at the ends of a value.",
     "",
     "# ---- To be filled in ".padEnd(92, "-"),

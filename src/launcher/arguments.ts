@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import { NAME_CHARACTERS_MAX, plainForm, readableForm } from "../shared/masking/legible.ts";
 import { containsPan } from "../shared/masking/mask.ts";
@@ -38,6 +39,8 @@ interface CommandRow {
   readonly options?: ReadonlyArray<keyof typeof optionTypes>;
   /** Words of which one may follow the command, such as `journal` in `restore journal`. */
   readonly subjects?: readonly string[];
+  /** true: the name of a folder may follow the command. */
+  readonly folder?: true;
 }
 
 const commands = {
@@ -46,8 +49,10 @@ const commands = {
   restart: {},
   status: { options: ["json"] },
   "keep-alive": { options: ["answer-within"] },
+  configure: {},
   doctor: { options: ["json", "bundle"] },
   audit: { options: ["json", "journal"] },
+  backup: { options: ["json"], folder: true },
   restore: { options: ["from"], subjects: ["journal", "supervisor"] },
   stores: { subjects: ["accept"] },
   update: { options: [...namesOf(updateFlags), "delivery"] },
@@ -74,8 +79,8 @@ export function readArguments(args: readonly string[]) {
   if (wanted.includes("help")) return complete(parse([]).values, "help");
   const [command = "start", second, more] = wanted;
   const row = rows.find(([name]) => name === command)?.[1];
-  const subject = row?.subjects?.find((one) => one === second);
-  if (more !== undefined || second !== subject) {
+  const subject = row?.folder ? second : row?.subjects?.find((one) => one === second);
+  if (more !== undefined || second !== subject || second === "") {
     throw wrong(`${wanted.join(" and ")} do not go together`);
   }
   if (!row) throw wrong(`there is no command ${command}`);
@@ -141,11 +146,12 @@ function refuseMisplaced(values: Values, command: string): void {
   for (const [option, value] of Object.entries({ until, by })) {
     if (value !== undefined && !hold) throw wrong(`--${option} belongs to update --hold`);
   }
-  if (from !== undefined && !/^\d{4}-\d\d-\d\d(-saved-\d{6})?$/.test(from)) {
-    throw wrong("--from must name a day, such as 2026-01-31");
-  }
+  if (from !== undefined && !copyForm.test(basename(from))) throw wrong(texts.backup.from);
   if (by !== undefined && !isName(by)) throw wrong("--by must name a person");
 }
+
+/** The day of a copy, or the name of a folder that the command backup has finished. */
+const copyForm = /^(\d{4}-\d\d-\d\d(-saved-\d{6})?|backup-\d{4}-\d\d-\d\d-\d{6})$/;
 
 /** Returns the beginning of a day in this machine's time zone, in milliseconds since 1970. */
 function dayMs(day: string): number {

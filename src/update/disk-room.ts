@@ -29,7 +29,7 @@ export function roomNeeded(
   return Math.ceil(programs + archiveBytes + stores + MARGIN_BYTES);
 }
 
-/** Returns the bytes that a switch needs for its two copies of the databases. */
+/** Returns the bytes that a switch needs for two copies of the databases; a backup makes one. */
 export function roomForSwitch(dataDirectory: string): number {
   return sizeOfStores(dataDirectory) * (STORE_COPIES - 1) + SWITCH_MARGIN_BYTES;
 }
@@ -65,7 +65,7 @@ function freeBytes(folder: string): number {
 export function lackOfRoom(folder: string, bytes: number, free = freeBytes(folder)) {
   if (free >= bytes) return undefined;
   const [has, wants] = [free, bytes].map((one) => Math.ceil(one / MEGABYTE));
-  return `${wants} MB are needed to take a version, ${has} MB are free`;
+  return `${wants} MB are needed, ${has} MB are free`;
 }
 
 /**

@@ -57,6 +57,11 @@ test("on a full disk running programs go on, and dead ones start once there is r
     69,
     expect.stringContaining("is full: make room"),
   ]);
+  const copied = await checkout.launch("backup", "--data", data);
+  expect([copied.code, copied.err]).toEqual([
+    69,
+    expect.stringMatching(/no copy was made in .*: (the disk is full|\d+ MB are needed)/),
+  ]);
   expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 0, out: "", err: "" });
   expect(pids()).toEqual(before);
   for (const pid of before.flat()) process.kill(pid, "SIGKILL");

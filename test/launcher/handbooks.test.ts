@@ -5,6 +5,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -97,23 +98,20 @@ test("the simulators run in the place of hardware", async () => {
   simulators = startProcess("sh", ["-ec", `${code}wait`], { cwd: checkout.root, detached: true });
   await expect.poll(() => existsSync(link), { timeout: PATIENCE_MS }).toBe(true);
   await typed(inline("docs/administrator.md", "cp data/config.example.txt"));
+  // Passwords of its own, which are kept, because the books' commands have them.
+  writeConfig({ TERMINAL_MANAGER_PWD: "secret", OPERATOR_PWD: "other-secret" });
+  const gateway = [`http://127.0.0.1:${gatewayPort}`, "demo", "secret", "1000", "5"];
+  const logins = ["https://shop.example/notify", "kiosk", "operator"];
+  const answers = ["", link, "", ...gateway, ...logins].map((answer) => `${answer}\n`).join("");
+  writeFileSync(join(checkout.root, "answers.txt"), answers);
+  const configured = await typed(inline("docs/administrator.md", "./launch.sh configure <"));
+  expect(configured).toMatch(/^The serial port .* exists and can be opened\./m);
+  expect(configured).toMatch(/config\.txt is written\..*\nStart the connector with /);
   writeConfig({
-    SERIAL_PORT: link,
-    GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
     LOCAL_PORT: String(port),
-    TERMINAL_MANAGER_LOGIN: "kiosk",
-    TERMINAL_MANAGER_PWD: "secret",
-    GATEWAY_LOGIN: "demo",
-    GATEWAY_PWD: "secret",
-    GATEWAY_WEBSITE_ID: "1000",
-    GATEWAY_CATEGORY_ID: "5",
-    GATEWAY_CALLBACK_URL: "https://shop.example/notify",
     CONSOLE_PORT: String(await freePort()),
     KIOSK_PORT: String(await freePort()),
     KIOSK_APP: join(projectRoot, "examples/kiosk"),
-    UPDATE_TIME: "03:30",
-    OPERATOR_LOGIN: "operator",
-    OPERATOR_PWD: "other-secret",
   });
 });
 
@@ -172,6 +170,19 @@ test("the machine's schedule gets its entry, and loses it again", async () => {
   expect(table()).toMatch(/^\*\/2 \* \* \* \* .*always-up\.sh/m);
   await typed(uninstall);
   expect(table()).not.toContain("always-up.sh");
+});
+
+test("on another machine the installation says that payments may be missing", async () => {
+  const stick = temporaryFolder();
+  const atStick = (code: string): string => code.replaceAll("/media/stick", stick);
+  await typed(atStick(block("./always-up.sh --uninstall")));
+  const [copy = ""] = readdirSync(stick).filter((name) => name.startsWith("backup-"));
+  // The new machine has an installation without databases.
+  mkdirSync(join(checkout.root, "data"), { recursive: true, mode: 0o700 });
+  await typed(atStick(inline("docs/moving.md", "cp /media/stick/config.txt")));
+  const restored = block("./launch.sh restore --from").replace(/backup-[\d-]+/, copy);
+  expect(await typed(atStick(restored))).toMatch(/^journal\.db +has a gap .*put back/m);
+  await typed("./launch.sh stop");
 });
 
 test("every block of the handbooks has been typed", () => {

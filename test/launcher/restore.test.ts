@@ -3,50 +3,15 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
 import { restore } from "../../src/launcher/commands/restore.ts";
-import { backupChore } from "../../src/shared/program/daily.ts";
-import { installationAt } from "../../src/shared/program/installation.ts";
 import { stageCopy } from "../../src/shared/store/put-back.ts";
 import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { declareRestored } from "../../src/shared/store/store-file.ts";
-import { RecordingGateway } from "../supervisor/recording-gateway.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { commandAt, kiosk } from "../support/house/copied-kiosk.ts";
 import { pay, request } from "../support/house/payment-house.ts";
-import { managerIn, SupervisorSeat, supervisorIn } from "../support/house/two-stores.ts";
-import { recordedOutput } from "../support/programs/recorded-output.ts";
-
-/** A kiosk with the nightly copies of a day on which A was paid; B was paid since. */
-async function kiosk(folder = temporaryFolder()) {
-  const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
-  const server = await RecordingGateway.start();
-  const seat = new SupervisorSeat();
-  const rig = await supervisorIn(folder, { server, clock });
-  seat.rig = rig;
-  const manager = managerIn(folder, seat, clock);
-  const sell = async (orderId: string): Promise<void> => {
-    const answer = pay(manager, request(orderId));
-    await expect.poll(async () => await clock.advance(100).then(() => sent(orderId))).toBe(1);
-    await clock.advance(6_000);
-    expect((await answer).body.status).toBe("Success");
-  };
-  const sent = (orderId: string): number =>
-    server.references.filter((reference) => reference === orderId).length;
-  await sell("A");
-  await backupChore(rig.path, clock, () => rig.ownStore.copied()).run();
-  const { journal, path } = manager;
-  await backupChore(path, clock, () => journal.store.copied()).run();
-  await sell("B");
-  manager.close();
-  await rig.stop();
-  return { folder, clock, server, seat, sent, ...restoring(folder, clock) };
-}
-
-/** What a restore of this folder is given, and the lines that it says. */
-function restoring(folder: string, clock: TestClock) {
-  const lines: string[] = [];
-  return { lines, site: { ...installationAt(folder), clock, output: recordedOutput(lines) } };
-}
+import { managerIn, supervisorIn } from "../support/house/two-stores.ts";
 
 const made = temporaryFolder(afterAll);
 let first: ReturnType<typeof kiosk> | undefined;
@@ -57,7 +22,7 @@ async function filesOfKiosk() {
   const { clock } = await first;
   const folder = temporaryFolder();
   cpSync(made, folder, { recursive: true, preserveTimestamps: true });
-  return { folder, ...restoring(folder, clock) };
+  return { folder, ...commandAt(folder, clock) };
 }
 
 test("a restored journal imports what was paid since, and says so", async () => {
@@ -130,6 +95,24 @@ test("no file is touched without a whole copy of that day", async () => {
   ).toEqual(before.filter((name) => name !== "run"));
 });
 
+test("without a copy, the time of the next one and the command for one are named", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "config.txt"), "UPDATE_TIME=03:30\n");
+  const { site } = commandAt(folder, new TestClock());
+  await expect(restore(site, {})).rejects.toThrow(
+    /there is none\. The nightly copy is made at 03:30 .*\.\/launch\.sh backup makes one now/,
+  );
+});
+
+test("neither an empty file nor the copy of the other database is restored", async () => {
+  const { folder, site } = await filesOfKiosk();
+  const backups = join(folder, "backup");
+  writeFileSync(join(backups, "journal-2026-01-16.db"), "");
+  await expect(restore(site, {})).rejects.toThrow(/01-16\.db is damaged: it holds no journal\.db/);
+  copyFileSync(join(backups, "supervisor-2026-01-15.db"), join(backups, "journal-2026-01-16.db"));
+  await expect(restore(site, {})).rejects.toThrow(/it holds no journal\.db/);
+});
+
 test("no file is touched while a program runs", async () => {
   const { folder, site, server } = await kiosk();
   writeConfig(folder, server.url);
@@ -178,12 +161,20 @@ test("the arguments of restore and stores are read, and no others", () => {
     subject: "journal",
     from: "2026-01-15",
   });
+  for (const from of ["/media/stick/backup-2026-01-15-120000", "backup-2026-01-15-120000"]) {
+    expect(readArguments(["restore", "--from", from])).toMatchObject({ from });
+  }
+  expect(readArguments(["backup", "/media/stick"])).toMatchObject({ subject: "/media/stick" });
   expect(readArguments(["stores", "accept"])).toMatchObject({ subject: "accept" });
   for (const wrong of [
     ["restore", "accept"],
     ["stores", "journal"],
     ["stop", "journal"],
     ["restore", "--from", "yesterday"],
+    ["restore", "--from", "/media/stick/backup-2026-01-15-120000.unfinished"],
+    ["restore", "--from", "/media/stick"],
+    ["backup", "a", "b"],
+    ["backup", ""],
     ["start", "--from", "2026-01-15"],
   ]) {
     expect(() => readArguments(wrong)).toThrow();

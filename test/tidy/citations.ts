@@ -22,6 +22,7 @@ export const standards: readonly string[] = [
   "RFC 4180",
   "RFC 5280",
   "RFC 5321",
+  "RFC 7240",
   "RFC 9110",
   "SOAP 1.1",
   "WSDL 1.1",

@@ -276,7 +276,7 @@ test("without room for a third version and the copies nothing is downloaded", as
   fleet.offer({ version: "1.1.0" });
   await expect(fleet.check("fetch", { freeBytes: () => 40_000_000 })).rejects.toMatchObject({
     code: "no-room",
-    message: expect.stringMatching(/\d+ MB are needed to take a version, 40 MB are free/),
+    message: expect.stringMatching(/\d+ MB are needed, 40 MB are free/),
   });
   expect(fleet.repository.askedTargets).toEqual([]);
 });

@@ -112,7 +112,7 @@ function netrcText(login: string, password: string): string {
 }
 
 /** Returns a new password of 24 characters; the gateway accepts at most 32. */
-const newPassword = (): string => randomBytes(18).toString("base64url");
+export const newPassword = (): string => randomBytes(18).toString("base64url");
 
 function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string {
   const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;

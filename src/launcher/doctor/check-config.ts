@@ -1,5 +1,10 @@
 import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
-import { type Config, loadConfig, SetupFileFaulty } from "../../shared/config/config.ts";
+import {
+  type Config,
+  loadConfig,
+  parseConfig,
+  SetupFileFaulty,
+} from "../../shared/config/config.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/program/installation.ts";
@@ -45,6 +50,13 @@ export function checkConfig({ configFile: file }: Installation): ReadConfigs {
     findings.unshift(finding("setup-unreadable", inTwo(unreadable, otherwise)));
   } else if (faults.size === 0) findings.unshift(finding("setup-right", { file }));
   return { terminal, gateway, findings };
+}
+
+/** Returns the faults that both programs find in the text of a setup file: messages with lines. */
+export function faultsIn(text: string): ReadonlyMap<string, number> {
+  const { faults } = parseConfig(text, "tp-manager", protocolPart);
+  const all = [...faults, ...parseConfig(text, "supervisor").faults];
+  return new Map(all.map(({ line, message }) => [message, line]));
 }
 
 /**

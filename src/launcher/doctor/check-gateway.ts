@@ -56,18 +56,24 @@ async function get(settings: Settings, path: string, clock: Clock, headers = {})
   return await httpCall(`${url.replace(/\/+$/, "")}${path}`, { tls, headers, limit });
 }
 
-/** Returns why the gateway's list of categories (docs/gateway.md 2.8) contradicts the settings. */
-export async function wrongIds(settings: Settings & Ids, clock: Clock) {
+/**
+ * Returns a finding about the ids that the gateway's list of categories (docs/gateway.md 2.8) does
+ * not confirm; undefined: it lists them. Without a list they are not checked, never by an order.
+ */
+export async function checkIds(settings: Settings & Ids, clock: Clock, file: string) {
   const { GATEWAY_WEBSITE_ID: website, GATEWAY_CATEGORY_ID: category } = settings;
   const path = `/order/list-categories/id/${website}`;
   const { text } = await get(settings, path, clock).catch(() => ({ text: "" }));
   const ids = [...text.matchAll(/<category\b[^>]*?\bid="(\d+)"/g)].map(([, id]) => id);
+  const warning = (detail: string): Finding => finding("setup-doubtful", { detail, file });
   if (ids.length === 0) {
     const [, why] = /<mapi[\s\S]*<message>([^<]{1,200})</.exec(text) ?? [];
-    return why && `the gateway lists no categories of GATEWAY_WEBSITE_ID ${website} (${why})`;
+    if (!why) return finding("gateway-ids-unknown", { website, category });
+    return warning(`the gateway lists no categories of GATEWAY_WEBSITE_ID ${website} (${why})`);
   }
   if (ids.includes(category) || category === "0") return undefined;
-  return `GATEWAY_CATEGORY_ID ${category} is none of the website's categories: ${ids.join(", ")}`;
+  const listed = `none of the website's categories: ${ids.join(", ")}`;
+  return warning(`GATEWAY_CATEGORY_ID ${category} is ${listed}`);
 }
 
 function judged(settings: Settings, status: number, code: number | undefined): Finding {

@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
-import { consolePortOf } from "../../shared/config/schema.ts";
+import { consolePortOf, portClashes } from "../../shared/config/schema.ts";
 import {
   type DeviceRoots,
   findSerialPorts,
@@ -11,50 +11,69 @@ import {
   usbAddress,
   usersOfDevice,
 } from "../../shared/config/serial-ports.ts";
-import { listenFault } from "../processes/network.ts";
-import type { ProgramState } from "../processes/programs.ts";
+import { listenFault, portHolder } from "../processes/network.ts";
+import { type ProgramStates, reportOf } from "../processes/programs.ts";
 import { userName } from "../processes/system-tool.ts";
 
 /** Checks that LOCAL_PORT is free, or that our own tp-manager serves it. */
-export async function checkLocalPort(port: number, tpManager: ProgramState): Promise<Finding> {
-  const { state } = tpManager;
-  const own = state === "running" && "port" in tpManager.status ? tpManager.status.port : undefined;
+export async function checkLocalPort(port: number, states: ProgramStates): Promise<Finding> {
+  const status = reportOf(states.tpManager);
+  const own = status && "port" in status ? status.port : undefined;
   if (own === port) return finding("port-ours", { port });
   const fault = await loopbackFault(port);
-  if (fault === "EADDRINUSE" && state === "silent") return finding("port-in-use", { port });
-  if (fault === "EADDRINUSE") return finding("port-taken", { port });
+  if (fault === "EADDRINUSE") return await heldPort("LOCAL_PORT", port, states);
   if (fault !== undefined) return finding("port-unusable", { port, detail: fault });
   if (own === undefined) return finding("port-free", { port });
   return finding("port-changed", { before: own, port });
 }
 
-type PortConfig = Parameters<typeof consolePortOf>[0];
+type PortConfig = Parameters<typeof consolePortOf>[0] & Parameters<typeof portClashes>[0];
 
-/** Checks for each page with a port that tp-manager serves the page, or that the port is free. */
-export async function checkPages(config: PortConfig, tpManager: ProgramState): Promise<Finding[]> {
+/**
+ * Checks for each page with a port that tp-manager serves the page, or that the port is free. Two
+ * equal ports are left out: the check of the setup file warns of them.
+ */
+export async function checkPages(config: PortConfig, states: ProgramStates): Promise<Finding[]> {
+  const clashing = new Set<string>(portClashes(config).map(({ name }) => name));
   const asked = [
     { name: "console", setting: "CONSOLE_PORT", port: consolePortOf(config) ?? 0 },
     { name: "kiosk pages", setting: "KIOSK_PORT", port: config.KIOSK_PORT },
-  ].filter(({ port }) => port !== 0);
-  return await Promise.all(asked.map((page) => checkPage(page, tpManager)));
+  ].filter(({ setting, port }) => port !== 0 && !clashing.has(setting));
+  return await Promise.all(asked.map((page) => checkPage(page, states)));
 }
 
 async function checkPage(
   { name, setting, port }: { name: string; setting: string; port: number },
-  tpManager: ProgramState,
+  states: ProgramStates,
 ): Promise<Finding> {
-  const isRunning = tpManager.state === "running";
-  const pages = isRunning && "pages" in tpManager.status ? tpManager.status.pages : undefined;
-  const page = pages?.find((one) => one.name === name && one.port === port);
+  const status = reportOf(states.tpManager);
+  const page = status?.pages?.find((one) => one.name === name && one.port === port);
   const values = { setting, port };
   if (page?.fault === null) return finding("page-served", values);
   const fault = await loopbackFault(port);
-  if (fault === "EADDRINUSE") {
-    return finding(tpManager.state === "silent" ? "page-in-use" : "page-taken", values);
-  }
+  if (fault === "EADDRINUSE") return await heldPort(setting, port, states);
   const detail = fault ?? page?.fault;
   if (detail) return finding("page-missing", { ...values, detail });
-  return finding(isRunning ? "page-changed" : "page-free", values);
+  return finding(status ? "page-changed" : "page-free", values);
+}
+
+/** Returns the finding of a port that another process has, which is named if it is found. */
+async function heldPort(setting: string, port: number, states: ProgramStates): Promise<Finding> {
+  const kind = setting === "LOCAL_PORT" ? "port" : "page";
+  const holder = await portHolder(port);
+  const { tpManager, supervisor } = states;
+  for (const own of [reportOf(tpManager), reportOf(supervisor)]) {
+    if (own && own.pid === holder?.pid) {
+      return finding("port-of-ours", { setting, port, program: own.program });
+    }
+  }
+  const isSilent = tpManager.state === "silent";
+  if (isSilent && (!holder || tpManager.pids.includes(holder.pid))) {
+    return finding(`${kind}-in-use`, { setting, port });
+  }
+  if (!holder) return finding(`${kind}-taken`, { setting, port });
+  const { pid, command: program } = holder;
+  return finding(`${kind}-taken-by`, { setting, port, pid, program });
 }
 
 /** The error codes of an attempt to listen on an address that the machine does not have. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { commands, type Finding, finding, type Verdict } from "../../shared/catalog/findings.ts";
+import { commands, type Finding, type Verdict } from "../../shared/catalog/findings.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
 import type { LauncherArguments } from "../arguments.ts";
@@ -9,7 +9,7 @@ import { programStates, reportOf } from "../processes/programs.ts";
 import { dataArguments } from "../schedule/entry.ts";
 import { writeBundle } from "./bundle.ts";
 import { CONFIG_CHECK, checkConfig } from "./check-config.ts";
-import { checkGateway, wrongIds } from "./check-gateway.ts";
+import { checkGateway, checkIds } from "./check-gateway.ts";
 import { checkLocalPort, checkPages, checkSerialPort } from "./check-ports.ts";
 import { checkJournal, checkPrograms } from "./check-programs.ts";
 import {
@@ -65,17 +65,17 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const { dataDirectory, clock } = context;
   const { terminal, gateway, findings } = checkConfig(context);
   // The checks run at the same time, because each may wait for an answer that does not come.
-  const [states, asked, detail, updates] = await Promise.all([
+  const [states, asked, ids, updates] = await Promise.all([
     programStates(dataDirectory, clock, ANSWER_WITHIN_MS),
     gateway && checkGateway(gateway, clock),
-    gateway && wrongIds(gateway, clock),
+    gateway && checkIds(gateway, clock, context.configFile),
     gateway ? checkUpdates(gateway, context) : [],
   ]);
   const ports = terminal
     ? [
         await checkSerialPort(terminal.SERIAL_PORT, reportOf(states.tpManager)?.pid),
-        await checkLocalPort(terminal.LOCAL_PORT, states.tpManager),
-        ...(await checkPages(terminal, states.tpManager)),
+        await checkLocalPort(terminal.LOCAL_PORT, states),
+        ...(await checkPages(terminal, states)),
       ]
     : [];
   const all = [
@@ -87,7 +87,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
     ...checkPrograms(states, dataDirectory),
     ...(await checkJournal(dataDirectory)),
     ...(asked ? [asked.finding] : []),
-    ...(detail ? [finding("setup-doubtful", { detail, file: context.configFile })] : []),
+    ...(ids && (ids.verdict === "warn" || asked?.finding.verdict !== "fail") ? [ids] : []),
     checkClock(clock, asked?.nowMs),
     await checkSchedule(dataDirectory),
     ...updates,

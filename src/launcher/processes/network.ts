@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
 import { httpRequest, readText } from "../../shared/process/node-http.ts";
+import { type Holder, listenerOnLinux } from "../../shared/process/open-files.ts";
 import type { Clock } from "../../shared/time.ts";
+import { runSystemTool } from "./system-tool.ts";
 
 interface HttpCall {
   readonly method?: "GET" | "POST";
@@ -69,4 +71,23 @@ export function listenFault(host: string, port: number): Promise<string | undefi
       server.close(() => resolve(undefined)),
     );
   });
+}
+
+/** Returns the process that listens on a port here; undefined: this user cannot find it out. */
+export async function portHolder(port: number): Promise<Holder | undefined> {
+  if (process.platform !== "win32") return listenerOnLinux(port);
+  const unknown = (): string => "";
+  const pid = pidInNetstat(await runSystemTool("netstat", "-ano").catch(unknown), port);
+  if (pid === undefined) return undefined;
+  const wanted = ["/fi", `PID eq ${pid}`, "/fo", "csv", "/nh"];
+  const listed = await runSystemTool("tasklist", ...wanted).catch(unknown);
+  return { pid, command: /^"([^"]+)"/m.exec(listed)?.[1] ?? "" };
+}
+
+/** Returns the pid that `netstat -ano` names for a port; its word for LISTENING is translated. */
+export function pidInNetstat(output: string, port: number): number | undefined {
+  const address = String.raw`(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\])`;
+  const line = String.raw`^\s*TCP\s+${address}:${port}\s+\S+:0\s.*?(\d+)\s*$`;
+  const [, pid] = new RegExp(line, "m").exec(output) ?? [];
+  return pid === undefined ? undefined : Number(pid);
 }

@@ -47,12 +47,15 @@ const rows = {
   "port-free": ok("local port", "port"),
   "port-in-use": warn("local port", "port"),
   "port-taken": fail("local port", "port"),
+  "port-taken-by": fail("local port", "port", "pid", "program"),
+  "port-of-ours": warn("local port", "setting", "port", "program"),
   "port-unusable": fail("local port", "port", "detail"),
   "port-changed": warn("local port", "before", "port"),
   "page-served": ok("pages", "setting", "port"),
   "page-free": ok("pages", "setting", "port"),
   "page-in-use": warn("pages", "setting", "port"),
   "page-taken": fail("pages", "setting", "port"),
+  "page-taken-by": fail("pages", "setting", "port", "pid", "program"),
   "page-missing": fail("pages", "setting", "port", "detail"),
   "page-changed": warn("pages", "setting", "port"),
   "program-runs": ok("{program}", "program", "pid", "version", "up"),
@@ -75,6 +78,7 @@ const rows = {
   "journal-faulty": fail("journal", "count"),
   "journal-not-audited": warn("journal", "detail"),
   "gateway-right": ok("gateway", "url"),
+  "gateway-ids-unknown": ok("gateway", "website", "category"),
   "gateway-silent": fail("gateway", "url", "seconds"),
   "gateway-login-refused": fail("gateway", "url", "http"),
   "gateway-key-right": ok("gateway", "url"),
@@ -133,7 +137,7 @@ export const findingTable = Object.fromEntries(
   ]),
 ) as Readonly<Record<FindingCode, FindingRow>>;
 
-const verb = "(?:start|restart|audit|status|systemd-unit|update(?: --(?:now|check))?)";
+const verb = "(?:start|restart|configure|audit|status|systemd-unit|update(?: --(?:now|check))?)";
 
 /** The commands in advice that the doctor prints with `--data` if the data folder is another. */
 export const commands = new RegExp(

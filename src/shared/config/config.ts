@@ -11,7 +11,7 @@ import {
   type ValueFault,
 } from "./config-field.ts";
 import { type Entry, type LineFault, nearestName, readEntries } from "./config-file.ts";
-import { type Config, lackingPairs, sharedFields } from "./schema.ts";
+import { type Config, lackingPairs, portClashes, sharedFields } from "./schema.ts";
 
 export type { Config } from "./schema.ts";
 
@@ -52,7 +52,8 @@ export class SetupFileFaulty extends ProgramExit {
 /** The largest setup file in bytes; a larger file is surely no setup file, and is not read. */
 const FILE_BYTES_MAX = 256 * 1024;
 
-function readSetupFile(path: string): string {
+/** Returns the text of the setup file. Throws {@link ProgramExit} with advice if it has none. */
+export function readSetupFile(path: string): string {
   const refuse = (why: string): ProgramExit =>
     new ProgramExit(exitCodes.configuration, `cannot read ${path}: ${why}`);
   let bytes: Buffer;
@@ -66,7 +67,8 @@ function readSetupFile(path: string): string {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") {
       throw refuse(
-        "it is not there (ENOENT)\ncopy data/config.example.txt to data/config.txt and fill it in",
+        "it is not there (ENOENT)\nrun ./launch.sh configure, " +
+          "or copy data/config.example.txt to data/config.txt and fill it in",
       );
     }
     if (code !== "EACCES") throw refuse(message);
@@ -121,6 +123,13 @@ export function parseConfig(
   }
   warnings.push(...kioskWarning(isGiven, byName.get("KIOSK_PORT")?.value));
   warnings.push(...operatorWarning(byName));
+  // tp-manager starts with any clash: a kiosk may pay with it, although the supervisor cannot run.
+  for (const { name, port, other } of portClashes(values as Partial<Config>)) {
+    const line = byName.get(name)?.line ?? 0;
+    const message = `${name} ${port} is ${other} too; only one of the two can use the port`;
+    if (name !== "NOTIFICATION_PORT") warnings.push(`line ${line}: ${message}`);
+    else if (program === "supervisor") faults.push({ line, message });
+  }
   faults.sort((a, b) => a.line - b.line);
   // The cast is correct: each value was read with the schema of its setting.
   return faults.length > 0 ? { faults, warnings } : { config: values as Config, faults, warnings };

@@ -270,3 +270,23 @@ export function consolePortOf({
   while (port === notifications || (app && port === kiosk)) port++;
   return port <= PORT_MAX ? port : undefined;
 }
+
+/** Returns the settings whose port another one has; a console without a port steps aside. */
+export function portClashes(
+  settings: Partial<ConsoleSettings & Pick<Config, "NOTIFICATION_HOST">>,
+) {
+  const { NOTIFICATION_HOST: host = "", KIOSK_APP: app } = settings;
+  // Windows lets another socket listen on one address of a port that is open on all addresses.
+  const wide = process.platform === "win32" ? [] : ["0.0.0.0", "::"];
+  const isShared = ["127.0.0.1", "::1"].concat(wide).includes(host);
+  const ports = [
+    ["LOCAL_PORT", settings.LOCAL_PORT],
+    ["NOTIFICATION_PORT", isShared ? settings.NOTIFICATION_PORT : 0],
+    ["CONSOLE_PORT", settings.CONSOLE_PORT],
+    ["KIOSK_PORT", app === undefined ? 0 : settings.KIOSK_PORT],
+  ] as const;
+  return ports.flatMap(([name, port = 0], index) => {
+    const [other] = ports.slice(0, index).find(([, one]) => one === port) ?? [];
+    return port === 0 || other === undefined ? [] : [{ name, port, other }];
+  });
+}

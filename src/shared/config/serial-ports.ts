@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { type Holder, holdersOf } from "../process/open-files.ts";
 import { readOr } from "../read-or.ts";
 
 /** The folders in which Linux lists its devices; tests use other folders. */
@@ -107,42 +108,24 @@ function stableNames({ dev }: DeviceRoots): Map<string, string[]> {
 
 const entriesOf = (folder: string): string[] => readOr([], () => readdirSync(folder).sort());
 
-// Files and links of /proc disappear when their process ends; undefined is returned then.
+// Files of /proc and /sys disappear with their process or device; undefined is returned then.
 const realPath = (path: string) => readOr(undefined, () => realpathSync(path));
-const linkOf = (path: string) => readOr(undefined, () => readlinkSync(path));
 const readLine = (path: string) => readOr(undefined, () => readFileSync(path, "utf8").trim());
-
-interface PortUser {
-  readonly pid: number;
-  /** The name of the program without its arguments, which may hold secrets. */
-  readonly command: string;
-}
 
 /**
  * Returns the processes that have a device open: those of this user, or for root of all users. The
  * process at the far end of a pseudo-terminal is left out, because it acts as the device.
  */
-export function usersOfDevice(path: string): PortUser[] {
-  const target = realPath(path);
-  if (target === undefined) return [];
-  return entriesOf("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    const folder = `/proc/${name}/fd`;
-    const open = entriesOf(folder).map((fd) => ({ fd, target: linkOf(`${folder}/${fd}`) }));
-    if (!open.some((file) => file.target === target)) return [];
-    const masters = open.filter((file) => file.target?.endsWith("/ptmx"));
-    if (masters.some(({ fd }) => ptyOf(`/proc/${name}/fdinfo/${fd}`) === target)) return [];
-    return [{ pid: Number(name), command: commandOf(`/proc/${name}`) }];
+export function usersOfDevice(path: string): Holder[] {
+  const device = realPath(path);
+  if (device === undefined) return [];
+  return holdersOf([device]).filter(({ pid, open }) => {
+    const masters = open.filter(({ target }) => target.endsWith("/ptmx"));
+    return !masters.some(({ fd }) => ptyOf(`/proc/${pid}/fdinfo/${fd}`) === device);
   });
 }
 
 function ptyOf(fdinfo: string): string | undefined {
   const [, index] = /^tty-index:\s*(\d+)$/m.exec(readLine(fdinfo) ?? "") ?? [];
   return index === undefined ? undefined : `/dev/pts/${index}`;
-}
-
-/** Returns the name of a process; "node" for Node.js 24, which calls itself "MainThread". */
-function commandOf(folder: string): string {
-  const command = readLine(`${folder}/comm`) ?? "";
-  return command === "MainThread" ? "node" : command;
 }

@@ -1,8 +1,8 @@
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { ScheduledTask } from "node-cron";
 import type { AlarmLog } from "../process/logger.ts";
-import { dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
+import { COPIES_KEPT, dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
 import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, sleep } from "../time.ts";
 
@@ -27,8 +27,6 @@ interface DailyOptions {
 const AFTER_START_MS = 100;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
-/** How many nightly copies of each database are kept: the newest may contain a new damage. */
-const BACKUPS_KEPT = 2;
 const DAY_MS = 24 * 3_600_000;
 
 /** Runs the chores each day at their time; node-cron is loaded later, because it is large. */
@@ -115,13 +113,12 @@ export function backupChore(
         proof?.assertKept();
         await copyDatabase(databasePath, unfinished);
         proof?.assertKept();
-        chmodSync(unfinished, 0o600);
         copied();
         const nowMs = clock.now();
         const fileOf = (day: string): string => join(folder, `${name}-${day}.db`);
         renameSync(unfinished, fileOf(dayOf(nowMs)));
         const days = daysOfCopies(folder, name, nowMs);
-        for (const old of days.slice(0, -BACKUPS_KEPT)) rmSync(fileOf(old));
+        for (const old of days.slice(0, -COPIES_KEPT)) rmSync(fileOf(old));
       } finally {
         clear();
       }

@@ -7,7 +7,15 @@ import { programFile } from "../version-files.ts";
 import { assertWhole } from "./sqlite.ts";
 import { copySynced, syncFile, syncFolder } from "./store-file.ts";
 
+/** The databases of an installation, in the order in which they are copied. */
+export const storeNames = ["journal", "supervisor"] as const;
+export type StoreName = (typeof storeNames)[number];
+
+/** How many copies of a kind stay in `data/backup`: the newest may contain a new damage. */
+export const COPIES_KEPT = 2;
+
 const DAY = "\\d{4}-\\d\\d-\\d\\d";
+const SET = "backup-";
 
 /**
  * Returns the days of a database's nightly copies, the oldest first. A day in the future comes from
@@ -19,20 +27,28 @@ export function daysOfCopies(folder: string, store: string, nowMs: number): stri
 }
 
 /**
- * Returns the names of nightly copies and of saved copies (docs/design.md 2.2), the oldest first.
- * Files of one day are sorted by when they were written, because a name may lack the time.
+ * Returns the names of nightly copies, of saved copies (docs/design.md 2.2) and of copies that an
+ * operator made, the oldest first. Those of one day are sorted by when they were written, because a
+ * name may lack the time.
  */
 export function copiesOf(folder: string, store: string, nowMs: number): string[] {
-  return namesOf(new RegExp(`^${store}-(${DAY}(?:-saved-\\d{6})?)\\.db$`), folder, nowMs);
+  const saved = `${store}-(${DAY}(?:-saved-\\d{6})?)\\.db`;
+  return namesOf(new RegExp(`^(?:${saved}|(${SET}${DAY}-\\d{6}))$`), folder, nowMs);
 }
+
+/** Whether a name is that of a folder with copies of both databases. */
+export const isSet = (name: string): boolean => name.startsWith(SET);
+
+/** Returns the name for a folder with copies of both databases. */
+export const setName = (ms: number): string => SET + savedName(ms).replace("saved-", "");
 
 function namesOf(pattern: RegExp, folder: string, nowMs: number): string[] {
   const files = existsSync(folder) ? readdirSync(folder).sort() : [];
   const today = dayOf(nowMs);
   const copies = files.flatMap((file) => {
-    const name = pattern.exec(file)?.[1];
+    const [, one, name = one] = pattern.exec(file) ?? [];
     if (name === undefined) return [];
-    const day = name.slice(0, today.length);
+    const day = name.replace(SET, "").slice(0, today.length);
     const writtenMs = statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
     return { name, order: `${day > today ? 0 : 1} ${day}`, writtenMs };
   });

@@ -15,6 +15,8 @@ const LOW_PRIORITY = 10;
 
 const [from = "", to = ""] = process.argv.slice(2);
 setPriority(LOW_PRIORITY);
+// SQLite gives a new file these rights, so that nobody else can read a copy at any time.
+process.umask(0o077);
 if (from === OPEN_FILE) saveChecked(OPEN_FILE_AT, to);
 else {
   const database = openForReading(from);

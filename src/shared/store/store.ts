@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { type Migration, Tables } from "./sqlite.ts";
 import { readStoreFile, type StoreMark, writeStoreFile } from "./store-file.ts";
 
@@ -30,6 +30,16 @@ export const proofMigration = {
   INSERT INTO store_proof SELECT store, 0 FROM store_identity;
   `,
 } satisfies Migration;
+
+/**
+ * Removes a copy's last session. The copy then counts as older wherever it is put, also on another
+ * machine: there the copy of the other database remembers this session (docs/rules/17-loss.md).
+ */
+export function forgetLastSession(copyPath: string): void {
+  const copy = new DatabaseSync(copyPath);
+  copy.exec("DELETE FROM store_session WHERE id = (SELECT max(id) FROM store_session)");
+  copy.close();
+}
 
 /**
  * Whether the database is the one of the last start, and complete. "lost": the file was missing or

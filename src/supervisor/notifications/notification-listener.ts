@@ -4,6 +4,7 @@ import { Connections, sourceOf } from "../../shared/ipc/connections.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { createServer } from "../../shared/process/node-http.ts";
+import { holderText } from "../../shared/process/open-files.ts";
 import type { Clock } from "../../shared/time.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";
 import { formField } from "./mapi-notification.ts";
@@ -105,10 +106,12 @@ export async function requireListening(host: string, port: number): Promise<void
 }
 
 function cannotListen(host: string, port: number, error: Error): ProgramExit {
+  const { message } = error;
+  const who = message.includes("EADDRINUSE") ? holderText(port) : undefined;
   return new ProgramExit(
     exitCodes.configuration,
     `NOTIFICATION_HOST and NOTIFICATION_PORT: cannot listen at ${host} port ${port}: ` +
-      `${error.message}; use a free port and an address of this machine`,
+      `${message}${who ? ` (${who})` : ""}; use a free port and an address of this machine`,
   );
 }
 

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, connect, type Server } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { checkGateway, wrongIds } from "../../../src/launcher/doctor/check-gateway.ts";
+import { checkGateway, checkIds } from "../../../src/launcher/doctor/check-gateway.ts";
 import { type Clock, systemClock } from "../../../src/shared/time.ts";
 import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
@@ -69,9 +69,9 @@ test("a good login is accepted, a wrong one refused, and no order is made", asyn
   expect(await (await fetch(`${url}/sandbox/orders`)).json()).toEqual([]);
 });
 
-test("a website or category that the gateway does not list is a warning", async () => {
+test("an id that the gateway's list lacks is a warning; no list, no check", async () => {
   const listed = async (GATEWAY_URL: string, website: string, category: string) =>
-    await wrongIds(
+    await checkIds(
       {
         GATEWAY_URL,
         GATEWAY_LOGIN: "shop",
@@ -82,19 +82,26 @@ test("a website or category that the gateway does not list is a warning", async 
         GATEWAY_CATEGORY_ID: category,
       },
       systemClock,
+      "config.txt",
     );
   const url = await sandbox();
+  const warning = (detail: string) => ({ code: "setup-doubtful", values: { detail } });
+  const unknown = {
+    code: "gateway-ids-unknown",
+    verdict: "ok",
+    says: expect.stringMatching(/^GATEWAY_WEBSITE_ID 1 and GATEWAY_CATEGORY_ID 1 are not checked/),
+  };
   expect(await listed(url, "1", "1")).toBeUndefined();
-  expect(await listed(url, "999", "1")).toBe(
-    "the gateway lists no categories of GATEWAY_WEBSITE_ID 999 (website not found)",
+  expect(await listed(url, "999", "1")).toMatchObject(
+    warning("the gateway lists no categories of GATEWAY_WEBSITE_ID 999 (website not found)"),
   );
-  expect(await listed(url, "1", "7")).toBe(
-    "GATEWAY_CATEGORY_ID 7 is none of the website's categories: 1",
+  expect(await listed(url, "1", "7")).toMatchObject(
+    warning("GATEWAY_CATEGORY_ID 7 is none of the website's categories: 1"),
   );
   expect(await (await fetch(`${url}/sandbox/orders`)).json()).toEqual([]);
   const page = await server((_request, response) => void response.writeHead(404).end("<message>"));
-  expect(await listed(page, "1", "1")).toBeUndefined();
-  expect(await listed("http://127.0.0.1:1", "1", "1")).toBeUndefined();
+  expect(await listed(page, "1", "1")).toMatchObject(unknown);
+  expect(await listed("http://127.0.0.1:1", "1", "1")).toMatchObject(unknown);
 });
 
 test("one GET is all that is sent, and no redirect takes the login elsewhere", async () => {

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { checkPages } from "../../../src/launcher/doctor/check-ports.ts";
+import { checkLocalPort, checkPages } from "../../../src/launcher/doctor/check-ports.ts";
 import { checkPrograms } from "../../../src/launcher/doctor/check-programs.ts";
 import { checkBrowsers, checkClock } from "../../../src/launcher/doctor/check-surroundings.ts";
 import { runDoctor } from "../../../src/launcher/doctor/doctor.ts";
@@ -154,7 +154,7 @@ test("without setup file and data folder the doctor says what to do, and goes on
     says: expect.stringMatching(
       /^The setup file cannot be read: .*config\.txt: it is not there \(ENOENT\)$/,
     ),
-    todo: "copy data/config.example.txt to data/config.txt and fill it in",
+    todo: expect.stringContaining(`run ./launch.sh configure --data '${missing}', or copy data`),
   });
   expect(findings.length).toBeGreaterThan(6);
 });
@@ -168,7 +168,8 @@ test("a port of another program, a wrong serial port, a deliberate stop are repo
   const data = checkout.dataFolder("others", config(changes));
   await checkout.launch("stop", "--data", data);
   const { of } = await examineHere(data);
-  expect(of("local port")[0]?.says).toBe(`Another program listens on port ${port}.`);
+  const says = `Process ${process.pid} (node) listens on port ${port}.`;
+  expect(of("local port")[0]).toMatchObject({ code: "port-taken-by", says });
   expect(of("serial port")[0]?.says).toBe(
     "The serial port /dev/ttyUSB99 is not there, but other ports are.",
   );
@@ -196,8 +197,9 @@ test.each(["127.0.0.1", "::1"])("a page's port that another program has, on %s",
   const pagesIn = ({ of }: Awaited<ReturnType<typeof examine>>) =>
     of("pages").map(({ code, says, todo }) => [code, says, todo]);
   const taken = (setting: string, port: number) => [
-    "page-taken",
-    `Another program listens on ${setting} ${port}: our page there is not served, payments go on.`,
+    "page-taken-by",
+    `Process ${process.pid} (node) listens on ${setting} ${port}: ` +
+      "our page there is not served, payments go on.",
     expect.stringMatching(`set another ${setting} .* on the machine: ./launch.sh restart --data`),
   ];
   const both = [taken("CONSOLE_PORT", consoles), taken("KIOSK_PORT", kiosk)];
@@ -209,13 +211,18 @@ test.each(["127.0.0.1", "::1"])("a page's port that another program has, on %s",
   await checkout.launch("stop", "--data", data);
 });
 
+const stopped = { tpManager: { state: "stopped" }, supervisor: { state: "stopped" } } as const;
+const running = (status: TpManagerStatus) => {
+  return { state: "running", pid: process.pid, status } as const;
+};
+
 test("a page that is not served for another reason, or not yet, is reported", async () => {
   const port = await freePort();
   const kioskPages = { KIOSK_PORT: 0, KIOSK_APP: undefined };
   const asked = { CONSOLE_PORT: port, ...kioskPages, LOCAL_PORT: 1, NOTIFICATION_PORT: 0 };
   const changesOf = async (...pages: ServedPage[]) => {
     const status = { program: "tp-manager", pages } as unknown as TpManagerStatus;
-    const found = await checkPages(asked, { state: "running", pid: 1, status });
+    const found = await checkPages(asked, { ...stopped, tpManager: running(status) });
     return found.map(({ code, says }) => [code, says]);
   };
   const page = { name: "console", port };
@@ -227,8 +234,40 @@ test("a page that is not served for another reason, or not yet, is reported", as
   ];
   expect(await changesOf()).toEqual(changed);
   expect(await changesOf({ ...page, port: port + 1, fault: null })).toEqual(changed);
-  expect((await checkPages(asked, { state: "stopped" }))[0]?.code).toBe("page-free");
-  expect(await checkPages({ ...asked, CONSOLE_PORT: 0 }, { state: "stopped" })).toEqual([]);
+  expect((await checkPages(asked, stopped))[0]?.code).toBe("page-free");
+  expect(await checkPages({ ...asked, CONSOLE_PORT: 0 }, stopped)).toEqual([]);
+});
+
+test("a port that a program of the connector holds is no other program's", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen({ port: 0, host: "127.0.0.1" }, resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const status = { program: "tp-manager", pid: process.pid, port: port + 1, pages: [] };
+  const states = { ...stopped, tpManager: running(status as unknown as TpManagerStatus) };
+  const settings = { CONSOLE_PORT: port, KIOSK_PORT: port, KIOSK_APP: "/opt/kiosk" };
+  const asked = { ...settings, LOCAL_PORT: 1, NOTIFICATION_PORT: undefined };
+  const kept = (setting: string) => ({
+    code: "port-of-ours",
+    verdict: "warn",
+    says:
+      `The connector's own tp-manager still uses port ${port}, ` +
+      `which the setup file gives to ${setting}.`,
+    todo: "Run on the machine: ./launch.sh restart",
+  });
+  expect(await checkLocalPort(port, states)).toMatchObject(kept("LOCAL_PORT"));
+  // KIOSK_PORT is the same: the check of the setup file warns of it.
+  expect(await checkPages(asked, states)).toMatchObject([kept("CONSOLE_PORT")]);
+  const silent = {
+    state: "silent",
+    pids: [process.pid],
+    failure: "unreachable",
+    why: "-",
+  } as const;
+  const hangs = { ...stopped, tpManager: silent };
+  expect(await checkLocalPort(port, hangs)).toMatchObject({ code: "port-in-use" });
+  const other = { ...stopped, tpManager: { ...silent, pids: [process.pid + 1] } };
+  expect(await checkLocalPort(port, other)).toMatchObject({ code: "port-taken-by" });
 });
 
 test("a terminal fact with a counterexample is reported as not relied on", () => {

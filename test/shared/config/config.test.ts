@@ -399,7 +399,7 @@ describe("the file on disk", () => {
 
   test("is reported as missing, with what to copy", () => {
     expect(fault(join(temporaryFolder(), "config.txt")).message).toMatch(
-      /cannot read .*ENOENT.*\ncopy data\/config.example.txt to data\/config.txt and fill it in/,
+      /cannot read .*ENOENT.*\nrun \.\/launch\.sh configure, or copy data\/config.example.txt to/,
     );
   });
 

@@ -1,0 +1,163 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { readSetupFile } from "../../shared/config/config.ts";
+import { replaceSetup, withSetting } from "../../shared/config/config-edit.ts";
+import { readEntries } from "../../shared/config/config-file.ts";
+import { findSerialPorts, systemRoots, usbAddress } from "../../shared/config/serial-ports.ts";
+import settings from "../../shared/config/settings-en.json" with { type: "json" };
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { defaultDataDirectory, programFile } from "../../shared/version-files.ts";
+import { newPassword } from "../demo/settings.ts";
+import { faultsIn } from "../doctor/check-config.ts";
+import { checkSerialPort } from "../doctor/check-ports.ts";
+import { readText } from "../doctor/check-surroundings.ts";
+import { type CommandContext, filled, type Output, shellArgument } from "../output.ts";
+import { findProcesses, programSpecs } from "../processes/process-table.ts";
+import { dataArguments, refuseOtherUser } from "../schedule/entry.ts";
+import texts from "../texts-en.json" with { type: "json" };
+import { closeFolder } from "./start.ts";
+
+const { questions, hints, given, sandbox, ...says } = texts.configure;
+const NO_LOGIN = "-";
+type Streams = Pick<typeof process, "stdin" | "stdout">;
+/** The terminal's codes for text that it does not display, and for any other (ECMA-48, SGR). */
+const [CONCEALED, PLAIN] = ["\u001b[8m", "\u001b[0m"];
+
+/**
+ * Asks for the settings of a first installation, writes the setup file, and returns the exit code.
+ * Starts and stops nothing. Throws {@link ProgramExit} when the answers end early, or when the file
+ * would be faulty or was changed meanwhile; then the file is as it was.
+ */
+export async function configure(context: CommandContext, io: Streams = process): Promise<number> {
+  const { configFile, dataDirectory, output } = context;
+  const before = existsSync(configFile) ? readSetupFile(configFile) : undefined;
+  if (before === undefined) refuseOtherUser(dataDirectory);
+  const example = readText(join(defaultDataDirectory, "config.example.txt"));
+  const start = Object.entries(given).reduce(filledIn, before ?? example);
+  // A fault that no question is about is reported before a person has answered in vain.
+  refuseFaults(start, (name) => !/_PWD$/.test(name) && !(name in questions));
+  const isRunning = programSpecs(dataDirectory).some((spec) => findProcesses(spec).length > 0);
+  output.note(says.begin);
+  const dialogue = dialogueWith(io, output);
+  const text = await interview(start, dialogue, output, isRunning).finally(() => dialogue.close());
+  refuseFaults(text);
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  replaceSetup(configFile, before, text);
+  await closeFolder(context);
+  const values: Readonly<Record<string, string>> = {
+    file: configFile,
+    program: [process.execPath, programFile("gateway-sandbox")].map(shellArgument).join(" "),
+    data: ["", ...dataArguments(dataDirectory).map(shellArgument)].join(" "),
+  };
+  const next = valueIn(text, "GATEWAY_URL") === sandbox.GATEWAY_URL ? [says.simulated] : [];
+  for (const one of [says.written, ...next, isRunning ? says.restart : says.start]) {
+    output.note(filled(one, (name) => values[name] ?? valueIn(text, name)));
+  }
+  return exitCodes.ok;
+}
+
+/** Returns the value of a setting in the text of a setup file; "": it has none. */
+function valueIn(text: string, name: string): string {
+  return readEntries(text).entries.find((entry) => entry.name === name)?.value ?? "";
+}
+
+/** Returns the text with a value for a setting that has none. */
+function filledIn(text: string, [name, value]: readonly [string, string]): string {
+  return valueIn(text, name) === "" ? withSetting(text, name, value) : text;
+}
+
+/** Throws {@link ProgramExit} if a text has a fault of a setting that `isOurs` names. */
+function refuseFaults(text: string, isOurs = (_name: string): boolean => true): void {
+  const faults = [...faultsIn(text)].filter(([message]) => isOurs(nameIn(message)));
+  if (faults.length === 0) return;
+  const lines = faults.map(([message, line]) => `\n  line ${line}: ${message}`);
+  throw new ProgramExit(exitCodes.configuration, says.faulty + lines.join(""));
+}
+
+const nameIn = (message: string): string => message.replace(/ .*/s, "");
+
+/** Asks all questions, and returns the text of the setup file with the answers. */
+async function interview(
+  before: string,
+  dialogue: Dialogue,
+  output: Output,
+  isRunning: boolean,
+): Promise<string> {
+  let text = before;
+  const of = (name: string): string => valueIn(text, name);
+  const ask = async (name: string, proposed = of(name), read = (answer: string) => answer) => {
+    const first = questions[name as keyof typeof questions];
+    text = await dialogue.ask(text, name, proposed || first, read);
+  };
+  const ports = (await findSerialPorts(systemRoots, () => import("serialport"))).map(
+    ({ path, usb, stableNames: [stable] }) => stable ?? (usb ? usbAddress(usb) : path),
+  );
+  await ask("TERMINAL_PROTOCOL");
+  for (const [index, port] of ports.entries()) output.note(`  ${index + 1}  ${port}`);
+  const byNumber = (answer: string): string => ports[Number(answer) - 1] ?? answer;
+  await ask("SERIAL_PORT", of("SERIAL_PORT") || ports[0], byNumber);
+  if (isRunning) output.note(says.notTried);
+  else {
+    const { says: found, todo } = await checkSerialPort(of("SERIAL_PORT"), undefined);
+    output.note(todo === null ? found : `${found} -> ${todo}`);
+  }
+  await ask("CURRENCY");
+  const { GATEWAY_URL: simulated, ...others } = sandbox;
+  await ask("GATEWAY_URL", undefined, (one) => (one === says.simulator ? simulated : one));
+  for (const [name, value] of Object.entries(others)) {
+    if (of("GATEWAY_URL") === simulated) text = withSetting(text, name, value);
+    else await ask(name);
+  }
+  // A kiosk that has run without an operator's login must not lose calls by the key Enter.
+  const lacks = of("TERMINAL_MANAGER_PWD") !== "" && !(of("OPERATOR_LOGIN") && of("OPERATOR_PWD"));
+  await ask("TERMINAL_MANAGER_LOGIN");
+  const without = filledIn(text, ["TERMINAL_MANAGER_PWD", newPassword()]);
+  text = filledIn(without, ["OPERATOR_PWD", newPassword()]);
+  await ask("OPERATOR_LOGIN", lacks ? NO_LOGIN : undefined);
+  if (of("OPERATOR_LOGIN") !== NO_LOGIN) return text;
+  return withSetting(withSetting(without, "OPERATOR_LOGIN", ""), "OPERATOR_PWD", "");
+}
+
+type Dialogue = ReturnType<typeof dialogueWith>;
+
+/** Returns the questions to a person at a terminal, or to a file of answers. */
+function dialogueWith({ stdin, stdout }: Streams, output: Output) {
+  const terminal = stdin.isTTY === true;
+  const lines = createInterface({ input: stdin, output: stdout, terminal });
+  const answers = lines[Symbol.asyncIterator]();
+  return {
+    close: () => lines.close(),
+    /**
+     * Returns the text with a good answer; Enter accepts what is `proposed`, and `read` makes the
+     * value from an answer. Throws {@link ProgramExit} after Ctrl-C, and at the end or a wrong
+     * answer of a file.
+     */
+    async ask(text: string, name: string, proposed: string, read: (answer: string) => string) {
+      const isSecret = name === "GATEWAY_PWD";
+      const bracket = isSecret && proposed ? says.kept : proposed;
+      const question = `${name}${bracket && ` [${bracket}]`}: `;
+      const [begin, end] = isSecret && terminal ? [CONCEALED, PLAIN] : ["", terminal ? "" : "\n"];
+      output.note(`\n${helpOf(name)}`);
+      for (;;) {
+        lines.setPrompt(question + begin);
+        // `prompt()` would throw after the end of a file, whose lines are kept here.
+        stdout.write(question + begin);
+        const { done, value = "" } = await answers.next();
+        stdout.write(done ? `${end}\n` : end);
+        if (done) throw new ProgramExit(exitCodes.usage, says.ended);
+        const next = withSetting(text, name, read(value.trim() || proposed));
+        const fault = [...faultsIn(next).keys()].find((one) => nameIn(one) === name);
+        if (fault === undefined) return next;
+        if (!terminal) throw new ProgramExit(exitCodes.usage, `${fault}\n${says.ended}`);
+        output.fault(fault);
+      }
+    },
+  };
+}
+
+/** Returns what a setting means, and what a person may answer. */
+function helpOf(name: string): string {
+  const { help, example } = settings[name as keyof typeof settings] ?? says.protocol;
+  return `${help} For example: ${example}. ${hints[name as keyof typeof hints] ?? ""}`.trimEnd();
+}

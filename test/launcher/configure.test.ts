@@ -1,0 +1,171 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { configure } from "../../src/launcher/commands/configure.ts";
+import { checkConfig } from "../../src/launcher/doctor/check-config.ts";
+import { installationAt, settingsIn } from "../../src/shared/program/installation.ts";
+import { systemClock } from "../../src/shared/time.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { recordedOutput } from "../support/programs/recorded-output.ts";
+import { completeConfig } from "./fixtures/temporary-checkout.ts";
+
+const gateway = [
+  "https://gateway.example",
+  "shop",
+  "a-password",
+  "1000",
+  "5",
+  "https://a.example/n",
+];
+const all = ["concert", "tcp://192.0.2.7:9999", "CHF", ...gateway, "till", "boss"];
+
+/** A dialogue in this process; `typed`: on a terminal, as a person types. */
+class Sitting {
+  readonly site = installationAt(join(temporaryFolder(), "data"));
+  readonly said: string[] = [];
+  readonly #input = new PassThrough();
+  readonly #output = new PassThrough();
+  displayed = "";
+  readonly ended: Promise<number>;
+
+  constructor(before?: string, typed = false) {
+    mkdirSync(this.site.dataDirectory);
+    if (before !== undefined) writeFileSync(this.site.configFile, before, { mode: 0o600 });
+    this.#output.on("data", (bytes) => {
+      this.displayed += String(bytes);
+    });
+    const context = { ...this.site, clock: systemClock, output: recordedOutput(this.said) };
+    const stdin = Object.assign(this.#input, { isTTY: typed });
+    this.ended = configure(context, { stdin, stdout: this.#output } as never);
+    this.ended.catch(() => undefined);
+  }
+
+  type(...answers: readonly string[]): this {
+    this.#input.write(answers.map((answer) => `${answer}\n`).join(""));
+    return this;
+  }
+
+  press(key: string): this {
+    this.#input.write(key);
+    return this;
+  }
+
+  end(): this {
+    this.#input.end();
+    return this;
+  }
+
+  async untilAsked(question: string): Promise<void> {
+    await expect.poll(() => this.displayed).toContain(question);
+  }
+
+  get text(): string | undefined {
+    const { configFile } = this.site;
+    return existsSync(configFile) ? readFileSync(configFile, "utf8") : undefined;
+  }
+}
+
+test("a first installation is asked for what it needs, and gets passwords of its own", async () => {
+  const sitting = new Sitting().type(...all).end();
+  expect(await sitting.ended).toBe(0);
+  const value = settingsIn(sitting.site.configFile);
+  expect(value("TERMINAL_PROTOCOL")).toBe("concert");
+  expect(["SERIAL_PORT", "LOCAL_PORT", "CURRENCY", "UPDATE_TIME"].map(value)).toEqual([
+    "tcp://192.0.2.7:9999",
+    "8765",
+    "CHF",
+    "03:30",
+  ]);
+  expect(["TERMINAL_MANAGER_LOGIN", "OPERATOR_LOGIN"].map(value)).toEqual(["till", "boss"]);
+  const passwords = ["TERMINAL_MANAGER_PWD", "OPERATOR_PWD"].map((name) => value(name) ?? "");
+  expect(new Set(passwords).size).toBe(2);
+  for (const password of passwords) {
+    expect(password).toMatch(/^[\w-]{24}$/);
+    expect(sitting.displayed + sitting.said.join()).not.toContain(password);
+  }
+  expect((statSync(sitting.site.configFile).mode & 0o777).toString(8)).toBe("600");
+  expect(sitting.displayed.match(/^[A-Z_]+/gm)).toHaveLength(all.length);
+  expect(checkConfig(sitting.site).findings.map(({ code }) => code)).toEqual(["setup-right"]);
+  expect(sitting.said.join("\n")).toContain("reached over the network, at tcp://192.0.2.7:9999.");
+  expect(sitting.said.at(-1)).toContain("Start the connector with ./launch.sh --data");
+});
+
+test("the simulator in place of a gateway needs no answers about it", async () => {
+  const sitting = new Sitting().type("", "tcp://127.0.0.1:1", "", "simulator", "", "").end();
+  expect(await sitting.ended).toBe(0);
+  const value = settingsIn(sitting.site.configFile);
+  expect(value("GATEWAY_URL")).toBe("http://127.0.0.1:8770");
+  expect(["TERMINAL_MANAGER_LOGIN", "OPERATOR_LOGIN"].map(value)).toEqual(["kiosk", "operator"]);
+  expect(sitting.said.join("\n")).toMatch(
+    /gateway-sandbox|gateway\/main\.ts.* --password simulated/,
+  );
+});
+
+const old = `# our kiosk\r\nMY_NOTE=1\r\n${completeConfig.replaceAll("\n", "\r\n")}`;
+const enters = Array(all.length).fill("");
+
+test("Enter keeps values, comments and unknown lines, and makes no operator's login", async () => {
+  const sitting = new Sitting(old).type(...enters).end();
+  expect(await sitting.ended).toBe(0);
+  expect(sitting.text).toBe(`${old}TERMINAL_PROTOCOL=zvt\r\nCURRENCY=EUR\r\n`);
+  expect(sitting.displayed).toContain("GATEWAY_PWD [the present one]: ");
+  expect(sitting.displayed).not.toContain("not-a-secret");
+});
+
+test("a file that is edited meanwhile is not overwritten", async () => {
+  const sitting = new Sitting(old).type(...enters.slice(1));
+  await sitting.untilAsked("OPERATOR_LOGIN [-]: ");
+  writeFileSync(sitting.site.configFile, `${old}LOG_DAYS=7\r\n`);
+  sitting.type("");
+  await expect(sitting.ended).rejects.toThrow(/was changed by another program meanwhile/);
+  expect(sitting.text).toBe(`${old}LOG_DAYS=7\r\n`);
+});
+
+test.each([
+  ["no answers", [], undefined],
+  ["too few answers", all.slice(0, -1), undefined],
+  ["a wrong answer", ["zvd", ...all.slice(1)], /^TERMINAL_PROTOCOL must be one of zvt, concert/],
+  ["equal logins", [...all.slice(0, -1), "till"], /^OPERATOR_LOGIN must differ from TERMINAL_MAN/],
+])("%s in a file end it without a change", async (_what, answers, why) => {
+  for (const before of [undefined, old]) {
+    const sitting = new Sitting(before).type(...answers).end();
+    const exit = { exitCode: 64, message: expect.stringMatching(why ?? /^Nothing was written/) };
+    await expect(sitting.ended).rejects.toMatchObject(exit);
+    await expect(sitting.ended).rejects.toThrow(/or copy data\/config\.example\.txt to/);
+    expect(sitting.text).toBe(before);
+  }
+});
+
+test("at a terminal a wrong answer is asked for again, and Ctrl-C changes nothing", async () => {
+  const sitting = new Sitting(old, true).type("zvd", "zvt", "", "USD");
+  await sitting.untilAsked("GATEWAY_URL [http://127.0.0.1:8080]: ");
+  expect(sitting.displayed.match(/TERMINAL_PROTOCOL \[zvt\]: /g)?.length).toBeGreaterThan(1);
+  expect(sitting.said.join("\n")).toContain("TERMINAL_PROTOCOL must be one of zvt");
+  sitting.press("\u0003");
+  await expect(sitting.ended).rejects.toThrow(/^Nothing was written/);
+  expect(sitting.text).toBe(old);
+});
+
+test("a password is not displayed on a terminal", async () => {
+  const sitting = new Sitting(old, true).type(...enters.slice(0, 5));
+  await sitting.untilAsked("GATEWAY_PWD [the present one]: \u001b[8m");
+  sitting.type("typed-by-hand");
+  await sitting.untilAsked("\u001b[0mGATEWAY_WEBSITE_ID");
+  const [, concealed = ""] = sitting.displayed.split("\u001b[8m");
+  expect(concealed.slice(0, concealed.indexOf("\u001b[0m"))).toContain("typed-by-hand");
+  sitting.press("\u0003");
+  await expect(sitting.ended).rejects.toThrow(/^Nothing was written/);
+});
+
+test.each([
+  ["a line without a question", `${old}LOG_DAYS=0\r\n`, /these faults.*\n {2}line 14: LOG_DAYS/],
+  ["a line that is none", `${old}rubbish\r\n`, /\n {2}line 14: is not NAME=value/],
+])("%s that is faulty is named before the first question", async (_what, before, why) => {
+  const sitting = new Sitting(before).type(...enters).end();
+  await expect(sitting.ended).rejects.toMatchObject({
+    exitCode: 78,
+    message: expect.stringMatching(why),
+  });
+  expect([sitting.displayed, sitting.text]).toEqual(["", before]);
+});
