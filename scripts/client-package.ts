@@ -112,7 +112,17 @@ function answerTypes(): string {
   const all = { type: "object", properties: Object.fromEntries(members), required: [] };
   const required = members.map(([name]) => String(name));
   const typeOf = (schema: Schema): string => typeText(schema, schemas);
-  return `import type { ApiError } from "./client.ts";
+  const errors = Object.entries<Schema>(schemas).filter(([name]) => name.startsWith("Error_"));
+  const ofErrors = (member: string): string =>
+    typeOf({ anyOf: errors.flatMap(([, { properties = {} }]) => properties[member] ?? []) });
+  return `/** An error of any call; a newer connector may send a code that is not listed. */
+export interface ApiError {
+  readonly code: string;
+  readonly message: string;
+  readonly charged: ${ofErrors("charged")};
+  readonly retry: ${ofErrors("retry")};
+  readonly details: Readonly<Record<string, unknown>>;
+}
 export type PaymentAnswer = ${typeOf(schemas.PaymentAnswer)};
 export type PaymentStatus = PaymentAnswer["status"];
 export type Attempt = ${typeOf(schemas.Attempt)};

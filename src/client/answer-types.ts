@@ -10,6 +10,10 @@ import type { Known } from "../tp-manager/http/openapi/known-answers.ts";
 
 export type PaymentAnswer = Answer<"paymentAnswer">;
 export type PaymentStatus = PaymentAnswer["status"];
+/** An error of any call; a newer connector may send a code that is not listed. */
+export type ApiError = Omit<NonNullable<PaymentAnswer["error"]>, "code"> & {
+  readonly code: string;
+};
 export type Attempt = Answer<"attempt">;
 export type Health = Answer<"health">;
 export type Check = Still<z.input<Known["check"]>>;

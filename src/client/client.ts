@@ -1,16 +1,17 @@
-import type { Attempt, Check, EventMembers, Health, PaymentAnswer } from "./answer-types.ts";
+import type {
+  ApiError,
+  Attempt,
+  Check,
+  EventMembers,
+  Health,
+  PaymentAnswer,
+} from "./answer-types.ts";
 
 /**
  * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. The
  * client needs only `fetch` and imports only types, so this file can be copied as it is. The
- * package has the types of the answers.
- *
- * const connector = new ConnectorClient({ url: "http://localhost:8765", login, password }); const
- * answer = await connector.pay({ amount: 12.0, orderId: "A-1001" }); if (answer.status ===
- * "Success") dispense();
- *
- * The client never sends a payment again. After a lost connection or a time-out, ask for the state
- * of the payment with its orderId.
+ * package has the types of the answers. The client never sends a payment again: after a lost
+ * connection or a time-out it reads the state of the payment with its orderId.
  */
 
 export interface ClientOptions {
@@ -20,14 +21,6 @@ export interface ClientOptions {
   readonly password: string;
   /** A replacement for the global `fetch`, for tests. */
   readonly fetch?: typeof fetch;
-}
-
-export interface ApiError {
-  readonly code: string;
-  readonly message: string;
-  readonly charged: "no" | "yes" | "unknown";
-  readonly retry: "safe" | "same_order" | "after_recovery" | "never";
-  readonly details: Readonly<Record<string, unknown>>;
 }
 
 export interface PaymentRequest {
@@ -63,15 +56,24 @@ export interface Customer {
 }
 
 /** The answer to a refused request, with those members of the request that the connector read. */
-export interface Refusal {
+export type Refusal = Partial<Omit<PaymentAnswer, "status" | "error">> & {
   readonly status: "Failed" | "Unknown";
   readonly error: ApiError;
-  readonly orderId?: string;
-}
+};
 
 export type Outcome = PaymentAnswer | Refusal;
 type TimeLeft = Pick<NonNullable<Health["running"]>, "endsAt" | "secondsLeft">;
-type KnownPayment = PaymentAnswer & Partial<TimeLeft> & { readonly attempts: readonly Attempt[] };
+type Lookup = PaymentAnswer & Partial<TimeLeft> & { readonly attempts: readonly Attempt[] };
+
+/** What is known of the request whose outcome {@link ConnectorClient.untilKnown} reads. */
+export interface SentRequest {
+  /** `Date.now()` before it was sent: no outcome of an earlier attempt is an answer to it. */
+  readonly sentAt?: number;
+  /** true: its answer had a transactionId, as one with HTTP 202 has, so the order has arrived. */
+  readonly accepted?: boolean;
+  /** Ends the reading, in place of a limit of five minutes. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** One event; `name` decides `data`. Ignore unknown names, which a newer connector may send. */
 export type ConnectorEvent = {
@@ -98,6 +100,9 @@ export class ConnectorError extends Error {
 
 /** The pause before a broken stream of events is opened again, in milliseconds. */
 const RECONNECT_MS = 2_000;
+const UNTIL_KNOWN_MS = 300_000;
+/** How long the connector may keep a read waiting, and how long the whole read may take. */
+const [WAIT_SECONDS, READ_MS] = [30, 60_000];
 
 export class ConnectorClient {
   readonly #url: string;
@@ -113,20 +118,70 @@ export class ConnectorClient {
   /**
    * Pays an order, and resolves when the payment has ended, which may take minutes. Declined,
    * refused and unknown payments are outcomes, not exceptions. Rejects when the connector cannot be
-   * reached or the connection breaks; call {@link payment} with the same orderId after that.
+   * reached or the connection breaks; call {@link untilKnown} with the same orderId after that.
    */
   async pay(request: PaymentRequest, signal?: AbortSignal): Promise<Outcome> {
     return (await this.#call("POST", "/payment", request, signal)).one as unknown as Outcome;
   }
 
   /**
+   * Pays an order without a request that waits for the customer: sends it once, then resolves as
+   * {@link untilKnown} does. `signal` ends the reading, never the payment.
+   */
+  async payUntilKnown(
+    request: PaymentRequest,
+    signal = AbortSignal.timeout(UNTIL_KNOWN_MS),
+  ): Promise<Outcome | undefined> {
+    const sentAt = Date.now();
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
+    const sent = this.#call("POST", "/payment", request, limit, "respond-async");
+    const answer = (await sent.catch(() => undefined))?.one as Outcome | undefined;
+    if (answer && answer.status !== "Unknown") return answer;
+    const accepted = answer?.transactionId !== undefined;
+    return await this.untilKnown(request.orderId, { sentAt, accepted, signal });
+  }
+
+  /**
+   * Reads an order until its outcome is known, also through a restart of the connector; sends no
+   * payment. Resolves with the outcome, `replayed` if the order was paid before the request; with
+   * the last answer, as `Unknown`, when the time is over; with undefined when the request has not
+   * arrived, so that it charged nobody.
+   */
+  async untilKnown(orderId: string, sent: SentRequest = {}): Promise<Outcome | undefined> {
+    const { sentAt = 0, accepted = false, signal = AbortSignal.timeout(UNTIL_KNOWN_MS) } = sent;
+    const message = "Nothing was answered about the order.";
+    let last: Outcome = unknown(orderId, { code: "PAYMENT_UNKNOWN", message });
+    let hasArrived = accepted; // a later 404 means that the journal was lost
+    for (let absent = 0; !signal.aborted; await pause(RECONNECT_MS, signal)) {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
+      try {
+        const found = await this.payment(orderId, limit, WAIT_SECONDS);
+        const startedMs = Date.parse(found?.attempts.at(-1)?.startedAt ?? "");
+        const isEarlier = !accepted && startedMs < sentAt;
+        const isAbsent = found ? isEarlier && found.error?.charged === "no" : !hasArrived;
+        if (found?.status === "Unknown") last = found;
+        else if (found && !isAbsent) return isEarlier ? { ...found, replayed: true } : found;
+        absent = isAbsent ? absent + 1 : 0;
+        if (absent === 2) return undefined;
+        hasArrived ||= found !== undefined;
+      } catch (error) {
+        absent = 0;
+        if (error instanceof ConnectorError) last = unknown(orderId, error.error);
+      }
+    }
+    return last;
+  }
+
+  /**
    * Returns the state of an order; undefined: the connector never received the order, so that
    * nobody was charged. Rejects when it is not known, for example because orders may be lost.
+   * `wait`: for how many seconds the connector may wait for the outcome before it answers.
    */
-  async payment(orderId: string, signal?: AbortSignal): Promise<KnownPayment | undefined> {
+  async payment(orderId: string, signal?: AbortSignal, wait?: number): Promise<Lookup | undefined> {
     const path = `/payment/${encodeURIComponent(orderId)}`;
-    const { http, one } = await this.#call("GET", path, undefined, signal);
-    if ("attempts" in one) return one as unknown as KnownPayment;
+    const prefer = wait === undefined ? undefined : `wait=${wait}`;
+    const { http, one } = await this.#call("GET", path, undefined, signal, prefer);
+    if ("attempts" in one) return one as unknown as Lookup;
     const error = errorOf(one);
     if (error.code === "ORDER_NOT_FOUND" && error.charged === "no") return undefined;
     throw new ConnectorError(http, error);
@@ -233,12 +288,14 @@ export class ConnectorClient {
     path: string,
     body?: unknown,
     signal?: AbortSignal,
+    prefer?: string,
   ): Promise<{ http: number; one: Record<string, unknown> }> {
     const response = await this.#fetch(`${this.#url}${path}`, {
       method,
       headers: {
         authorization: this.#authorization,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(prefer === undefined ? {} : { prefer }),
       },
       body: body === undefined ? null : JSON.stringify(body),
       signal: signal ?? null,
@@ -246,6 +303,11 @@ export class ConnectorClient {
     const [one] = (await response.json()) as [Record<string, unknown>];
     return { http: response.status, one };
   }
+}
+
+function unknown(orderId: string, { code, message }: Pick<ApiError, "code" | "message">): Refusal {
+  const error = { code, message, charged: "unknown", retry: "same_order", details: {} } as const;
+  return { status: "Unknown", orderId, error };
 }
 
 function errorOf(one: Record<string, unknown>): ApiError {
@@ -269,10 +331,16 @@ function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 }
 
+/** Waits, and keeps a program of Node.js running meanwhile; the end of `signal` ends the pause. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const either = AbortSignal.any([AbortSignal.timeout(ms), signal]);
-    if (either.aborted) resolve();
-    either.addEventListener("abort", () => resolve(), { once: true });
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
   });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { consolePortOf } from "../shared/config/schema.ts";
+import { consolePortOf, portClashes } from "../shared/config/schema.ts";
 import type { ServedPage } from "../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import type { ProgramContext } from "../shared/program/lifecycle.ts";
@@ -27,6 +27,7 @@ async function openConsole(
   const port = consolePortOf(config);
   if (port === undefined) return undefined;
   try {
+    refuseClash(config, "CONSOLE_PORT");
     const app = createConsole({ ...options, port });
     const listening = await listenOnLoopback(app, port, options.log, "CONSOLE_PORT");
     onStop("console", () => listening.close());
@@ -49,6 +50,7 @@ async function openKiosk(
   try {
     if (folder === undefined)
       throw new ProgramExit(exitCodes.configuration, "KIOSK_APP is missing");
+    refuseClash(config, "KIOSK_PORT");
     const app = createKiosk({ ...options, port, folder, runDirectory });
     const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
     onStop("kiosk pages", () => listening.close());
@@ -61,4 +63,11 @@ async function openKiosk(
     options.log.error(`the kiosk's own pages cannot be served: ${message}`);
     return { name, port, fault: message };
   }
+}
+
+/** Throws if a page's port is taken. A kiosk may sell by its pages, before notifications come. */
+function refuseClash(config: ProgramContext["config"], page: "CONSOLE_PORT" | "KIOSK_PORT"): void {
+  const clash = portClashes(config).find(({ name }) => name === page);
+  if (!clash || (page === "KIOSK_PORT" && clash.other === "NOTIFICATION_PORT")) return;
+  throw new ProgramExit(exitCodes.configuration, `${page} ${clash.port} is ${clash.other} too`);
 }

@@ -43,6 +43,14 @@ function doctorReport(): string {
   return JSON.stringify({ version: "1", well: false, findings });
 }
 
+/** The launcher's answers to `backup` and `doctor`. */
+function launcher([command]: readonly string[]) {
+  const path = "/data/backup/backup-2026-01-15-120000";
+  const copy = { path, madeAt: "2026-01-15T12:00:00.000Z", bytes: 1_200_000 };
+  const [stdout, code] = command === "backup" ? [JSON.stringify(copy), 0] : [doctorReport(), 69];
+  return Promise.resolve({ stdout, stderr: "", code });
+}
+
 /** Fills in and confirms the dialogue that asks for the operator's name and reason. */
 async function agree(page: Page, name = "Anna", reason = "seen in the journal"): Promise<void> {
   await page.getByLabel("Your name").fill(name);
@@ -107,7 +115,6 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     const log = line("info", "quiet words") + line("error", hostile("log"));
     writeFileSync(join(data, "logs/tp-manager.log"), log);
     writeFileSync(join(data, "config.txt"), "LOG_DAYS=9\nTERMINAL_MANAGER_PWD=very-secret\n");
-    const launcher = () => Promise.resolve({ stdout: doctorReport(), stderr: "", code: 69 });
     const { url } = await consoleHouse({ maintenance: maintenanceForTest(data, { launcher }) });
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
     await page.getByRole("link", { name: "Maintenance" }).click();
@@ -131,6 +138,13 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
       await agree(page, "Anna", "a check");
       await expect.poll(main).toMatch(done);
     }
+    await page.getByRole("button", { name: "Copy the databases", exact: true }).click();
+    await page.getByRole("dialog").waitFor();
+    expect(await page.getByRole("dialog").getByRole("textbox").count()).toBe(2); // no path
+    await agree(page, "Anna", "a check");
+    await expect
+      .poll(main)
+      .toMatch(/complete \(.*2026.*\d\): 2 MB\.\s+\/data\/backup\/backup-2026/);
     await page.getByRole("button", { name: "Show", exact: true }).click();
     await expect.poll(main).toMatch(/Anna \(operator\): a check\s+Restart the terminal → done/);
     await page.getByRole("button", { name: "Show the logs" }).click();

@@ -433,6 +433,42 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    removes: "the mark of a charge after an answer that the payment runs",
+    breaks: ["11-unread", "this is no answer about the outcome: a charge counts as unread"],
+    tests: ["test/tp-manager/http/respond-async.test.ts"],
+    edits: [
+      {
+        file: `${room}/orders/orders.ts`,
+        from: "    if (isAsync) running.isUntold = true;",
+        to: "",
+      },
+    ],
+  },
+  {
+    removes: "the silence about the outcome in an answer that reports none",
+    breaks: ["11-unread", "reports no outcome, so the order does not count as read"],
+    tests: ["test/tp-manager/http/respond-async.test.ts"],
+    edits: [
+      {
+        file: `${room}/http/calls/payment-calls.ts`,
+        from: "generatedId && !isOpen(answer) && request.role",
+        to: "generatedId && request.role",
+      },
+    ],
+  },
+  {
+    removes: "the answer at once to an order in doubt, which is not paid later",
+    breaks: ["36-repeated-order", "and this request pays nothing later"],
+    tests: ["test/tp-manager/http/respond-async.test.ts"],
+    edits: [
+      {
+        file: `${room}/orders/orders.ts`,
+        from: "    if (isAsync) return this.result(attempt, true, 0);",
+        to: '    if (isAsync && way === "answer") return this.result(attempt, true, 0);',
+      },
+    ],
+  },
+  {
     removes: "the goods window in the limit of a recovery",
     breaks: ["32-probe-times", "plus the window for goods"],
     tests: ["test/tp-manager/matching/inquiry.test.ts"],

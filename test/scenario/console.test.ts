@@ -77,7 +77,7 @@ test("a taken port keeps only the console away, and a restart ends every session
     outputOf(process.execPath, [launcher, command, "--data", at.data]);
   expect(await launched("doctor")).toMatch(
     new RegExp(
-      `^pages +fail +Another program listens on CONSOLE_PORT ${port}: .* -> End that`,
+      `^pages +fail +Process ${process.pid} \\(.+\\) listens on CONSOLE_PORT ${port}: .* -> End`,
       "m",
     ),
   );

@@ -10,9 +10,12 @@ import { apiLimits, harden, refuseUnparsed, type ServerLimits } from "./door/ser
 import { sendError } from "./envelope.ts";
 import { type About, installErrorAnswers } from "./error-answers.ts";
 import { eventStreams } from "./events/event-streams.ts";
+import { waitingReaders } from "./prefer.ts";
 import type { Monitor } from "./status/monitor.ts";
 
-export interface ApiOptions extends AccessOptions, Omit<CallContext, "events" | "hasOperator"> {}
+export interface ApiOptions
+  extends AccessOptions,
+    Omit<CallContext, "events" | "readers" | "hasOperator"> {}
 
 const BODY_BYTES_MAX = 64 * 1024;
 const PATH_PARAMETER_MAX = 300;
@@ -88,11 +91,13 @@ export function openCalls(
   hasOperator = options.operator !== undefined,
 ): void {
   const events = eventStreams(options.monitor, options.clock, options.log);
+  const readers = waitingReaders(options.monitor.hub, options.clock);
   app.addHook("preClose", (done) => {
     events.end();
+    readers.end();
     done();
   });
-  const context = { ...options, events, hasOperator };
+  const context = { ...options, events, readers, hasOperator };
   for (const record of calls) {
     for (const path of pathsOf(record)) {
       app.route({

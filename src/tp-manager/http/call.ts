@@ -16,6 +16,7 @@ import { send } from "./envelope.ts";
 import type { EventStreams } from "./events/event-streams.ts";
 import type { Maintenance } from "./maintenance/maintenance.ts";
 import type { Known, namedSchemas } from "./openapi/known-answers.ts";
+import type { WaitingReaders } from "./prefer.ts";
 import type { HourWatch } from "./status/hour-watch.ts";
 import type { Monitor } from "./status/monitor.ts";
 
@@ -77,6 +78,8 @@ export interface Documented<Answer = unknown> {
   /** The schema of the answer; if the answer is a list, the schema of one element. */
   readonly answer: z.ZodType<unknown, Answer>;
   readonly list?: true;
+  /** The schema of the answer 202, with which the call ends before its work has ended. */
+  readonly accepted?: z.ZodType;
   /** The statuses other than 200 that the answer may have. */
   readonly also?: readonly number[];
   /** The media type of an answer that is not the usual JSON list of one object. */
@@ -106,6 +109,7 @@ export interface CallContext {
   /** Whether OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;
   readonly events: EventStreams;
+  readonly readers: WaitingReaders;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;

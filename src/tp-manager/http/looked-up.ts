@@ -37,7 +37,7 @@ export async function lookedUp(at: CallContext, orderId: string) {
 }
 
 /** Returns an API error; throws any other error again. */
-function apiErrorOf(error: unknown): AppError {
+export function apiErrorOf(error: unknown): AppError {
   if (error instanceof AppError) return error;
   throw error;
 }

@@ -12,6 +12,7 @@ import {
   type AttemptStep,
   isCharged,
   isNotCharged,
+  isPaying,
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
@@ -45,6 +46,8 @@ export interface PaymentResult {
   readonly replayed: boolean;
   /** Until when the terminal is asked about an attempt in doubt, as the inquiries know it. */
   readonly askedUntilMs?: number | null | undefined;
+  /** true: the request asked for no outcome, and the payment runs (docs/rules/11-unread.md). */
+  readonly isRunning?: true;
   /** Warnings about this request, in addition to the warnings about the order. */
   readonly warnings?: readonly string[];
 }
@@ -67,8 +70,12 @@ interface OrderParts {
 interface RunningOrder {
   readonly transactionId: string;
   readonly request: PaymentRequest;
+  /** Resolves when the write-ahead record is on the disk. */
+  readonly begun: Promise<Attempt>;
   readonly approved: Promise<Attempt>;
   readonly ended: Promise<Attempt>;
+  /** Whether a request was, or may be, answered before the outcome (docs/rules/11-unread.md). */
+  isUntold: boolean;
 }
 
 /**
@@ -88,14 +95,18 @@ export class Orders {
 
   /**
    * Pays a new order, or answers a known order. Resolves within the limits of the settings; rejects
-   * with {@link AppError} when no payment was begun.
+   * with {@link AppError} when no payment was begun. `isAsync`: waits for no outcome and asks no
+   * terminal; an order in doubt is answered as it is, and not paid.
    */
-  async pay(request: PaymentRequest): Promise<PaymentResult> {
+  async pay(request: PaymentRequest, isAsync = false): Promise<PaymentResult> {
     const lookup = this.#find(request.orderId);
     if (lookup !== undefined) await lookup;
     const late = this.#parts.arbiter.unmatched.lateReport(request.orderId);
-    if (late !== undefined) await this.#lateReport(request.orderId, late);
-    const result = await this.#admit(request);
+    if (late !== undefined) {
+      if (isAsync) this.#sure(this.decisive(request.orderId));
+      else await this.#lateReport(request.orderId, late);
+    }
+    const result = await this.#admit(request, isAsync);
     return { ...result, warnings: differences(request, result.attempt) };
   }
 
@@ -248,24 +259,26 @@ export class Orders {
   }
 
   /** Answers an order or begins it. `hasAsked`: this request has already probed the terminal. */
-  #admit(request: PaymentRequest, hasAsked = false): Promise<PaymentResult> {
+  #admit(request: PaymentRequest, isAsync: boolean, hasAsked = false): Promise<PaymentResult> {
     const { journal, arbiter, settings } = this.#parts;
     const { repeatMustMatch } = settings;
     const running = this.#runningOf(request.orderId);
     if (running) {
       assertSameOrder(request, running, "unknown", repeatMustMatch);
-      return this.#answer(running);
+      return this.#answer(running, isAsync);
     }
     const admission = admissionOf(request, journal, arbiter, repeatMustMatch);
-    if (admission.way === "begin") return this.#begin(request);
+    if (admission.way === "begin") return this.#begin(request, isAsync);
     const { way, attempt } = admission;
+    if (isAsync) return this.result(attempt, true, 0);
     if (way === "answer" || hasAsked) return this.result(attempt, true);
-    return this.#ask(attempt).then(() => this.#admit(request, true));
+    return this.#ask(attempt).then(() => this.#admit(request, isAsync, true));
   }
 
-  #begin(request: PaymentRequest): Promise<PaymentResult> {
+  #begin(request: PaymentRequest, isAsync: boolean): Promise<PaymentResult> {
     const { journal, arbiter, clock, guard, handOff, settings } = this.#parts;
     const transactionId = newId();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<Attempt>();
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
     const ended = arbiter.commands
       .pay(request.orderId, {
@@ -275,26 +288,38 @@ export class Orders {
           assertDistinguishable(request, arbiter);
           guard.assertNoSaleMatches(request, baseline);
           const attempt = { transactionId, request, baseline, limitMs, startedAtMs: clock.now() };
-          return storage(() => journal.attempts.begin(attempt), "no");
+          const written = storage(() => journal.attempts.begin(attempt), "no");
+          begin(written);
+          return written;
         },
         approved: approve,
-        ended: (attempt) => handOff.begin(attempt, settings.gatewayWaitMs),
+        ended: (attempt) => {
+          handOff.begin(attempt, settings.gatewayWaitMs);
+          if (running.isUntold && isCharged(attempt.state)) this.#chargeUntold(request.orderId);
+        },
         refused: (why) => this.#refused(transactionId, request, why),
       })
       .catch((error) => attemptThatDecided(error, request, settings.repeatMustMatch));
-    const running = { transactionId, request, approved, ended };
+    const running = { transactionId, request, begun, approved, ended, isUntold: false };
     this.#running = running;
     const over = (): void => {
       if (this.#running === running) this.#running = undefined;
     };
     ended.then(over, over);
-    return this.#answer(running);
+    return this.#answer(running, isAsync);
   }
 
-  async #answer(running: RunningOrder): Promise<PaymentResult> {
+  async #answer(running: RunningOrder, isAsync: boolean): Promise<PaymentResult> {
     const { clock, settings } = this.#parts;
     const limitMs = settings.prepareMs + this.#answerMs;
-    const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
+    const outcome = this.#answerable(running);
+    // Set before the wait, so that no charge can come in between: an answer about it clears it.
+    if (isAsync) running.isUntold = true;
+    const first = isAsync ? Promise.race([running.begun, outcome]) : outcome;
+    const attempt = await within(clock, "payment answer", limitMs, first);
+    if (attempt && isAsync && isPaying(attempt.state)) {
+      return { attempt, delivery: null, replayed: false, isRunning: true };
+    }
     if (attempt) return this.result(attempt, false);
     // This request gets no outcome, and the kiosk may not ask again: a charge is noted as unread
     // (docs/rules/11-unread.md).

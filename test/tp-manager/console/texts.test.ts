@@ -134,7 +134,8 @@ test("an audit entry is shown as a sentence, however little was kept of the call
   }
   const former = { kind: "stray", items: ["1"] };
   expect(said("/seen", former)).toBe(said("/seen", { ...former, kind: "unmatched" }));
-  const plain = ["/terminal/accept", "/reset", "/tlc", "/update/check", "/update/unhold"];
+  const updates = ["/update/check", "/update/unhold"];
+  const plain = ["/terminal/accept", "/reset", "/tlc", "/backup", ...updates];
   const moved = ["confirm", "cancel", "refund", "settle", "copies"].map((it) => `/gateway/${it}`);
   const of = ["/reversal", "/outbox/X-1/requeue", "/outbox/X-1/drop"];
   for (const call of [...plain, ...moved, ...of])

@@ -86,10 +86,13 @@ describe("access to the local API", () => {
     expect(preflight.http).toBe(204);
     expect(preflight.headers).toMatchObject({
       "access-control-allow-origin": origin,
-      "access-control-allow-headers": "authorization, content-type, last-event-id",
+      "access-control-allow-headers": "authorization, content-type, last-event-id, prefer",
     });
     const used = await call("GET", "/version", undefined, { origin });
     expect([used.http, used.headers["access-control-allow-origin"]]).toEqual([200, origin]);
+    expect(used.headers["access-control-expose-headers"]).toBe(
+      "idempotent-replay, next-cursor, location, preference-applied",
+    );
     const other = await call("OPTIONS", "/payment", undefined, { ...ask, origin: "http://a.test" });
     expect([other.http, other.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
   });

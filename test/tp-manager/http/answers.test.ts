@@ -51,6 +51,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "/": "first-steps.test.ts",
   "/doctor": "scenario/console.test.ts",
   "/support-bundle": "scenario/console.test.ts",
+  "/backup": "maintenance.test.ts",
   "/gateway/open": "gateway-open.test.ts",
   "/metrics": "status.test.ts",
   "/events": "events.test.ts",

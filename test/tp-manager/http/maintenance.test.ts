@@ -16,6 +16,36 @@ describe("maintenance", () => {
     expect(one["type"]).toBe("tpa");
   });
 
+  test("/backup makes one copy for all who ask, for an operator only", async () => {
+    const runs: string[] = [];
+    const copy = { path: "/data/backup/x", madeAt: "2026-01-15T12:00:00.000Z", bytes: 9 };
+    let ended = { stdout: JSON.stringify(copy), stderr: "", code: 0 };
+    const launcher = async (args: readonly string[]) => {
+      runs.push(args.slice(0, -2).join(" "));
+      return await Promise.resolve(ended);
+    };
+    const operator = { login: "boss", password: "of-the-terminal" };
+    const authorization = `Basic ${btoa("boss:of-the-terminal")}`;
+    const { call } = await api({
+      operator,
+      maintenance: maintenanceForTest(undefined, { launcher }),
+    });
+    expect((await call("POST", "/backup")).one.error?.code).toBe("OPERATOR_REQUIRED");
+    const ask = () => call("POST", "/backup", undefined, { authorization });
+    const [one, other] = await Promise.all([ask(), ask()]);
+    expect([one.one, runs]).toMatchObject([{ status: "Success", copy }, ["backup --json"]]);
+    expect(other.one).toEqual(one.one);
+    ended = {
+      stdout: "",
+      stderr: "no copy was made in /data/backup: the disk is full\n",
+      code: 69,
+    };
+    expect((await ask()).one).toMatchObject({
+      copy: null,
+      message: "no copy was made in /data/backup: the disk is full",
+    });
+  });
+
   test("/settings shows no default as set when the setup file cannot be read", async () => {
     const operator = { login: "boss", password: "of-the-terminal" };
     const authorization = `Basic ${btoa("boss:of-the-terminal")}`;

@@ -11,11 +11,11 @@ import { apiOptions } from "../http/rig.ts";
 const HOST = "localhost:8768";
 const own = { host: HOST, origin: `http://${HOST}`, "sec-fetch-site": "same-origin" };
 
-function kiosk() {
+function kiosk(at = house()) {
   const folder = temporaryFolder();
   const runDirectory = openRunDirectory(temporaryFolder());
   const app = createKiosk({
-    ...apiOptions(house(), { port: 8768 }),
+    ...apiOptions(at, { port: 8768 }),
     folder,
     runDirectory,
   });
@@ -37,7 +37,7 @@ function kiosk() {
     const headers = { ...own, authorization: `Bearer ${token}` };
     return (await app.inject({ method, url: `/api${path}`, headers })).statusCode;
   };
-  return { folder, runDirectory, file, session, call };
+  return { app, folder, runDirectory, file, session, call };
 }
 
 test("a ticket opens one session, with the kiosk's calls and none of the operator's", async () => {
@@ -49,6 +49,20 @@ test("a ticket opens one session, with the kiosk's calls and none of the operato
   expect(await call(token, "/payment/A-1")).toBe(404);
   expect(await call(token, "/stop", "POST")).toBe(403);
   expect((await session(ticket)).status).toBe(401);
+});
+
+test("a payment that is answered before its end has a path of the pages' own port", async () => {
+  const at = house();
+  at.terminal.script = () => new Promise(() => {});
+  const { app, runDirectory, session } = kiosk(at);
+  const { token = "" } = await session(writeTicket(runDirectory));
+  const { statusCode, headers } = await app.inject({
+    method: "POST",
+    url: "/api/payment",
+    headers: { ...own, authorization: `Bearer ${token}`, prefer: "respond-async" },
+    payload: { orderId: "A 1", amount: 9.99 },
+  });
+  expect([statusCode, headers["location"]]).toEqual([202, "/api/payment/A%201"]);
 });
 
 test("a ticket that is wrong, old, for others to read or not there opens nothing", async () => {

@@ -47,6 +47,13 @@ export const maintenanceCalls: readonly AnyCall[] = [
     },
   }),
 
+  call({
+    path: "/backup",
+    role: "operator",
+    document: ({ done, copy }) => ({ answer: z.object({ ...done, copy: copy.nullable() }) }),
+    handle: async (_, { maintenance }) => ({ ...success, ...(await maintenance.backup()) }),
+  }),
+
   update("check", z.strictObject({}).optional()),
   update("hold", z.strictObject({ until: day.optional(), by: person.optional() }).optional()),
   update("unhold", z.strictObject({}).optional()),

@@ -1,7 +1,7 @@
 import { finished } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { AppError } from "../../../shared/catalog/errors.ts";
+import { AppError, errorTable } from "../../../shared/catalog/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
 import { chargedOf } from "../../attempts/phase-table.ts";
 import type { PaymentResult } from "../../orders/orders.ts";
@@ -9,9 +9,10 @@ import { settleByOperator, settlements } from "../../orders/settlement.ts";
 import { amount, newOrderId, note, oneOf, orderId, yesOrNo } from "../body/input.ts";
 import { readAmount } from "../body/json-body.ts";
 import { paymentRequest, readPaymentRequest } from "../body/payment-request.ts";
-import { type AnyCall, type CallContext, call } from "../call.ts";
+import { type Answer, type AnyCall, type CallContext, call } from "../call.ts";
 import { send, sendResult, success } from "../envelope.ts";
-import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
+import { apiErrorOf, assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
+import { preferencesOf, preferHeader } from "../prefer.ts";
 
 /**
  * The order id in a path. The id is not searched for card numbers, because an order must be found
@@ -25,11 +26,13 @@ export const paymentCalls: readonly AnyCall[] = [
     alias: "/",
     // A known order is always answered; a new order is refused while a new version is on trial.
     whileUpdating: true,
+    headers: preferHeader,
     body: paymentRequest,
     readsBody: true,
     answersPayment: true,
-    document: ({ paymentAnswer, errors }) => ({
+    document: ({ paymentAnswer, lookup, errors }) => ({
       answer: paymentAnswer,
+      accepted: lookup,
       errors: [
         ...errors.money,
         "STORES_DISAGREE",
@@ -44,27 +47,41 @@ export const paymentCalls: readonly AnyCall[] = [
         ...errors.notDelivered,
       ],
     }),
-    async handle({ request, reply }, at) {
+    async handle({ headers, request, reply }, at) {
+      const { isAsync } = preferencesOf(headers["prefer"]);
       const order = readPaymentRequest(request.body, at.defaultCurrency);
       const { orderId, generatedId, currency, echo } = order;
       const repeated = { currency: currency.alpha, ...echo };
       const named = { orderId, ...repeated };
       request.about = { orderId, echo: generatedId ? repeated : named };
+      let result: PaymentResult;
       try {
-        const result = await at.orders.pay(order);
-        if (generatedId) whenWritten(request, reply, at, orderId);
-        followCharge(request, reply, at, result);
-        return sendResult(reply, result);
+        result = await at.orders.pay(order, isAsync);
       } catch (error) {
         // Any other refusal came before the payment. The order id of a payment that may be stored
         // is answered, so the journal notes when it was written (docs/rules/11-unread.md).
         const isRefused = error instanceof AppError && error.code !== "STORAGE_FAILED";
         if (generatedId && !isRefused) {
           request.about = { orderId, echo: named };
-          whenWritten(request, reply, at, orderId);
+          if (!isAsync) whenWritten(request, reply, at, orderId);
         }
         throw error;
       }
+      if (result.isRunning) {
+        request.about = { orderId, echo: named };
+        const { warnings = [] } = result;
+        const { found, body } = await lookedUp(at, orderId);
+        if (body.error?.code === "PAYMENT_RUNNING") {
+          return sendAccepted(request, reply, {
+            ...body,
+            warnings: [...body.warnings, ...warnings],
+          });
+        }
+        result = { ...(await at.orders.result(found.attempt, false)), warnings };
+      }
+      if (generatedId) whenWritten(request, reply, at, orderId);
+      followCharge(request, reply, at, result);
+      return sendResult(reply, result);
     },
   }),
 
@@ -72,6 +89,7 @@ export const paymentCalls: readonly AnyCall[] = [
     path: "/payment/{orderId}",
     reads: true,
     params,
+    headers: preferHeader,
     answersPayment: true,
     document: ({ lookup }) => ({
       answer: lookup,
@@ -84,12 +102,23 @@ export const paymentCalls: readonly AnyCall[] = [
         "TERMINAL_IN_DOUBT",
       ],
     }),
-    async handle({ params: { orderId }, request, reply }, at) {
-      const { found, http, body } = await lookedUp(at, orderId);
-      if (found.attempt.request.generatedId) whenWritten(request, reply, at, orderId);
+    async handle({ params: { orderId }, headers, request, reply }, at) {
+      const { waitSeconds } = preferencesOf(headers["prefer"]);
+      const answer = await at.readers.read(
+        { orderId, waitSeconds, reply },
+        () => lookedUp(at, orderId).catch(apiErrorOf),
+        isOpen,
+      );
+      if (answer instanceof AppError) throw answer;
+      const { found, body } = answer;
+      // An answer without the outcome, and the operator's reading, count as no reading by the
+      // kiosk (docs/rules/11-unread.md).
+      if (found.attempt.request.generatedId && !isOpen(answer) && request.role === "kiosk") {
+        whenWritten(request, reply, at, orderId);
+      }
       followCharge(request, reply, at, found);
       // The lookup of a declined order succeeds with 200; 504 says that the outcome is not known.
-      return send(reply, http === 504 ? 504 : 200, body);
+      return send(reply, isOpen(answer) ? 504 : 200, body);
     },
   }),
 
@@ -201,6 +230,23 @@ export const paymentCalls: readonly AnyCall[] = [
   }),
 ];
 
+/** Whether the outcome of an order that was looked up is not known yet. */
+function isOpen(answer: AppError | { readonly http: number }): boolean {
+  return (answer instanceof AppError ? errorTable[answer.code].http : answer.http) === 504;
+}
+
+/** Sends 202: the order's payment runs, and its lookup will have the outcome. */
+function sendAccepted(
+  { routeOptions }: FastifyRequest,
+  reply: FastifyReply,
+  body: Answer<"lookup">,
+): FastifyReply {
+  const root = routeOptions.url?.replace(/\/(payment)?$/, "") ?? "";
+  const location = `${root}/payment/${encodeURIComponent(body.orderId)}`;
+  void reply.headers({ location, "preference-applied": "respond-async" });
+  return send(reply, 202, body);
+}
+
 type At = Pick<CallContext, "orders" | "log">;
 
 /**
@@ -225,10 +271,11 @@ function whenWritten(
 
 /**
  * Records whether the answer about a charged order arrived at the kiosk (docs/rules/11-unread.md).
- * An answer that repeats an earlier one and does not arrive is not recorded.
+ * An answer that repeats an earlier one and does not arrive is not recorded, and neither is what
+ * the operator reads.
  */
 function followCharge(
-  { method }: FastifyRequest,
+  { method, role }: FastifyRequest,
   { raw }: FastifyReply,
   { orders, log }: At,
   { attempt, replayed }: Pick<PaymentResult, "attempt" | "replayed">,
@@ -238,7 +285,7 @@ function followCharge(
   // `error` is set if the connection ended before the whole answer was written.
   finished(raw, (error) => {
     const arrived = !error;
-    if (replayed && !arrived) return;
+    if (arrived ? role === "operator" : replayed) return;
     try {
       orders.chargeAnswered(orderId, arrived);
     } catch (error) {

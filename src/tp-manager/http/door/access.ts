@@ -91,13 +91,13 @@ function checkSource(
   if (origin === undefined || !allowedOrigins.includes(origin)) return;
   void reply.headers({
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": "idempotent-replay, next-cursor",
+    "access-control-expose-headers": "idempotent-replay, next-cursor, location, preference-applied",
     vary: "origin",
   });
   if (!isPreflight(request)) return;
   void reply.headers({
     "access-control-allow-methods": "GET, POST",
-    "access-control-allow-headers": "authorization, content-type, last-event-id",
+    "access-control-allow-headers": "authorization, content-type, last-event-id, prefer",
     "access-control-max-age": "600",
   });
   if (request.headers["access-control-request-private-network"] === "true") {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { exitCodes, ProgramExit } from "../../../shared/process/exit-codes.ts";
 import type { Logger } from "../../../shared/process/logger.ts";
 import { createServer } from "../../../shared/process/node-http.ts";
+import { holderText } from "../../../shared/process/open-files.ts";
 import { BACKLOG, harden, refuseUnparsed } from "./server-limits.ts";
 
 /**
@@ -52,10 +53,11 @@ async function listen(what: string, open: () => Promise<unknown>): Promise<void>
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "EADDRINUSE" || code === "EACCES") {
+      const [name, port] = what.split(" ");
+      const why = holderText(Number(port)) ?? "another program has it, or it needs privileges";
       throw new ProgramExit(
         exitCodes.configuration,
-        `${what} cannot be used (${code}): another program has it, or it needs privileges; ` +
-          `choose another ${what.split(" ")[0]} in data/config.txt`,
+        `${what} cannot be used (${code}): ${why}; choose another ${name} in data/config.txt`,
       );
     }
     throw error;

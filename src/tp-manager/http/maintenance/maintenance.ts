@@ -15,11 +15,12 @@ import { linesAtEnd, logLevels } from "../../../shared/process/log-file.ts";
 import { type Installation, versionNumber } from "../../../shared/program/installation.ts";
 import { isDelivery, programFile } from "../../../shared/version-files.ts";
 import { oneOf, pageLimit } from "../body/input.ts";
-import type { doctor, logLine, setting } from "../openapi/installation.ts";
+import type { copy, doctor, logLine, setting } from "../openapi/installation.ts";
 
 /** The time limit of the doctor, which waits for terminal, gateway and scheduler. */
 const DOCTOR_LIMIT_MS = 120_000;
 const CHECK_LIMIT_MS = 300_000;
+const BACKUP_LIMIT_MS = 900_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
 interface MaintenanceParts {
@@ -33,10 +34,11 @@ interface MaintenanceParts {
 
 type Setting = z.output<typeof setting>;
 type DoctorReport = z.input<typeof doctor>;
+type Copy = z.output<typeof copy>;
 
 /**
  * Maintenance of an installation, except what concerns money. Setup file and logs are read here;
- * doctor, support bundle and updates are commands of the launcher, which run one at a time.
+ * doctor, support bundle, backup and updates are commands of the launcher, which run one at a time.
  */
 export class Maintenance {
   readonly #parts: MaintenanceParts;
@@ -83,6 +85,15 @@ export class Maintenance {
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
+    });
+  }
+
+  /** Copies the databases by `launch.sh backup`; `copy` null: `message` says why none was made. */
+  backup(): Promise<{ copy: Copy | null; message: string }> {
+    return this.#joined("backup", async () => {
+      const { stdout, stderr, code } = await this.#launcher(["backup", "--json"], BACKUP_LIMIT_MS);
+      const made = code === 0 ? (JSON.parse(stdout) as Copy) : null;
+      return { copy: made, message: made ? `the copy is ${made.path}` : stderr.trim() };
     });
   }
 

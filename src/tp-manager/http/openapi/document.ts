@@ -47,6 +47,8 @@ interface CallTexts {
   readonly summary: string;
   readonly description?: string;
   readonly parameters?: Readonly<Record<string, string>>;
+  /** What the answer 202 means. */
+  readonly accepted?: string;
   /** The texts of the answer's members; missing if the schema has a name and texts of its own. */
   readonly answer?: Texts;
 }
@@ -179,7 +181,7 @@ function paths(book: SchemaBook): Json {
 
 function operation(record: AnyCall, path: string, method: Method, book: SchemaBook): Json {
   const { role, body } = record;
-  const { summary, description, answer } = textsOf(record);
+  const { summary, description, accepted, answer } = textsOf(record);
   const documented = record.document(known);
   const examples = examplesOf(record.path);
   const parameters = parametersOf(record, path, book);
@@ -195,7 +197,11 @@ function operation(record: AnyCall, path: string, method: Method, book: SchemaBo
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: method === "POST" ? requestBody : undefined,
     responses: {
-      "200": goodResponse(documented, book, examples.answer, answer),
+      "200": {
+        ...goodResponse(documented, book, examples.answer, answer),
+        headers: waitHeader(record),
+      },
+      ...acceptedResponse(documented, book, accepted),
       ...refusals(record, method, documented, book),
     },
   };
@@ -255,6 +261,21 @@ function goodResponse(
   };
 }
 
+function acceptedResponse({ accepted }: Documented, book: SchemaBook, description?: string): Json {
+  if (accepted === undefined) return {};
+  const headers = { Location: textHeader, ...preferenceApplied };
+  const content = { "application/json": { schema: arrayOf([book.of(accepted)]) } };
+  return { "202": { description, headers, content } };
+}
+
+const textHeader = { schema: { type: "string" } };
+const preferenceApplied = { "Preference-Applied": textHeader };
+
+/** Returns the header of an answer that a reader may have waited for; undefined: it cannot wait. */
+function waitHeader({ reads, headers }: AnyCall): Json | undefined {
+  return reads && headers?.shape["prefer"] ? preferenceApplied : undefined;
+}
+
 function refusals(
   record: AnyCall,
   method: Method,
@@ -287,7 +308,11 @@ function refusals(
         {
           description: lines.join("\n") || "The answer.",
           headers:
-            status === 401 ? { "WWW-Authenticate": { schema: { type: "string" } } } : undefined,
+            status === 401
+              ? { "WWW-Authenticate": textHeader }
+              : status === 504
+                ? waitHeader(record)
+                : undefined,
           content: {
             "application/json": { schema: arrayOf(kinds.map((kind) => book.of(kind))) },
           },

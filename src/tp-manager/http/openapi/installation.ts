@@ -114,6 +114,8 @@ export const logLine = z.object({
   more: z.string(),
 });
 
+export const copy = z.object({ path: z.string(), madeAt: time, bytes: z.int() });
+
 const findings = z.array(
   z.object({
     check: z.string(),

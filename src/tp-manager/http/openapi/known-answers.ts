@@ -10,6 +10,7 @@ import * as gateway from "./gateway.ts";
 import {
   act,
   check,
+  copy,
   day,
   doctor,
   health,
@@ -84,6 +85,7 @@ export const known = {
   publicId: gateway.publicId,
   timeline: payments.timeline,
   check,
+  copy,
   day,
   search: payments.search,
   openApi: z

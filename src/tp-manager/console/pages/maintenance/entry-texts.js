@@ -5,6 +5,7 @@ const plain = [
   [/^\/terminal\/accept$/, "accept"],
   [/^\/reset$/, "reset"],
   [/^\/tlc$/, "tlc"],
+  [/^\/backup$/, "backup"],
   [/^\/update\/check$/, "check"],
   [/^\/update\/unhold$/, "unhold"],
   [/^\/gateway\/copies$/, "copies"],

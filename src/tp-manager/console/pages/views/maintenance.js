@@ -1,6 +1,7 @@
 import { ActionStatus, useAction } from "../actions.js";
 import { BothTerminals } from "../in-doubt/both-terminals.js";
 import { AuditEntries } from "../maintenance/audit-entries.js";
+import { Backup } from "../maintenance/backup.js";
 import { Doctor } from "../maintenance/doctor.js";
 import { Logs } from "../maintenance/logs.js";
 import { Settings } from "../maintenance/settings.js";
@@ -16,6 +17,7 @@ export default function Maintenance(props) {
   return html`<h1>${props.texts("nav.maintenance")}</h1>
     <${Upkeep} ...${props} />
     <${Updates} ...${props} />
+    <${Backup} ...${props} />
     <${Doctor} ...${props} />
     <${Logs} ...${props} />
     <${Settings} ...${props} />
