@@ -1,18 +1,7 @@
 import { type AskedFor, disagreement } from "./asked-for.ts";
 import type { TryClass } from "./fault-table.ts";
-import type { FailureCause, HttpFailure } from "./http-connections.ts";
+import type { Exchange, FailureCause } from "./http-connections.ts";
 import { readSoapAnswer, type SoapAnswer } from "./soap-answer.ts";
-
-/** The outcome of one HTTP request to the gateway. */
-export type Exchange =
-  | {
-      readonly kind: "answered";
-      readonly httpStatus: number;
-      readonly retryAfter: string | null;
-      /** The text of the answer; null: the body was larger than any genuine answer. */
-      readonly body: string | null;
-    }
-  | HttpFailure;
 
 /** What the outcome of one request to the gateway means: its class in `faultTable`, and details. */
 export interface Verdict {

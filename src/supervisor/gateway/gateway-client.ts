@@ -4,7 +4,8 @@ import type { Logger } from "../../shared/process/logger.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { AskedFor } from "./asked-for.ts";
-import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";
+import { judge, unsendable, type Verdict } from "./faults.ts";
+import type { Exchange } from "./http-connections.ts";
 import type { HttpTransport } from "./http-transport.ts";
 import {
   isUnderstood,

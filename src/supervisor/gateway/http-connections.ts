@@ -6,23 +6,21 @@ import { type PlainHead, readChunks, readPlainHead } from "./plain-http.ts";
 /** Why an exchange has no answer. "stopped": the sender gave up because its program ends. */
 export type FailureCause = "socket" | "certificate" | "timeout" | "stopped";
 
-export interface HttpFailure {
-  readonly kind: "failed";
-  readonly cause: FailureCause;
-  /** Whether bytes of the request may have reached the other side. */
-  readonly written: boolean;
-  readonly detail: string;
-}
-
-type HttpEnd =
-  | HttpFailure
+/** The outcome of one HTTP request to the gateway. */
+export type Exchange =
   | {
       readonly kind: "answered";
       readonly httpStatus: number;
-      /** The value of the one header that the sender wants; null: the answer has no such header. */
-      readonly header: string | null;
-      /** The body; null: the body was larger than any real answer, and the connection is closed. */
+      readonly retryAfter: string | null;
+      /** The body; null: it was larger than any genuine answer, and the connection is closed. */
       readonly body: string | null;
+    }
+  | {
+      readonly kind: "failed";
+      readonly cause: FailureCause;
+      /** Whether bytes of the request may have reached the other side. */
+      readonly written: boolean;
+      readonly detail: string;
     };
 
 interface Limits {
@@ -40,11 +38,11 @@ export class HttpExchange {
   onGivenUp: () => void = () => undefined;
   #ended = false;
   readonly #signal: AbortSignal;
-  readonly #resolve: (end: HttpEnd) => void;
+  readonly #resolve: (end: Exchange) => void;
   readonly #timer: Timer;
   readonly #onStop = (): void => this.fail("stopped", "the program was stopped");
 
-  constructor({ clock, name, timeoutMs, signal }: Limits, resolve: (end: HttpEnd) => void) {
+  constructor({ clock, name, timeoutMs, signal }: Limits, resolve: (end: Exchange) => void) {
     this.#signal = signal;
     this.#resolve = resolve;
     this.#timer = clock.startTimer(name, timeoutMs, () =>
@@ -58,8 +56,8 @@ export class HttpExchange {
     return this.#ended;
   }
 
-  answered(httpStatus: number, header: string | null, body: string | null): void {
-    this.#end({ kind: "answered", httpStatus, header, body });
+  answered(httpStatus: number, retryAfter: string | null, body: string | null): void {
+    this.#end({ kind: "answered", httpStatus, retryAfter, body });
     if (body === null) this.onGivenUp();
   }
 
@@ -75,7 +73,7 @@ export class HttpExchange {
     this.fail(isCertificate && !this.written ? "certificate" : "socket", textOf(error));
   }
 
-  #end(end: HttpEnd): void {
+  #end(end: Exchange): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer.clear();
@@ -106,8 +104,6 @@ interface Settings {
   /** Returns a socket that is being connected and gives what it reads to `take`. */
   readonly open: (origin: string, take: (piece: Buffer) => void) => Socket;
   readonly answerBytesMax: number;
-  /** The name of the answer's header that the sender wants, in lower case. */
-  readonly header: string;
   /** Reads an answer that plain-http.ts cannot read, and ends the connection afterwards. */
   readonly readOther: (
     exchange: HttpExchange,
@@ -233,14 +229,13 @@ class Connection {
       this.close();
       return;
     }
-    const { answerBytesMax, header } = this.#settings;
     this.#received += piece.length;
     this.#pieces.push(piece);
-    this.#head ??= readPlainHead(this.#all(), header);
+    this.#head ??= readPlainHead(this.#all());
     const head = this.#head;
     if (!head) this.#leave(exchange);
-    else if (this.#received - head.headBytes > answerBytesMax) {
-      exchange.answered(head.httpStatus, head.headers.get(header) ?? null, null);
+    else if (this.#received - head.headBytes > this.#settings.answerBytesMax) {
+      exchange.answered(head.httpStatus, head.retryAfter, null);
     } else if (head.bodyBytes === null) this.#takeChunks(exchange, head);
     else {
       const end = head.headBytes + head.bodyBytes;
@@ -270,7 +265,7 @@ class Connection {
     this.#pieces = [];
     this.#received = 0;
     this.#head = undefined;
-    exchange.answered(head.httpStatus, head.headers.get(this.#settings.header) ?? null, body);
+    exchange.answered(head.httpStatus, head.retryAfter, body);
     const idleMs = Math.min(head.keptMs, IDLE_CONNECTION_MS);
     if (glued || idleMs === 0) {
       this.close();

@@ -6,8 +6,12 @@ import { connect as connectSecurely, TLSSocket } from "node:tls";
 import { proxyFor, trustedWith } from "../../shared/config/server-trust.ts";
 import { httpRequest, IDLE_CONNECTION_MS, readText } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { Exchange } from "./faults.ts";
-import { HttpConnections, HttpExchange, type HttpRequest } from "./http-connections.ts";
+import {
+  type Exchange,
+  HttpConnections,
+  HttpExchange,
+  type HttpRequest,
+} from "./http-connections.ts";
 
 /** The largest answer that is read; a result has 2 KB, a web server's error page up to 100 KB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
@@ -43,7 +47,6 @@ export class HttpTransport {
       clock,
       open: (origin, take) => this.#socketTo(new URL(origin)).on("data", take),
       answerBytesMax: ANSWER_BYTES_MAX,
-      header: RETRY_AFTER,
       readOther: readByNode,
     });
   }
@@ -52,11 +55,7 @@ export class HttpTransport {
   send(message: HttpMessage, timeoutMs: number, signal: AbortSignal): Promise<Exchange> {
     return new Promise((resolve) => {
       const limits = { clock: this.#clock, name: "gateway answer", timeoutMs, signal };
-      const exchange = new HttpExchange(limits, (end) => {
-        if (end.kind === "failed") return resolve(end);
-        const { kind, httpStatus, header: retryAfter, body } = end;
-        resolve({ kind, httpStatus, retryAfter, body });
-      });
+      const exchange = new HttpExchange(limits, resolve);
       if (exchange.ended) return;
       try {
         this.#begin(message, exchange);
@@ -111,7 +110,6 @@ export class HttpTransport {
   }
 }
 
-const RETRY_AFTER = "retry-after";
 const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_CONNECTION_MS };
 
 function sendByNode(

@@ -4,7 +4,8 @@ import { maskPansInValue } from "../../shared/masking/mask.ts";
 import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import { readOr } from "../../shared/read-or.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { type Exchange, judgeStatus, type Verdict } from "./faults.ts";
+import { judgeStatus, type Verdict } from "./faults.ts";
+import type { Exchange } from "./http-connections.ts";
 
 /** The members of the v3 transaction object that are read (docs/gateway.md 4.6). */
 export const transactionSchema = z.looseObject({

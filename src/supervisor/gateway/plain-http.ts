@@ -5,7 +5,7 @@
  */
 export interface PlainHead {
   readonly httpStatus: number;
-  readonly headers: ReadonlyMap<string, string>;
+  readonly retryAfter: string | null;
   readonly headBytes: number;
   /** The length of the body in bytes; null: the body comes in chunks. */
   readonly bodyBytes: number | null;
@@ -24,34 +24,32 @@ const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]
 const bodiless = new Set(["204", "304"]);
 
 /**
- * Returns the head at the start of an answer, with the headers that the sender uses and the header
- * `also`; undefined: the head is not complete, or not in the plain form.
+ * Returns the head at the start of an answer; undefined: the head is not complete, or not in the
+ * plain form.
  */
-export function readPlainHead(piece: Buffer, also?: string): PlainHead | undefined {
+export function readPlainHead(piece: Buffer): PlainHead | undefined {
   const text = piece.toString("latin1", 0, Math.min(piece.length, HEAD_BYTES_MAX));
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [first = "", ...lines] = text.slice(0, end).split("\r\n");
   const status = statusLine.exec(first)?.[1];
   if (status === undefined || bodiless.has(status)) return undefined;
-  const headers = headersOf(lines, also);
+  const headers = headersOf(lines);
   const bodyBytes = headers && bodyBytesOf(headers);
   const keptMs = headers && keptMsOf(headers);
   if (!headers || bodyBytes === undefined || keptMs === undefined) return undefined;
-  return { httpStatus: Number(status), headers, headBytes: end + 4, bodyBytes, keptMs };
+  const retryAfter = headers.get("retry-after") ?? null;
+  return { httpStatus: Number(status), retryAfter, headBytes: end + 4, bodyBytes, keptMs };
 }
 
 /** Returns the headers that the sender uses; undefined: a header is not plain, or occurs twice. */
-function headersOf(
-  lines: readonly string[],
-  also: string | undefined,
-): Map<string, string> | undefined {
+function headersOf(lines: readonly string[]): Map<string, string> | undefined {
   const headers = new Map<string, string>();
   for (const line of lines) {
     const [, given = "", padded = ""] = headerLine.exec(line) ?? [];
     const name = given.toLowerCase();
     if (name === "" || name === "upgrade" || name === "trailer") return undefined;
-    if (!meaningful.has(name) && name !== also) continue;
+    if (!meaningful.has(name)) continue;
     if (headers.has(name)) return undefined;
     headers.set(name, padded.trimEnd());
   }

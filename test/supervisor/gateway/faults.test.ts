@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { faultTable, type TryClass } from "../../../src/supervisor/gateway/fault-table.ts";
-import { type Exchange, judge, unsendable } from "../../../src/supervisor/gateway/faults.ts";
-import type { FailureCause } from "../../../src/supervisor/gateway/http-connections.ts";
+import { judge, unsendable } from "../../../src/supervisor/gateway/faults.ts";
+import type { Exchange, FailureCause } from "../../../src/supervisor/gateway/http-connections.ts";
 import { resultBody } from "../recording-gateway.ts";
 
 const failed = (cause: FailureCause, written: boolean): Exchange => ({

@@ -1,11 +1,13 @@
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { HttpConnections, HttpExchange } from "../../../src/supervisor/gateway/http-connections.ts";
+import {
+  type Exchange,
+  HttpConnections,
+  HttpExchange,
+} from "../../../src/supervisor/gateway/http-connections.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
-
-type HttpEnd = Parameters<ConstructorParameters<typeof HttpExchange>[1]>[0];
 
 /** No answer came, or none that was understood. */
 class LocalFailure extends Error {
@@ -42,7 +44,6 @@ async function pair() {
     clock,
     open: (to, take) => connect({ path: to }).on("data", take),
     answerBytesMax: 1_000,
-    header: "x-word",
     readOther(exchange, pieces, socket) {
       left.push(Buffer.concat(pieces).toString("utf8"));
       exchange.fail("socket", "left to the other reader");
@@ -61,12 +62,12 @@ async function pair() {
     left,
     async send(body: string, timeoutMs = 100) {
       const to = { origin: socketPath, host: "localhost", path: "/v1/a", headers: { a: "b" } };
-      const end = await new Promise<HttpEnd>((resolve) => {
+      const end = await new Promise<Exchange>((resolve) => {
         const exchange = new HttpExchange({ clock, name: "answer", timeoutMs, signal }, resolve);
         connections.send({ ...to, body }, exchange);
       });
       if (end.kind === "answered" && end.body !== null) {
-        return { status: end.httpStatus, text: end.body, header: end.header };
+        return { status: end.httpStatus, text: end.body, retryAfter: end.retryAfter };
       }
       throw new LocalFailure(end.kind === "answered" || end.written);
     },
@@ -93,9 +94,9 @@ test("a message is written once, and answers follow over one connection", async 
     const length = Buffer.byteLength(body);
     const rest = `connection: keep-alive\r\na: b\r\ncontent-length: ${length}\r\n\r\n${body}`;
     expect(text).toBe(`POST /v1/a HTTP/1.1\r\nhost: localhost\r\n${rest}`);
-    socket.write(`${OK}X-Word: w\r\ncontent-length: ${length}\r\n\r\n${body}`);
+    socket.write(`${OK}Retry-After: 7\r\ncontent-length: ${length}\r\n\r\n${body}`);
     expect(await sent).toMatchObject({ status: 200, text: body });
-    expect((await sent).header).toBe("w");
+    expect((await sent).retryAfter).toBe("7");
   }
   expect(sockets.size).toBe(1);
 });

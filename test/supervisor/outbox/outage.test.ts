@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import type { Exchange } from "../../../src/supervisor/gateway/faults.ts";
+import type { Exchange } from "../../../src/supervisor/gateway/http-connections.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
 import { isWhole } from "../../support/run/scope.ts";
 import {

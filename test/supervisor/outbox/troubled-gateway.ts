@@ -1,7 +1,8 @@
 import { onTestFinished } from "vitest";
 import { sleep } from "../../../src/shared/time.ts";
-import { type Exchange, judge } from "../../../src/supervisor/gateway/faults.ts";
+import { judge } from "../../../src/supervisor/gateway/faults.ts";
 import type { Gateway, OperationGateway } from "../../../src/supervisor/gateway/gateway-client.ts";
+import type { Exchange } from "../../../src/supervisor/gateway/http-connections.ts";
 import { readOrderLookup } from "../../../src/supervisor/gateway/lookup.ts";
 import { orderAskedFor } from "../../../src/supervisor/gateway/order-request.ts";
 import { supervisorConditionWatch } from "../../../src/supervisor/intake/supervisor-status.ts";
