@@ -13,37 +13,27 @@ type Action = "sent" | "retry" | "park" | "pause";
  */
 export type Waits = "queue" | "item" | "both" | "nobody";
 
-export interface FaultRow {
-  readonly action: Action;
-  readonly waits: Waits;
-  readonly meaning: string;
-  /** Whether the gateway may have taken the order although no answer says so. */
-  readonly ambiguous: boolean;
-  /** Whether a confirm, cancel or refund stays unknown, because a proxy may have answered. */
-  readonly ambiguousOnce: boolean;
-  /** Whether a transaction is parked after a day in which it got only answers of this class. */
-  readonly parkAfterADay: boolean;
-  /** Whether the fault stays until an operator corrects a setting or the gateway's certificate. */
-  readonly misconfigured: boolean;
-  /** Whether nothing of the request has left this machine. */
-  readonly unsent: boolean;
-}
-
 const everyMark = [
+  /** The gateway may have taken the order although no answer says so. */
   "ambiguous",
+  /** A confirm, cancel or refund stays unknown, because a proxy may have answered. */
   "ambiguousOnce",
+  /** A transaction is parked after a day in which it got only answers of this class. */
   "parkAfterADay",
+  /** The fault stays until an operator corrects a setting or the gateway's certificate. */
   "misconfigured",
+  /** Nothing of the request has left this machine. */
   "unsent",
 ] as const;
 type Mark = (typeof everyMark)[number];
-const row = (action: Action, waits: Waits, meaning: string, ...marks: Mark[]): FaultRow => {
+const row = (action: Action, waits: Waits, meaning: string, ...marks: Mark[]) => {
   const marked = everyMark.map((mark) => [mark, marks.includes(mark)]);
   return { action, waits, meaning, ...(Object.fromEntries(marked) as Record<Mark, boolean>) };
 };
+export type FaultRow = ReturnType<typeof row>;
 const retry =
   (waits: Waits) =>
-  (meaning: string, ...marks: Mark[]): FaultRow =>
+  (meaning: string, ...marks: Mark[]) =>
     row("retry", waits, meaning, ...marks);
 const [queue, item, both, nobody] = [retry("queue"), retry("item"), retry("both"), retry("nobody")];
 /** The marks of answers after which the gateway may have carried out the request. */
@@ -81,6 +71,6 @@ export const faultTable = {
   "credentials-refused": row("pause", "nobody", "code 1: login or password refused"),
   "order-refused": row("park", "nobody", "another code than 0 and 1: the gateway refused"),
   unsendable: row("park", "nobody", "the transaction does not fit the gateway's fields", "unsent"),
-} as const satisfies Record<string, FaultRow>;
+} as const;
 
 export type TryClass = keyof typeof faultTable;
