@@ -4,14 +4,7 @@ import { XMLParser } from "fast-xml-parser";
 import { parseXml } from "../gateway/soap-answer.ts";
 import { type Refusal, refusal } from "./notification-tally.ts";
 
-/** A notification whose digest is right. */
-export interface MapiNotification {
-  /** The texts of the elements inside `result` that have no child elements, by name. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly freeData: Readonly<Record<string, string>>;
-  /** The SHA-256 of the verified bytes, in hex. */
-  readonly fingerprint: string;
-}
+export type MapiNotification = Exclude<ReturnType<typeof readSigned>, Refusal>["notification"];
 
 /** A secret that the gateway may sign with; logs contain only the name of its setting. */
 export interface DigestSecret {
@@ -143,12 +136,11 @@ function readSigned(signed: Buffer, outline: string, signedWith: string) {
   const items = Object.entries(typeof merchantDatas === "object" ? (merchantDatas ?? {}) : {})
     .filter(([key]) => key.startsWith(FREE_DATA_PREFIX))
     .map(([key, item]) => [key.slice(FREE_DATA_PREFIX.length), String(item)]);
-  const fields = Object.fromEntries(leaves) as Record<string, string>;
-  const fingerprint = createHash("sha256").update(signed).digest("hex");
-  const notification: MapiNotification = {
-    fields,
-    freeData: Object.fromEntries(items),
-    fingerprint,
+  const notification = {
+    /** The texts of the elements inside `result` that have no child elements, by name. */
+    fields: Object.fromEntries(leaves) as Record<string, string>,
+    freeData: Object.fromEntries(items) as Record<string, string>,
+    fingerprint: createHash("sha256").update(signed).digest("hex"),
   };
   return { genuine: true as const, notification, signedWith };
 }

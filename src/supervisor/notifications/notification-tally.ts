@@ -23,17 +23,11 @@ const verdicts = [
 ] as const;
 type NotificationVerdict = (typeof verdicts)[number];
 
-export interface Refusal {
-  readonly genuine: false;
-  readonly counted: NotificationVerdict;
-  readonly why: string;
-  /** Whether the gateway most likely sent the refused message, so that an operator is needed. */
-  readonly alarming: boolean;
+/** `alarming`: most likely the gateway sent the refused message, so that an operator is needed. */
+export function refusal(counted: NotificationVerdict, why: string, alarming = false) {
+  return { genuine: false as const, counted, why, alarming };
 }
-
-export function refusal(counted: NotificationVerdict, why: string, alarming = false): Refusal {
-  return { genuine: false, counted, why, alarming };
-}
+export type Refusal = ReturnType<typeof refusal>;
 
 /** Verdicts on refused messages that the gateway may have sent, which begin a condition. */
 const hindering: readonly NotificationVerdict[] = [
