@@ -15,7 +15,6 @@ export interface DigestSecret {
 const OPENING = "<result>";
 const CLOSING = "</result>";
 const CDATA_OPENING = "<![CDATA[";
-const CDATA_CLOSING = "]]>";
 const NESTED_TAGS_MAX = 4;
 const ELEMENTS_MAX = 500;
 const FREE_DATA_PREFIX = "_aKey_";
@@ -105,16 +104,10 @@ function signerOf(
 /** Returns the document with CDATA sections replaced by x, because their content is no markup. */
 function outlineOf(document: Buffer): string {
   const text = document.toString("latin1");
-  const parts: string[] = [];
-  let at = 0;
-  for (;;) {
-    const from = text.indexOf(CDATA_OPENING, at);
-    const closing = from < 0 ? -1 : text.indexOf(CDATA_CLOSING, from + CDATA_OPENING.length);
-    if (closing < 0) return parts.join("") + text.slice(at);
-    const end = closing + CDATA_CLOSING.length;
-    parts.push(text.slice(at, from), "x".repeat(end - from));
-    at = end;
-  }
+  // After the last closing mark no section ends: a search there would take quadratic time.
+  const end = text.lastIndexOf("]]>") + "]]>".length;
+  const sections = /<!\[CDATA\[.*?\]\]>/gs;
+  return text.slice(0, end).replace(sections, ({ length }) => "x".repeat(length)) + text.slice(end);
 }
 
 /** Reads the verified bytes. `signedWith`: the setting with the secret that made the digest. */
