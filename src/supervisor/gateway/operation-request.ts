@@ -37,22 +37,16 @@ export function operationParameters(
   { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
   settings: GatewaySettings,
 ): SoapParameters {
-  const amount = amountMinor === null ? {} : { amount: formatMajor(amountMinor, exponent) };
+  const amount = amountMinor === null ? undefined : formatMajor(amountMinor, exponent);
   const credentials = { wsLogin: settings.GATEWAY_LOGIN, wsPassword: settings.GATEWAY_PWD };
+  const { GATEWAY_WEBSITE_ID: websiteId } = settings;
   switch (kind) {
-    case "confirm": {
-      const sum = amountMinor === null ? {} : { ...amount, currency };
-      return { ...credentials, transactionPublicId, ...sum };
-    }
+    case "confirm":
+      return { ...credentials, transactionPublicId, amount, currency: amount && currency };
     case "cancel":
       return { ...credentials, transactionPublicId };
     case "refund":
-      return {
-        ...credentials,
-        websiteId: settings.GATEWAY_WEBSITE_ID,
-        transactionPublicId,
-        ...amount,
-      };
+      return { ...credentials, websiteId, transactionPublicId, amount };
   }
 }
 
