@@ -3,7 +3,6 @@ import { formatMajor } from "../../shared/money.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { AskedFor } from "./asked-for.ts";
 import { checkedOrderFields, cleanText } from "./order-fields.ts";
-import type { OrderParameters } from "./order-writer.ts";
 
 type Name = Exclude<Extract<keyof Config, `GATEWAY_${string}`>, "GATEWAY_WAIT">;
 export type GatewaySettings = Readonly<Pick<Config, Name>>;
@@ -82,10 +81,7 @@ const xmlName = new RegExp(
  * custom data and the cart. A custom key that is an XML name gets an item of its own; all other
  * keys share one JSON object. An empty cart makes no item (docs/design.md 12.4).
  */
-function freeDataOf(transaction: Transaction): {
-  readonly items: OrderParameters["freeData"]["item"];
-  readonly notes: readonly string[];
-} {
+function freeDataOf(transaction: Transaction) {
   const notes: string[] = [];
   const items: { key: string; value: string }[] = [];
   const add = (key: string, value: string): void => {
@@ -102,9 +98,7 @@ function freeDataOf(transaction: Transaction): {
     receiptNumber: transaction.receiptNumber,
     cardName: transaction.cardName,
   };
-  for (const [key, value] of Object.entries(card)) {
-    if (value !== null && value !== "") add(key, value);
-  }
+  for (const [key, value] of Object.entries(card)) if (value) add(key, value);
   const rest: Array<[string, string | number | boolean]> = [];
   for (const [key, value] of Object.entries(transaction.customData)) {
     if (xmlName.test(key)) add(CUSTOM_PREFIX + key, String(value));
