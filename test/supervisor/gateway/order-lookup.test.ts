@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Exchange } from "../../../src/supervisor/gateway/http-connections.ts";
-import type { FailureCause } from "../../../src/supervisor/gateway/http-connections.ts";
+import type { Exchange, FailureCause } from "../../../src/supervisor/gateway/http-connections.ts";
 import { readOrderLookup } from "../../../src/supervisor/gateway/lookup.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 
