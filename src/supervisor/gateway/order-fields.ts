@@ -63,7 +63,7 @@ export function checkedOrderFields(given: OrderValues) {
     } else if (misfit === "refuse") {
       problems.push(`${name} ${fault}`);
     } else if (misfit === "cut") {
-      values[name] = cut(cleanText(value), lengthMax);
+      values[name] = [...cleanText(value)].slice(0, lengthMax ?? undefined).join("");
       notes.push(`${name} ${fault}: shortened or cleaned`);
     } else {
       notes.push(`${name} ${fault}: left out`);
@@ -86,10 +86,6 @@ function faultOf(value: string, format: Format, lengthMax: number | null): strin
   const length = [...value].length;
   if (lengthMax === null || length <= lengthMax) return null;
   return `has ${length} characters, ${lengthMax} are allowed`;
-}
-
-function cut(value: string, lengthMax: number | null): string {
-  return lengthMax === null ? value : [...value].slice(0, lengthMax).join("");
 }
 
 /** The characters that XML cannot carry (XML 1.0, 2.2). */
