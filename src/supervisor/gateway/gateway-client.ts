@@ -22,7 +22,7 @@ import {
 } from "./operation-request.ts";
 import { type GatewaySettings, orderAskedFor, orderRequestOf } from "./order-request.ts";
 import { createOrderWriter } from "./order-writer.ts";
-import { createSoapWriter, type SoapMessage } from "./soap-writer.ts";
+import { createSoapWriter, gatewayBase, type SoapMessage } from "./soap-writer.ts";
 
 /** The length to which the gateway's description is cut; longer texts are other servers' pages. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
@@ -95,7 +95,7 @@ export function createGatewayClient(
       const { service, operation } = operationAddresses[request.kind];
       let message: SoapMessage;
       try {
-        message = await writers[service].write(operation, operationParameters(request, settings));
+        message = await writers[service](operation, operationParameters(request, settings));
       } catch (error) {
         return unwritable(error);
       }
@@ -123,7 +123,7 @@ type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) =
  */
 function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
   const headers = { ...ownHeaders, accept: "application/json", ...lookupCredentials(settings) };
-  const base = settings.GATEWAY_URL.replace(/\/+$/, "");
+  const base = gatewayBase(settings.GATEWAY_URL);
   return async (what, id, signal) => {
     if (/^\.{1,2}$/.test(id)) return noAddress;
     const get = (path: string): Promise<Exchange> => {

@@ -25,21 +25,19 @@ const WSDL_ADDRESS = "https://gateway.invalid";
 export function createSoapWriter(service: string, gatewayUrl: string) {
   const base = gatewayBase(gatewayUrl);
   let loading: Promise<Client> | undefined;
-  return {
-    /** Rejects if the installation is broken, because a file or the soap package is missing. */
-    async write(operation: string, parameters: SoapParameters): Promise<SoapMessage> {
-      loading ??= loadClient(service, base);
-      const client = await loading;
-      let message: SoapMessage | undefined;
-      const take = (headers: Record<string, string>, body: string): void => {
-        // Each operation has its own documented address (docs/design.md 12.14); the address in
-        // the WSDL takes the same requests (docs/gateway.md 2.1).
-        message = { url: `${base}/soap/${service}/${operation}`, headers, body };
-      };
-      await client[`${operation}Async`]({ parameters: protectCdata(parameters) }, { take });
-      if (!message) throw new Error(`the package soap wrote no message for ${operation}`);
-      return message;
-    },
+  /** Rejects if the installation is broken, because a file or the soap package is missing. */
+  return async (operation: string, parameters: SoapParameters): Promise<SoapMessage> => {
+    loading ??= loadClient(service, base);
+    const client = await loading;
+    let message: SoapMessage | undefined;
+    const take = (headers: Record<string, string>, body: string): void => {
+      // Each operation has its own documented address (docs/design.md 12.14); the address in
+      // the WSDL takes the same requests (docs/gateway.md 2.1).
+      message = { url: `${base}/soap/${service}/${operation}`, headers, body };
+    };
+    await client[`${operation}Async`]({ parameters: protectCdata(parameters) }, { take });
+    if (!message) throw new Error(`the package soap wrote no message for ${operation}`);
+    return message;
   };
 }
 
