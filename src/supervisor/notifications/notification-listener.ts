@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { Connections, sourceOf } from "../../shared/ipc/connections.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
@@ -79,10 +79,7 @@ export async function startNotificationListener(parts: ListenerParts) {
   );
   server.maxHeadersCount = HEADERS_MAX;
   connections.watch(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(cannotListen(host, port, error)));
-    server.listen(port, host, BACKLOG, resolve);
-  });
+  await listen(server, host, port);
   const bound = (server.address() as AddressInfo).port;
   log.info({ host, port: bound }, "the supervisor listens for notifications of the gateway");
   return {
@@ -98,21 +95,22 @@ export async function startNotificationListener(parts: ListenerParts) {
 /** Throws if the address cannot be listened on. Listens for a moment and accepts no message. */
 export async function requireListening(host: string, port: number): Promise<void> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(cannotListen(host, port, error)));
-    server.on("connection", (socket: Socket) => socket.destroy());
-    server.listen(port, host, () => server.close(() => resolve()));
-  });
+  server.on("connection", (socket: Socket) => socket.destroy());
+  await listen(server, host, port);
+  await new Promise((resolve) => server.close(resolve));
 }
 
-function cannotListen(host: string, port: number, error: Error): ProgramExit {
-  const { message } = error;
-  const who = message.includes("EADDRINUSE") ? holderText(port) : undefined;
-  return new ProgramExit(
-    exitCodes.configuration,
-    `NOTIFICATION_HOST and NOTIFICATION_PORT: cannot listen at ${host} port ${port}: ` +
-      `${message}${who ? ` (${who})` : ""}; use a free port and an address of this machine`,
-  );
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", ({ message }) => {
+      const who = message.includes("EADDRINUSE") ? holderText(port) : undefined;
+      const why =
+        `NOTIFICATION_HOST and NOTIFICATION_PORT: cannot listen at ${host} port ${port}: ` +
+        `${message}${who ? ` (${who})` : ""}; use a free port and an address of this machine`;
+      reject(new ProgramExit(exitCodes.configuration, why));
+    });
+    server.listen(port, host, BACKLOG, resolve);
+  });
 }
 
 async function respond(
