@@ -43,7 +43,7 @@ class BrokerThread implements BrokerConnection {
   #lastId = 0;
   #timer: Timer | undefined;
   readonly connected = Promise.withResolvers<BrokerConnection>();
-  #closed: (() => void) | undefined;
+  readonly #closed = Promise.withResolvers<void>();
   #isOver = false;
 
   constructor(script: string, workerData: ThreadTask, clock: Clock, listener: BrokerListener) {
@@ -81,10 +81,8 @@ class BrokerThread implements BrokerConnection {
   async close(): Promise<void> {
     if (this.#isOver) return;
     this.#end();
-    const ended = Promise.withResolvers<void>();
-    this.#closed = ended.resolve;
     this.#post({ say: "close" });
-    await within(this.#clock, "fleet thread", CLOSE_LIMIT_MS, ended.promise);
+    await within(this.#clock, "fleet thread", CLOSE_LIMIT_MS, this.#closed.promise);
     await this.#worker.terminate();
   }
 
@@ -92,7 +90,7 @@ class BrokerThread implements BrokerConnection {
     if (this.#isOver && message.say !== "closed") return;
     switch (message.say) {
       case "closed":
-        this.#closed?.();
+        this.#closed.resolve();
         break;
       case "connected":
         this.window = message.window;
@@ -123,7 +121,7 @@ class BrokerThread implements BrokerConnection {
   }
 
   #lose(because: LostBecause, text: string): void {
-    this.#closed?.();
+    this.#closed.resolve();
     if (this.#isOver) return;
     this.#end();
     void this.#worker.terminate();
