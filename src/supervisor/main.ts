@@ -99,7 +99,10 @@ async function start(context: ProgramContext): Promise<void> {
     operations.start();
     await startListening(context, operationStore, operations, losses, tally, log);
     startConditionWatch(context, status, alarmStore, tally, log);
-    if (config.FLEET_URL !== undefined) await startTelemetry(context, log, status, alarmStore);
+    if (config.FLEET_URL !== undefined) {
+      const { startFleet } = await import("./start-fleet.ts"); // loaded only where it is used
+      startFleet(context, log, status, (ask, id) => alarmStore.noteRequest(ask, id));
+    }
     startChores(context, log, [
       backupChore(databasePath, clock, () => stores.store.copied(), proof),
       retentionChore(database, config.JOURNAL_DAYS, clock),
@@ -208,15 +211,4 @@ function startChores(
   const idle = () => true; // the daily chores can run even while transactions are sent
   const daily = startDaily({ at: config.UPDATE_TIME, idle, chores, clock, log });
   onStop("daily chores", () => daily.stop());
-}
-
-/** Starts the telemetry to a fleet's broker, whose modules are loaded only if FLEET_URL is set. */
-async function startTelemetry(
-  context: ProgramContext,
-  log: AlarmLog,
-  status: () => SupervisorStatus,
-  alarmStore: AlarmStore,
-): Promise<void> {
-  const { startFleet } = await import("./start-fleet.ts");
-  startFleet(context, log, status, (ask, id) => alarmStore.noteRequest(ask, id));
 }
