@@ -2,6 +2,7 @@ import { renameSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { parseJson } from "../../shared/json.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { type Migration, openDatabase, Tables } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 import { type FleetName, fleetDocuments } from "./documents.ts";
@@ -71,16 +72,11 @@ export function openFleetStore(path: string, clock: Clock, log: Logger): FleetSt
     return new FleetStore(open());
   } catch (error) {
     log.warn({ err: error }, "fleet.db cannot be used, so it is renamed and a new one made");
-    for (const end of ["", "-wal", "-shm"]) renameUnusable(`${path}${end}`, clock.now());
+    const nowMs = clock.now();
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+      readOr(undefined, () => renameSync(file, `${file}.unusable-${nowMs}`)); // it may not exist
+    }
     return new FleetStore(open());
-  }
-}
-
-function renameUnusable(path: string, nowMs: number): void {
-  try {
-    renameSync(path, `${path}.unusable-${nowMs}`);
-  } catch {
-    // The file to rename does not exist.
   }
 }
 
