@@ -36,7 +36,7 @@ export class HttpExchange {
   written = false;
   /** Closes the connection, if the exchange ended without a whole answer. */
   onGivenUp: () => void = () => undefined;
-  #ended = false;
+  ended = false;
   readonly #signal: AbortSignal;
   readonly #resolve: (end: Exchange) => void;
   readonly #timer: Timer;
@@ -52,17 +52,13 @@ export class HttpExchange {
     else signal.addEventListener("abort", this.#onStop, { once: true });
   }
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   answered(httpStatus: number, retryAfter: string | null, body: string | null): void {
     this.#end({ kind: "answered", httpStatus, retryAfter, body });
     if (body === null) this.onGivenUp();
   }
 
   fail(cause: FailureCause, detail: string): void {
-    if (this.#ended) return;
+    if (this.ended) return;
     this.#end({ kind: "failed", cause, written: this.written, detail });
     this.onGivenUp();
   }
@@ -74,8 +70,8 @@ export class HttpExchange {
   }
 
   #end(end: Exchange): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.ended) return;
+    this.ended = true;
     this.#timer.clear();
     this.#signal.removeEventListener("abort", this.#onStop);
     this.#resolve(end);

@@ -53,18 +53,14 @@ export class OrderInquiry {
   /** Until when no lookup is made, on the monotonic clock. */
   #holdUntilMs = 0;
   readonly #slot: number;
-  #refused: { readonly reason: string; readonly sinceMs: number } | null = null;
+  /** Why and since when the gateway's lookup refuses our credentials; null: it does not. */
+  refused: { readonly reason: string; readonly sinceMs: number } | null = null;
 
   constructor(parts: SendingParts, queue: Queue) {
     this.#parts = parts;
     this.#queue = queue;
     this.#slot = parts.random();
     this.#loop = new WorkLoop(parts.clock, "next lookup", () => this.#begin());
-  }
-
-  /** Why and since when the gateway's lookup refuses our credentials; null: it does not. */
-  get refused(): { readonly reason: string; readonly sinceMs: number } | null {
-    return this.#refused;
   }
 
   start(): void {
@@ -156,11 +152,11 @@ export class OrderInquiry {
   }
 
   #learnRefusal(finding: OrderFinding, nowMs: number): void {
-    if (finding.kind !== "unanswered") this.#refused = null;
+    if (finding.kind !== "unanswered") this.refused = null;
     else if (refusesUs(finding)) {
       const reason = finding.verdict.description;
-      this.#refused = { reason, sinceMs: this.#refused?.sinceMs ?? nowMs };
-    } else if (finding.verdict.httpStatus !== null) this.#refused = null;
+      this.refused = { reason, sinceMs: this.refused?.sinceMs ?? nowMs };
+    } else if (finding.verdict.httpStatus !== null) this.refused = null;
   }
 
   /**

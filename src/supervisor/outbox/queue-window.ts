@@ -20,7 +20,8 @@ export class QueueWindow {
   #paused: { readonly reason: string; readonly sinceMs: number } | null = null;
   /** When the queue's wait ends, on the monotonic clock; during a pause, when the next try is. */
   #holdUntilMs = 0;
-  #failures = 0;
+  /** The number of consecutive failures of the gateway as a whole. */
+  failures = 0;
   #resultsInARow = 0;
   #begun = 0;
   /** How many tries had begun when the queue last began to wait. */
@@ -42,11 +43,6 @@ export class QueueWindow {
     const { reason = "", sinceMs = 0 } = this.#misconfigured ?? {};
     const misconfigured = this.#misconfigured && { reason, sinceMs };
     return { pausedSinceMs: this.#paused?.sinceMs ?? null, misconfigured };
-  }
-
-  /** The number of consecutive failures of the gateway as a whole. */
-  get failures(): number {
-    return this.#failures;
   }
 
   /** How many milliseconds the queue still waits before it may begin a try. */
@@ -87,7 +83,7 @@ export class QueueWindow {
     if (this.#paused) this.#log.info({ why }, "the outbox sends transactions again after a pause");
     this.#paused = null;
     this.#holdUntilMs = 0;
-    this.#failures = 0;
+    this.failures = 0;
   }
 
   #hold(waits: Waits, queueHoldMs: number, itemDelayMs: number): void {
@@ -100,7 +96,7 @@ export class QueueWindow {
       // During a pause only the oldest item is tried, due or not; the queue waits between tries.
       this.#holdUntilMs = nowMs + Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS);
     } else if (waits === "queue" || waits === "both") {
-      this.#failures += 1;
+      this.failures += 1;
       this.#begunBeforeHold = this.#begun;
       this.#holdUntilMs = nowMs + queueHoldMs;
     }

@@ -10,8 +10,8 @@ export class WorkLoop {
   readonly #step: () => number;
   /** The work that runs; an array is faster than a Set here. */
   readonly #running: Promise<void>[] = [];
-  #isActive = false;
-  #isStopping = false;
+  isActive = false;
+  isStopping = false;
   #wake: () => void = () => undefined;
 
   /** `step` begins the work that is due, and returns the pause before the next step. */
@@ -21,16 +21,8 @@ export class WorkLoop {
     this.#step = step;
   }
 
-  get isActive(): boolean {
-    return this.#isActive;
-  }
-
-  get isStopping(): boolean {
-    return this.#isStopping;
-  }
-
   start(): void {
-    this.#isActive = !this.#isStopping;
+    this.isActive = !this.isStopping;
     this.track(this.#run());
   }
 
@@ -48,15 +40,15 @@ export class WorkLoop {
   }
 
   async stop(): Promise<void> {
-    this.#isActive = false;
-    this.#isStopping = true;
+    this.isActive = false;
+    this.isStopping = true;
     this.wake();
     // Work that ends may add more work, such as the recording of its end.
     while (this.#running.length > 0) await Promise.all(this.#running);
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopping) {
+    while (!this.isStopping) {
       const waitMs = this.#step();
       // A timer and a promise for each pause cost less than an AbortSignal for each pause.
       const { promise, resolve } = Promise.withResolvers<void>();
