@@ -173,24 +173,13 @@ export function endClaim(
   endedAtMs: number,
   ambiguous: boolean,
 ): void {
-  const { changes } = prepared(database, endedClaim).run(
-    state,
-    history.failures,
-    nextTryAtMs,
-    endedAtMs,
-    history.noResultSinceMs,
-    history.noResultTries,
-    ambiguous ? 1 : 0,
-    redirectUrl,
-    reason,
-    uncertain.lookUpNext ? 1 : 0,
-    uncertain.sentAtMs,
-    uncertain.resends,
-    uncertain.orders,
-    uncertain.absentSinceMs,
-    uncertain.unanswered,
-    sequence,
-  );
+  const { failures, noResultSinceMs, noResultTries } = history;
+  const { lookUpNext, sentAtMs, resends, orders, absentSinceMs, unanswered } = uncertain;
+  const tries = [state, failures, nextTryAtMs, endedAtMs, noResultSinceMs, noResultTries];
+  const end = [ambiguous ? 1 : 0, redirectUrl, reason];
+  const lookups = [lookUpNext ? 1 : 0, sentAtMs, resends, orders, absentSinceMs, unanswered];
+  const values = [...tries, ...end, ...lookups, sequence];
+  const { changes } = prepared(database, endedClaim).run(...values);
   invariant(changes === 1, `the item ${transactionId} was still claimed`);
   if (state === "sent") return;
   for (const sql of [namedIsSent, reversedIsClosed]) {
