@@ -17,8 +17,6 @@ const repeating: readonly string[] = [
   "gateway-answer-mismatch",
 ];
 
-type Alarms = SupervisorAnswer<"alarms">;
-
 /** Stores the alarms on disk, where tp-manager reads them for `GET /events`. */
 export class AlarmStore extends Tables {
   readonly #clock: Clock;
@@ -43,7 +41,7 @@ export class AlarmStore extends Tables {
   }
 
   /** Returns alarms after the id `after`, oldest first; all if that id is of another database. */
-  after(origin: string | undefined, after: number, limit: number): Alarms {
+  after(origin: string | undefined, after: number, limit: number): SupervisorAnswer<"alarms"> {
     const sql = `SELECT id, at_ms AS atMs, alarm, message, order_id AS orderId,
         transaction_id AS transactionId, about
       FROM alarms WHERE id > ? ORDER BY id LIMIT ?`;
