@@ -115,16 +115,14 @@ function unwritable(error: unknown): Verdict {
   return unsendable(`the request could not be written: ${(error as Error).message}`);
 }
 
-type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
-
 /**
  * Returns the lookup by the gateway's v3 interface. The lookup tries two paths, `/v3/orders` and
  * then `/v3/order`, because the gateway documents each in another place (docs/gateway.md 4.3).
  */
-function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
+function createLookup(settings: GatewaySettings, transport: HttpTransport) {
   const headers = { ...ownHeaders, accept: "application/json", ...lookupCredentials(settings) };
   const base = gatewayBase(settings.GATEWAY_URL);
-  return async (what, id, signal) => {
+  return async (what: "order" | "transaction", id: string, signal: AbortSignal) => {
     if (/^\.{1,2}$/.test(id)) return noAddress;
     const get = (path: string): Promise<Exchange> => {
       const url = `${base}/v3/${path}/${encodeURIComponent(id)}`;
