@@ -87,10 +87,8 @@ function textOf(error: Error): string {
 }
 
 /** A request: POST if it has a body, else GET. */
-export interface HttpRequest {
-  readonly origin: string;
-  readonly host: string;
-  readonly path: string;
+export interface HttpMessage {
+  readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
 }
@@ -126,13 +124,14 @@ export class HttpConnections {
     this.#settings = settings;
   }
 
-  /** Throws when a header cannot be written. */
-  send(request: HttpRequest, exchange: HttpExchange): void {
-    const { origin, body } = request;
-    const bytes = bytesOf(request);
-    const kept = [...this.#idle].findLast((one) => one.isFree(origin));
+  /** Throws when the address or a header cannot be written. */
+  send(message: HttpMessage, exchange: HttpExchange): void {
+    const url = new URL(message.url);
+    const method = message.body === null ? "GET" : "POST";
+    const bytes = bytesOf(method, url, message);
+    const kept = [...this.#idle].findLast((one) => one.isFree(url.origin));
     if (kept) this.#idle.delete(kept);
-    (kept ?? this.#begin(origin)).carry(bytes, body === null ? "GET" : "POST", exchange);
+    (kept ?? this.#begin(url.origin)).carry(bytes, method, exchange);
   }
 
   close(): void {
@@ -288,9 +287,10 @@ class Connection {
 /** The characters that a header's value may have, as in Node: none that would end its line. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-function bytesOf({ path, host, headers, body }: HttpRequest): Buffer {
-  const method = body === null ? "GET" : "POST";
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+function bytesOf(method: string, { host, pathname, search }: URL, message: HttpMessage): Buffer {
+  const { headers, body } = message;
+  let head = `${method} ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\n`;
+  head += "connection: keep-alive\r\n";
   for (const [name, value] of Object.entries(headers)) {
     if (!headerValue.test(value)) throw new Error(`the header ${name} has a wrong character`);
     head += `${name}: ${value}\r\n`;

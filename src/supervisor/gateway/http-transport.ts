@@ -10,15 +10,11 @@ import {
   type Exchange,
   HttpConnections,
   HttpExchange,
-  type HttpRequest,
+  type HttpMessage,
 } from "./http-connections.ts";
 
 /** The largest answer that is read; a result has 2 KB, a web server's error page up to 100 KB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
-
-interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
-  readonly url: string;
-}
 
 interface TransportSettings {
   /** Certificates in PEM that are trusted in addition to the system's (GATEWAY_CA_FILE). */
@@ -71,13 +67,8 @@ export class HttpTransport {
   }
 
   #begin(message: HttpMessage, exchange: HttpExchange): void {
-    const { url, headers, body } = message;
-    const proxyEnv = proxyFor(url, this.#settings.proxyEnvironment);
-    if (!proxyEnv) {
-      const { origin, host, pathname, search } = new URL(url);
-      this.#direct.send({ origin, host, path: pathname + search, headers, body }, exchange);
-      return;
-    }
+    const proxyEnv = proxyFor(message.url, this.#settings.proxyEnvironment);
+    if (!proxyEnv) return this.#direct.send(message, exchange);
     this.#tunnelled ??= new TlsAgent({ ...tunnelOptions, ca: this.#ca, proxyEnv });
     sendByNode(message, this.#tunnelled, exchange);
   }

@@ -42,7 +42,7 @@ async function pair() {
   const left: string[] = [];
   const connections = new HttpConnections({
     clock,
-    open: (to, take) => connect({ path: to }).on("data", take),
+    open: (_origin, take) => connect({ path: socketPath }).on("data", take),
     answerBytesMax: 1_000,
     readOther(exchange, pieces, socket) {
       left.push(Buffer.concat(pieces).toString("utf8"));
@@ -61,7 +61,7 @@ async function pair() {
     connections,
     left,
     async send(body: string, timeoutMs = 100) {
-      const to = { origin: socketPath, host: "localhost", path: "/v1/a", headers: { a: "b" } };
+      const to = { url: "http://localhost/v1/a", headers: { a: "b" } };
       const end = await new Promise<Exchange>((resolve) => {
         const exchange = new HttpExchange({ clock, name: "answer", timeoutMs, signal }, resolve);
         connections.send({ ...to, body }, exchange);
