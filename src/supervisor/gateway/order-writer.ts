@@ -2,7 +2,7 @@ import { orderFields } from "./order-fields.ts";
 import { asCdata, gatewayBase, type SoapMessage, type SoapParameters } from "./soap-writer.ts";
 
 /** The parameters of `generate`: texts in the order in which they are sent, and the free data. */
-export interface OrderParameters extends SoapParameters {
+interface OrderParameters extends SoapParameters {
   readonly freeData: { readonly item: readonly { readonly key: string; readonly value: string }[] };
 }
 

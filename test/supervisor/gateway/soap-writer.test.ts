@@ -5,10 +5,7 @@ import { XMLValidator } from "fast-xml-parser";
 import { describe, expect, test } from "vitest";
 import { cleanText, orderFields } from "../../../src/supervisor/gateway/order-fields.ts";
 import { orderRequestOf } from "../../../src/supervisor/gateway/order-request.ts";
-import {
-  createOrderWriter,
-  type OrderParameters,
-} from "../../../src/supervisor/gateway/order-writer.ts";
+import { createOrderWriter } from "../../../src/supervisor/gateway/order-writer.ts";
 import { createSoapWriter } from "../../../src/supervisor/gateway/soap-writer.ts";
 import { gatewaySettings } from "../gateway-settings.ts";
 import { parametersOf } from "../recording-gateway.ts";
@@ -43,6 +40,8 @@ async function write(given: Parameters<typeof sampleTransaction>[0]) {
   if (!parameters) throw new Error("the transaction does not fit");
   return await bothWrite(url, parameters);
 }
+
+type OrderParameters = Parameters<ReturnType<typeof createOrderWriter>>[0];
 
 /** What the template gives, once it is what the package writes. */
 async function bothWrite(address: string, parameters: OrderParameters) {
