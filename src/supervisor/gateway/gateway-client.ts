@@ -7,13 +7,7 @@ import type { AskedFor } from "./asked-for.ts";
 import { judge, unsendable, type Verdict } from "./faults.ts";
 import type { Exchange } from "./http-connections.ts";
 import type { HttpTransport } from "./http-transport.ts";
-import {
-  isUnderstood,
-  type LookupAnswer,
-  type OrderFinding,
-  readLookup,
-  readOrderLookup,
-} from "./lookup.ts";
+import { isUnderstood, readLookup, readOrderLookup } from "./lookup.ts";
 import {
   type OperationRequest,
   operationAddresses,
@@ -83,7 +77,7 @@ export function createGatewayClient(
       const asked = orderAskedFor(transaction);
       return { verdict: await post(message, { operation: "generate", asked, signal }), notes };
     },
-    async findOrder(transaction: Transaction, signal: AbortSignal): Promise<OrderFinding> {
+    async findOrder(transaction: Transaction, signal: AbortSignal) {
       const exchange = await lookUp("order", transaction.orderId, signal);
       const finding = readOrderLookup(exchange, transaction);
       if (finding.kind !== "unanswered") return finding;
@@ -102,7 +96,7 @@ export function createGatewayClient(
       return await post(message, { operation, asked: operationAskedFor(request), signal });
     },
     /** Looks up a transaction by the id in notifications or by the gateway's own number. */
-    async lookUp(id: string, signal: AbortSignal): Promise<LookupAnswer> {
+    async lookUp(id: string, signal: AbortSignal) {
       const answer = readLookup(await lookUp("transaction", id, signal));
       return { ...answer, description: lookupText(answer, settings) };
     },
