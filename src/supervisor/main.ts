@@ -18,11 +18,7 @@ import { createGatewayClient } from "./gateway/gateway-client.ts";
 import { HttpTransport } from "./gateway/http-transport.ts";
 import { Intake } from "./intake/intake.ts";
 import { supervisorHandlers } from "./intake/message-handlers.ts";
-import {
-  type SupervisorStatus,
-  statusReader,
-  supervisorConditionWatch,
-} from "./intake/supervisor-status.ts";
+import { statusReader, supervisorConditionWatch } from "./intake/supervisor-status.ts";
 import { NotificationHandler } from "./notifications/notification-handler.ts";
 import {
   requireListening,
@@ -190,7 +186,7 @@ async function startListening(
 
 function startConditionWatch(
   { clock, onStop }: ProgramContext,
-  status: () => SupervisorStatus,
+  status: ReturnType<typeof statusReader>,
   alarmStore: AlarmStore,
   tally: NotificationTally,
   log: AlarmLog,
