@@ -1,8 +1,4 @@
-import type {
-  GatewayHistory,
-  GatewayOperation,
-  SupervisorAnswer,
-} from "../../shared/ipc/contract.ts";
+import type { GatewayOperation, SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import {
   effectOf,
@@ -15,7 +11,7 @@ import type { StoredNotification } from "./notification-store.ts";
 import { LOST, type OperationStore } from "./operation-store.ts";
 
 /** Returns the gateway's notifications about an order, and the operations that we requested. */
-export function gatewayHistoryOf(orderId: string, store: OperationStore): GatewayHistory {
+export function gatewayHistoryOf(orderId: string, store: OperationStore) {
   const transactions = store.transactionsOf(orderId);
   const events = store.notifications.acceptedOf(transactions);
   const notified = events.filter(isOperation);
