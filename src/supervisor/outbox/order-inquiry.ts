@@ -8,12 +8,7 @@ import type { DeliveryWatch } from "./delivery-watch.ts";
 import type { ClaimedItem } from "./item-rows.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import { parseRetryAfter, SHARED_HOLD_CAP_MS } from "./retry-policy.ts";
-import {
-  decideLookup,
-  type LookupDecision,
-  lookupHoldMs,
-  SENDS_OF_FIRST_DAY,
-} from "./uncertain-send-policy.ts";
+import { decideLookup, lookupHoldMs, SENDS_OF_FIRST_DAY } from "./uncertain-send-policy.ts";
 import { pauseMs, WorkLoop } from "./work-loop.ts";
 
 /** The largest number of simultaneous lookups; only one runs while the gateway answers none. */
@@ -123,7 +118,7 @@ export class OrderInquiry {
     const retryAfter = finding.kind === "unanswered" ? finding.verdict.retryAfter : null;
     const retryAfterMs = parseRetryAfter(retryAfter, nowMs);
     const decision = decideLookup(finding, item.uncertain, { nowMs, retryAfterMs, random });
-    this.#learn(decision);
+    this.#learn(decision.silent);
     this.#learnRefusal(finding, nowMs);
     const { next, delayMs, uncertain } = decision;
     const update = {
@@ -137,7 +132,7 @@ export class OrderInquiry {
     if (next === "send") this.#queue.wake();
   }
 
-  #learn({ silent }: LookupDecision): void {
+  #learn(silent: boolean): void {
     if (!silent) {
       this.#silentSinceMs = null;
       this.#holdUntilMs = 0;
@@ -166,7 +161,7 @@ export class OrderInquiry {
   #report(
     item: ClaimedItem,
     finding: OrderFinding,
-    decision: LookupDecision,
+    decision: ReturnType<typeof decideLookup>,
     state: DeliveryState | undefined,
   ): void {
     const { log } = this.#parts;

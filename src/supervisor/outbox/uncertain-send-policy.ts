@@ -63,7 +63,7 @@ export function uncertainAfterSend(
   };
 }
 
-export interface LookupDecision {
+interface LookupDecision {
   /** The item's next step or end; "send": the queue sends the item when it is due. */
   readonly next: "look-up" | "send" | "sent" | "parked";
   readonly delayMs: number;
