@@ -35,12 +35,10 @@ export function judge(operation: string, exchange: Exchange, asked: AskedFor): V
   const known = { httpStatus, retryAfter };
   const byStatus = classOfStatus(httpStatus);
   if (answer.kind === "fault") {
-    const description = [answer.faultCode, answer.description].filter((text) => text !== "");
+    const texts = [answer.faultCode, answer.description].filter((text) => text !== "");
+    const description = texts.join(": ");
     const processed = byStatus === "server-error" || byStatus === "unreadable-answer";
-    return verdict(processed ? "soap-fault" : byStatus, {
-      ...known,
-      description: description.join(": "),
-    });
+    return verdict(processed ? "soap-fault" : byStatus, { ...known, description });
   }
   return verdict(byStatus, { ...known, description: `HTTP ${httpStatus}: ${answer.why}` });
 }

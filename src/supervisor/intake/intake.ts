@@ -79,9 +79,8 @@ export class Intake {
     if (outcome === "closed") {
       log.info({ transactionId, orderId }, "a sale was reversed before it was sent to the gateway");
     } else {
-      const details = { transactionId, orderId };
       const what = "reversed at the terminal, but the gateway has or may have the order";
-      log.error({ alarm: "reversed-after-sending", ...details }, what);
+      log.error({ alarm: "reversed-after-sending", transactionId, orderId }, what);
     }
     return outcome;
   }
@@ -117,9 +116,8 @@ export class Intake {
       !isDeepStrictEqual(customData, given.customData);
     if (unmasked) {
       const { transactionId, orderId } = given;
-      const details = { transactionId, orderId };
       const what = "masked before it was stored";
-      this.#parts.log.error({ alarm: "card-number-masked", ...details }, what);
+      this.#parts.log.error({ alarm: "card-number-masked", transactionId, orderId }, what);
     }
     return { ...given, maskedPan, customData };
   }

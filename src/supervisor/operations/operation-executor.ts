@@ -62,13 +62,12 @@ export class OperationExecutor {
   start(): void {
     const { clock, log } = this.#parts;
     const interrupted = this.#store.endInterrupted(clock.now());
-    for (const transactionPublicId of this.#store.unknownOnes()) this.notified(transactionPublicId);
+    for (const id of this.#store.unknownOnes()) this.notified(id);
     for (const operationId of interrupted) {
       log.warn({ operationId }, "the program ended while it sent an operation to the gateway");
       if (this.#store.operation(operationId)?.state === "unknown") this.#alarmUnknown(operationId);
     }
-    for (const transactionPublicId of this.#store.unknownOnes())
-      this.#lookups.begin(transactionPublicId);
+    for (const id of this.#store.unknownOnes()) this.#lookups.begin(id);
   }
 
   /**

@@ -259,11 +259,8 @@ export class Forwarder {
     const { transactionId, orderId, number } = item;
     const { class: tryClass, httpStatus, code, description } = verdict;
     const about = { transactionId, orderId, try: number, class: tryClass };
-    if (notes.length > 0)
-      log.warn(
-        { ...about, notes },
-        "data of the order that the gateway would refuse were changed or left out",
-      );
+    const changed = "data of the order that the gateway would refuse were changed or left out";
+    if (notes.length > 0) log.warn({ ...about, notes }, changed);
     if (state === "sent") {
       log.info(about, "the gateway has received the order");
       return;
