@@ -1,12 +1,6 @@
 import type { GatewayOperation, SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import {
-  effectOf,
-  notifiedNames,
-  notifiedSum,
-  orderStateOf,
-  refundedSum,
-} from "./gateway-state.ts";
+import { effectOf, notifiedNames, orderStateOf, refundedSum } from "./gateway-state.ts";
 import type { StoredNotification } from "./notification-store.ts";
 import { LOST, type OperationStore } from "./operation-store.ts";
 
@@ -14,7 +8,7 @@ import { LOST, type OperationStore } from "./operation-store.ts";
 export function gatewayHistoryOf(orderId: string, store: OperationStore) {
   const transactions = store.transactionsOf(orderId);
   const events = store.notifications.acceptedOf(transactions);
-  const notified = events.filter(isOperation);
+  const notified = events.filter(({ kind }) => kind === "operation");
   const transactionPublicIds = store.publicIdsOf(orderId);
   const operations = store.operationsOf(transactionPublicIds);
   const copies = new Set([...transactionPublicIds, ...notified.map(publicIdOf)]);
@@ -45,11 +39,7 @@ export function gatewayHistoryOf(orderId: string, store: OperationStore) {
 
 function notifiedOf(publicId: string, owners: readonly Transaction[], store: OperationStore) {
   const accepted = store.notifications.acceptedOf(owners);
-  return accepted.filter((one) => isOperation(one) && publicIdOf(one) === publicId);
-}
-
-function isOperation({ kind }: StoredNotification): boolean {
-  return kind === "operation";
+  return accepted.filter((one) => one.kind === "operation" && publicIdOf(one) === publicId);
 }
 
 function isDone({ state }: GatewayOperation): boolean {
@@ -82,7 +72,7 @@ export function notifiedEnd(
     notified.filter((one) => one.operation === name && one.status === status);
   const isCarriedOut =
     kind === "refund"
-      ? notifiedSum(amountMinor, notified) >=
+      ? refundedSum(amountMinor, notified, []) >=
         refundedBefore(open, amountMinor, store) + (open.amountMinor ?? amountMinor)
       : isNotified("ok").length > 0;
   if (isCarriedOut) return { open, state: "done" };

@@ -83,11 +83,6 @@ function highest(states: readonly GatewayState[]): GatewayState {
   return ranks[rank] ?? "unknown";
 }
 
-/** Returns the sum of the refunds that were notified as carried out, in minor units. */
-export function notifiedSum(amountMinor: number, notified: readonly Notified[]): number {
-  return sumOf(notifiedAmounts(amountMinor, notified));
-}
-
 /**
  * Returns the sum that was certainly refunded, in minor units: the notified refunds, and our own
  * refunds whose amount is not notified. A notified refund of the same amount may be our own refund,
@@ -98,7 +93,9 @@ export function refundedSum(
   notified: readonly Notified[],
   done: readonly Done[],
 ): number {
-  const known = notifiedAmounts(amountMinor, notified);
+  const known = notified
+    .filter(({ operation, status }) => operation === "refund" && status === "ok")
+    .map((one) => one.amountMinor ?? amountMinor);
   const ours = done.filter(({ kind }) => kind === "refund");
   const left = [...known];
   const added = ours
@@ -108,15 +105,5 @@ export function refundedSum(
       if (at >= 0) left.splice(at, 1);
       return at < 0;
     });
-  return sumOf([...known, ...added]);
-}
-
-function notifiedAmounts(amountMinor: number, notified: readonly Notified[]): readonly number[] {
-  return notified
-    .filter(({ operation, status }) => operation === "refund" && status === "ok")
-    .map((one) => one.amountMinor ?? amountMinor);
-}
-
-function sumOf(amounts: readonly number[]): number {
-  return amounts.reduce((sum, amount) => sum + amount, 0);
+  return [...known, ...added].reduce((sum, amount) => sum + amount, 0);
 }
