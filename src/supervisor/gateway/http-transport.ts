@@ -68,9 +68,10 @@ export class HttpTransport {
 
   #begin(message: HttpMessage, exchange: HttpExchange): void {
     const proxyEnv = proxyFor(message.url, this.#settings.proxyEnvironment);
-    if (!proxyEnv) return this.#direct.send(message, exchange);
-    this.#tunnelled ??= new TlsAgent({ ...tunnelOptions, ca: this.#ca, proxyEnv });
-    sendByNode(message, this.#tunnelled, exchange);
+    if (proxyEnv) {
+      this.#tunnelled ??= new TlsAgent({ ...tunnelOptions, ca: this.#ca, proxyEnv });
+      sendByNode(message, this.#tunnelled, exchange);
+    } else this.#direct.send(message, exchange);
   }
 
   get #ca(): string[] {
