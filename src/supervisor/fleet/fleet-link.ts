@@ -77,14 +77,10 @@ export class FleetLink {
   set(now: StateNow): void {
     this.#now = now;
     this.#publishState();
-    this.pump();
-  }
-
-  /** Sends queued documents, as many as the broker accepts at once. Never throws. */
-  pump(): void {
     this.#guarded(() => this.#pump());
   }
 
+  /** Sends queued documents, as many as the broker accepts at once. */
   #pump(): void {
     for (let expired = 1; expired > 0; ) {
       this.#forgetDone();
@@ -201,7 +197,7 @@ export class FleetLink {
     this.#published = "";
     this.#publishState();
     for (const reply of this.#replies.splice(0)) void this.#reply(reply);
-    this.pump();
+    this.#guarded(() => this.#pump());
   }
 
   /**
