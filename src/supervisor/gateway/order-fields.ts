@@ -63,7 +63,7 @@ export function checkedOrderFields(given: OrderValues) {
     } else if (misfit === "refuse") {
       problems.push(`${name} ${fault}`);
     } else if (misfit === "cut") {
-      values[name] = [...cleanText(value)].slice(0, lengthMax ?? undefined).join("");
+      values[name] = [...cleanText(value)].slice(0, lengthMax ?? Number.POSITIVE_INFINITY).join("");
       notes.push(`${name} ${fault}: shortened or cleaned`);
     } else {
       notes.push(`${name} ${fault}: left out`);
