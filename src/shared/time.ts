@@ -30,27 +30,19 @@ export const systemClock: Clock = {
 };
 
 /** Waits `delayMs`. Rejects with `signal.reason` as soon as the signal aborts. */
-export function sleep(
+export async function sleep(
   clock: Clock,
   name: string,
   delayMs: number,
   signal?: AbortSignal,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason);
-      return;
-    }
-    const onAbort = (): void => {
-      timer.clear();
-      reject(signal?.reason);
-    };
-    const timer = clock.startTimer(name, delayMs, () => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    });
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = clock.startTimer(name, delayMs, resolve);
+  try {
+    await (signal ? unlessAborted(over, signal) : over);
+  } finally {
+    timer.clear();
+  }
 }
 
 /** Settles as `promise` does, or resolves with undefined after `delayMs`; the work goes on. */
