@@ -126,15 +126,11 @@ const endsGroup = (run: Run, { first, length }: Stretch): boolean =>
  * number of any kind has a correct check digit.
  */
 export function containsPan(text: string): boolean {
-  const { regions, isEncoded } = walk(text);
-  if (holdsWhole(text, regions)) return true;
-  for (const { text: other } of isEncoded ? readingsOf(text) : []) {
-    if (holdsWhole(other, walk(other).regions)) return true;
-  }
-  return false;
+  const walked = walk(text);
+  if (holdsWhole(text, walked)) return true;
+  return walked.isEncoded && readingsOf(text).some((other) => holdsWhole(other.text));
 }
 
-function holdsWhole(text: string, regions: readonly Region[]): boolean {
-  for (const { isOwn } of numbersIn(text, regions)) if (isOwn) return true;
-  return false;
+function holdsWhole(text: string, { regions } = walk(text)): boolean {
+  return numbersIn(text, regions).some(({ isOwn }) => isOwn);
 }

@@ -120,12 +120,6 @@ interface Group {
   readonly isEntry: boolean;
 }
 
-interface Numbers {
-  /** Digits with few separators between them; a card number may be anywhere in a run. */
-  readonly runs: readonly Run[];
-  readonly forms: readonly Form[];
-}
-
 /** Digits in a card's groups, or one by one; a card number begins only at their first digit. */
 export interface Form {
   readonly run: Run;
@@ -135,12 +129,19 @@ export interface Form {
   readonly isList: boolean;
 }
 
-export function numbersOf(text: string, region: Region): Numbers {
+/**
+ * Returns the digits of a region: as runs, with few separators between them, in which a card number
+ * may be anywhere, and as forms.
+ */
+export function numbersOf(text: string, region: Region) {
   const { digits, positions, groups } = groupsOf(text, region);
   const whole = { text, digits, positions };
   const apart = groups.flatMap(({ first, isApart }) => (isApart ? [first] : []));
   if (apart.length === 0) return { runs: [whole], forms: [] };
-  const runs = parts(whole, [0, ...apart], [...apart, digits.length]);
+  const runs = [0, ...apart].flatMap((from, i) => {
+    const to = apart[i] ?? digits.length;
+    return to - from >= PAN_DIGITS_MIN ? [part(whole, from, to)] : [];
+  });
   return { runs, forms: forms(whole, groups) };
 }
 
@@ -166,13 +167,6 @@ function formOf(whole: Run, groups: readonly Group[], i: number, to: number): Fo
   const hasMore = groups[i]?.isEntry === true || groups[after]?.isEntry === true;
   if (isList && (hasMore || !beginsGroup || !endsGroup)) return undefined;
   return { run: part(whole, from, to), beginsGroup, endsGroup, isList };
-}
-
-function parts(whole: Run, starts: readonly number[], ends: readonly number[]): Run[] {
-  return starts.flatMap((from, i) => {
-    const to = ends[i] as number;
-    return to - from >= PAN_DIGITS_MIN ? [part(whole, from, to)] : [];
-  });
 }
 
 function part({ text, digits, positions }: Run, from: number, to: number): Run {
@@ -238,9 +232,9 @@ function groupsOf(text: string, { start, end }: Region) {
 
 /** A decoded text; `starts` and `ends`: where each of its characters is written in the original. */
 interface Reading {
-  readonly text: string;
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
+  text: string;
+  readonly starts: number[];
+  readonly ends: number[];
 }
 
 const longEscape = String.raw`(?<!\\)\\+(?:u\{(?<point>[\da-f]{1,6})\}|u(?<unit>[\da-f]{4})`;
@@ -267,7 +261,7 @@ export function* readingsOf(text: string): Generator<Reading> {
 const isInvisible = (character: string): boolean => kindAt(character, 0) === kind.invisible;
 
 function decoded(text: string): Reading {
-  const read: Characters = { text: "", starts: [], ends: [] };
+  const read: Reading = { text: "", starts: [], ends: [] };
   let at = 0;
   for (const found of text.matchAll(encoded)) {
     copy(read, text, at, found.index);
@@ -278,13 +272,7 @@ function decoded(text: string): Reading {
   return read;
 }
 
-interface Characters {
-  text: string;
-  readonly starts: number[];
-  readonly ends: number[];
-}
-
-function copy(read: Characters, text: string, from: number, to: number): void {
+function copy(read: Reading, text: string, from: number, to: number): void {
   let at = from;
   for (const character of text.slice(from, to)) {
     add(read, character, at, at + character.length);
@@ -293,7 +281,7 @@ function copy(read: Characters, text: string, from: number, to: number): void {
 }
 
 /** Adds one character, as exactly one UTF-16 unit, to the decoded text. */
-function add(read: Characters, character: string, start: number, end: number): void {
+function add(read: Reading, character: string, start: number, end: number): void {
   read.text += plainOf(character);
   read.starts.push(start);
   read.ends.push(end);
@@ -301,8 +289,7 @@ function add(read: Characters, character: string, start: number, end: number): v
 
 function plainOf(character: string): string {
   if (kindAt(character, 0) !== kind.encoding) return character;
-  const digit = digitOf(character);
-  return digit === undefined ? "?" : String(digit);
+  return String(digitOf(character) ?? "?");
 }
 
 /** Returns the value of a digit of any script: its ASCII form, or its distance from the zero. */
@@ -319,16 +306,13 @@ function digitOf(character: string): number | undefined {
 }
 
 function decode(
-  read: Characters,
+  read: Reading,
   written: string,
   groups: Readonly<Record<string, string | undefined>>,
   at: number,
 ): void {
   const { point, unit, byte, percent, hex, decimal } = groups;
-  if (percent !== undefined) {
-    decodePercent(read, percent, at);
-    return;
-  }
+  if (percent !== undefined) return decodePercent(read, percent, at);
   const number = point ?? unit ?? byte ?? hex;
   const code = number === undefined ? Number(decimal ?? 0x20) : Number.parseInt(number, 16);
   const isLine = /\\[nrt]$/.test(written);
@@ -338,12 +322,11 @@ function decode(
 
 const BYTE_CHARACTERS = 3;
 
-function decodePercent(read: Characters, percent: string, start: number): void {
+function decodePercent(read: Reading, percent: string, start: number): void {
   const bytes = Buffer.from(percent.replaceAll("%", ""), "hex");
-  const text = isUtf8(bytes) ? bytes.toString("utf8") : bytes.toString("latin1");
   const encoding = isUtf8(bytes) ? "utf8" : "latin1";
   let at = start;
-  for (const character of text) {
+  for (const character of bytes.toString(encoding)) {
     const end = at + Buffer.byteLength(character, encoding) * BYTE_CHARACTERS;
     add(read, character, at, end);
     at = end;
