@@ -1,4 +1,3 @@
-import type { Agent } from "node:http";
 import type { Socket } from "node:net";
 import { parseJson } from "../json.ts";
 import { HttpAgent, httpRequest, IDLE_CONNECTION_MS, readText } from "../process/node-http.ts";
@@ -53,10 +52,8 @@ export function createIpcClient<M extends Messages>(
   clock: Clock,
   stores?: StoreExchange,
 ) {
-  const closing = new AbortController();
-  const isRight = (path: string): boolean => isPipeOfLiving(runDirectory, program, path);
-  const line = { ...connections(clock), signal: closing.signal, clock, isRight };
-  let known: Address | undefined;
+  const line = lineTo(runDirectory, program, clock);
+  let known: ReturnType<typeof locate> | undefined;
 
   /**
    * Sends a message to the known address. If nobody answers or the token is refused, the address is
@@ -105,20 +102,15 @@ export function createIpcClient<M extends Messages>(
       return parsed.data as ResponseOf<M, K>;
     },
     close: () => {
-      closing.abort();
+      line.closing.abort();
       line.agent.destroy();
     },
   };
 }
 
-interface Address {
-  readonly socketPath: string;
-  readonly token: string;
-}
-
 const WRONG_TOKEN = 401;
 
-function locate(runDirectory: string, program: Program): Address {
+function locate(runDirectory: string, program: Program) {
   try {
     const socketPath = addressOf(runDirectory, program);
     if (socketPath) return { socketPath, token: ipcToken(runDirectory) };
@@ -142,17 +134,8 @@ interface Posted {
   readonly marks: StoreMarks | undefined;
 }
 
-interface Line {
-  readonly agent: Agent;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  /** Whether one of our processes listens at the socket; checked before the first byte is sent. */
-  readonly isRight: (socketPath: string) => boolean;
-  /** Whether a kept connection was idle for so long that the server may have closed it. */
-  readonly isTooOld: (socket: Socket) => boolean;
-}
-
-function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
+/** Returns the connections of a client to a program, and the checks before they are used. */
+function lineTo(runDirectory: string, program: Program, clock: Clock) {
   const agent = new HttpAgent({
     keepAlive: true,
     maxSockets: CONNECTIONS_MAX,
@@ -164,7 +147,12 @@ function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
     clock.monotonicMs() - (freeSinceMs.get(socket) ?? 0) > IDLE_CONNECTION_MS;
   return {
     agent,
-    isTooOld(socket) {
+    clock,
+    closing: new AbortController(),
+    /** Whether one of our processes listens at the socket; checked before a byte is sent. */
+    isRight: (path: string): boolean => isPipeOfLiving(runDirectory, program, path),
+    /** Whether a kept connection was idle for so long that the server may have closed it. */
+    isTooOld(socket: Socket): boolean {
       if (!isOld(socket)) return false;
       // All idle connections that are too old are closed before the message is sent once more.
       for (const one of Object.values(agent.freeSockets).flat())
@@ -176,9 +164,9 @@ function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
 
 /** Sends a message once. Rejects with {@link IpcError}. */
 function post(
-  { agent, signal, clock, isRight, isTooOld }: Line,
+  { agent, closing: { signal }, clock, isRight, isTooOld }: ReturnType<typeof lineTo>,
   { path, body, timeoutMs, marks }: Message,
-  { socketPath, token }: Address,
+  { socketPath, token }: ReturnType<typeof locate>,
 ): Promise<Posted> {
   const headers = {
     "content-type": "application/json",

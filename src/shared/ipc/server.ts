@@ -24,11 +24,6 @@ const REQUEST_MS_MAX = 10_000;
 /** Thrown by a handler for a message that it refuses now and would refuse again. */
 export class MessageRefused extends Error {}
 
-interface IpcServer {
-  /** Resolves when the messages under way have been answered; idle connections are closed. */
-  close(): Promise<void>;
-}
-
 interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -51,9 +46,7 @@ interface IpcServerOptions<M extends Messages> {
  * Answers the other programs of this installation. Every request carries the token and is checked
  * against its schema; every answer is JSON, faults included: `{error, issues?}`.
  */
-export async function startIpcServer<M extends Messages>(
-  options: IpcServerOptions<M>,
-): Promise<IpcServer> {
+export async function startIpcServer<M extends Messages>(options: IpcServerOptions<M>) {
   const { runDirectory, program, messages, log, stores } = options;
   ipcToken(runDirectory);
   // The cast is correct, because each name is a key of `messages`.
@@ -103,6 +96,7 @@ export async function startIpcServer<M extends Messages>(
   await once(server, "listening");
   if (process.platform !== "win32") chmodSync(address, 0o600);
   return {
+    /** Resolves when the messages under way have been answered; idle connections are closed. */
     close: () => {
       isClosing = true;
       // A second call gets an error from the server, which is ignored: the server is closed.
