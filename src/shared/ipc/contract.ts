@@ -30,15 +30,7 @@ export * from "./store-messages.ts";
  */
 export const IPC_VERSION = 1;
 
-const programs = ["tp-manager", "supervisor"] as const;
-export type Program = (typeof programs)[number];
-
-const deliverySchema = z.object({
-  known: z.boolean(),
-  state: deliveryStateSchema.nullable(),
-  /** Whether the gateway has the transaction; the kiosk gets this as `notificationGatewaySent`. */
-  sent: z.boolean(),
-});
+export type Program = "tp-manager" | "supervisor";
 
 const servedPage = z.object({
   name: z.string(),
@@ -171,7 +163,12 @@ export const supervisorMessages = {
   /** Waits at most `waitMs` until the transaction is not "pending" or its first try has ended. */
   "transaction-delivery": {
     request: z.object({ transactionId: z.uuid(), waitMs: waitMsSchema }),
-    response: deliverySchema,
+    response: z.object({
+      known: z.boolean(),
+      state: deliveryStateSchema.nullable(),
+      /** Whether the gateway has it: `notificationGatewaySent` of the kiosk's answer. */
+      sent: z.boolean(),
+    }),
   },
   ...storesOfSupervisor,
   /** Lists the items of the outbox after the item number `cursor`, oldest first. */

@@ -4,17 +4,6 @@ import { conditionFigures, paymentFigures } from "./status-figures.ts";
 /** The largest number of events in one answer; reading more would delay a payment. */
 export const FLEET_PAGE_MAX = 50;
 
-const readinessSchema = z.object({
-  terminal: z.object({
-    link: z.string(),
-    state: z.string(),
-    since: z.iso.datetime(),
-    terminalId: z.string(),
-  }),
-  payments: z.object(paymentFigures),
-  troubles: conditionFigures,
-});
-
 /** The only message of the fleet part to tp-manager; it changes nothing (docs/fleet.md 6.1). */
 export const fleetMessages = {
   /** Reads the kiosk's state and the events after the id `after`, oldest first; null: no events. */
@@ -23,7 +12,15 @@ export const fleetMessages = {
       after: z.int().min(0).nullable(),
       limit: z.int().min(1).max(FLEET_PAGE_MAX),
     }),
-    response: readinessSchema.extend({
+    response: z.object({
+      terminal: z.object({
+        link: z.string(),
+        state: z.string(),
+        since: z.iso.datetime(),
+        terminalId: z.string(),
+      }),
+      payments: z.object(paymentFigures),
+      troubles: conditionFigures,
       version: z.string(),
       uptimeMs: z.number(),
       /** The id of the newest event; it becomes smaller only if the journal is another one. */
