@@ -112,10 +112,8 @@ function oldestUnproven(held: readonly Held[]): Held | undefined {
     held.filter(([, { trusted }]) => !trusted),
     ([, { source }]) => source,
   );
-  return [...bySource.values()].reduce<readonly Held[]>(
-    (most, own) => (own.length > most.length ? own : most),
-    [],
-  )[0];
+  const [most] = [...bySource.values()].sort((one, other) => other.length - one.length);
+  return most?.[0];
 }
 
 /** Returns the source of an IP address; a whole /64 network of IPv6 is one source. */
