@@ -87,9 +87,7 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
 export const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
 
 /** An absolute path, because a service may be started in any folder. */
-export const wholePath = text(1_024).refine((value) => isAbsolute(value), {
-  error: "must be the whole path of a file",
-});
+export const wholePath = text(1_024).refine(isAbsolute, "must be the whole path of a file");
 
 /** Whether a value is an http or https address without a login, which would get into the log. */
 export function isWebAddress(value: string): boolean {

@@ -19,10 +19,8 @@ export interface LineFault {
 export function readEntries(text: string): { entries: Entry[]; faults: LineFault[] } {
   const entries: Entry[] = [];
   const faults: LineFault[] = [];
-  for (const [index, raw] of text
-    .replace(/^\uFEFF/, "")
-    .split(/\r\n|\r|\n/)
-    .entries()) {
+  const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/);
+  for (const [index, raw] of lines.entries()) {
     const line = index + 1;
     const trimmed = raw.trim();
     if (trimmed === "" || trimmed.startsWith("#")) continue;

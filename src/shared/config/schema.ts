@@ -68,9 +68,7 @@ function isSafeUrl(value: string): boolean {
   return protocol === "https:" || isLoopback(hostname);
 }
 
-const anyUrl = text(255).refine(isWebAddress, {
-  error: "must be an http or https address without login",
-});
+const anyUrl = text(255).refine(isWebAddress, "must be an http or https address without login");
 
 /** An IP address of at most 15 characters, the limit of the gateway (docs/design.md 12.10). */
 const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length <= 15, {
@@ -257,17 +255,12 @@ type ConsoleSettings = Pick<
 >;
 
 /** Returns the port of the operator's console; undefined: no console (docs/console.md 1). */
-export function consolePortOf({
-  CONSOLE_PORT: given,
-  LOCAL_PORT: local,
-  NOTIFICATION_PORT: notifications,
-  KIOSK_PORT: kiosk,
-  KIOSK_APP: app,
-}: ConsoleSettings) {
+export function consolePortOf(settings: ConsoleSettings) {
+  const { CONSOLE_PORT: given, KIOSK_PORT: kiosk, KIOSK_APP: app } = settings;
   if (given !== undefined) return given === 0 ? undefined : given;
   // The first port after the API's that nothing else uses; KIOSK_APP's pages alone use KIOSK_PORT.
-  let port = local + 1;
-  while (port === notifications || (app && port === kiosk)) port++;
+  let port = settings.LOCAL_PORT + 1;
+  while (port === settings.NOTIFICATION_PORT || (app && port === kiosk)) port++;
   return port <= PORT_MAX ? port : undefined;
 }
 
