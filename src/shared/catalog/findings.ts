@@ -199,10 +199,7 @@ export function passedOn(
 }
 
 /** Splits an error message: its first line names the fault, its other lines give advice. */
-export function inTwo(
-  message: string,
-  otherwise: string,
-): { readonly detail: string; readonly advice: string } {
+export function inTwo(message: string, otherwise: string) {
   const [detail = "", ...advice] = message.split("\n");
   return { detail, advice: advice.length === 0 ? otherwise : oneLine(advice.join(" ")) };
 }

@@ -15,17 +15,12 @@ import { type Config, lackingPairs, portClashes, sharedFields } from "./schema.t
 
 export type { Config } from "./schema.ts";
 
-interface ConfigResult {
-  readonly config: Config;
-  readonly warnings: readonly string[];
-}
-
 /**
  * Reads the setup file for one program; `added`: the settings of the drivers. Throws {@link
  * ProgramExit} with exit code 78 and every fault at once, each with its line, its name, the reason
  * and an example. No message repeats a secret.
  */
-export function loadConfig(path: string, program: Program, added?: ConfigPart): ConfigResult {
+export function loadConfig(path: string, program: Program, added?: ConfigPart) {
   const { config, faults, warnings } = parseConfig(readSetupFile(path), program, added);
   if (!config) {
     const lines = faults.map(({ line, message }) => `${line ? `line ${line}: ` : ""}${message}`);
@@ -202,8 +197,6 @@ function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {
 }
 
 function permissionWarning(path: string): string[] {
-  if (process.platform === "win32") return [];
-  return (statSync(path).mode & 0o077) === 0
-    ? []
-    : [`${path} holds passwords and can be read by others: chmod 600 ${path}`];
+  if (process.platform === "win32" || (statSync(path).mode & 0o077) === 0) return [];
+  return [`${path} holds passwords and can be read by others: chmod 600 ${path}`];
 }

@@ -52,19 +52,13 @@ export function openLogFile(path: string, clock: Clock = systemClock): Destinati
   };
 }
 
-interface OpenFile {
-  readonly descriptor: number;
-  readonly day: number;
-  bytes: number;
-}
-
-function open(path: string, clock: Clock): OpenFile {
+function open(path: string, clock: Clock) {
   const descriptor = openSync(path, "a", LOG_FILE_MODE);
   const { size, mtimeMs } = fstatSync(descriptor);
   return { descriptor, day: dayOf(size > 0 ? mtimeMs : clock.now()), bytes: size };
 }
 
-function rename(path: string, file: OpenFile, clock: Clock): OpenFile {
+function rename(path: string, file: ReturnType<typeof open>, clock: Clock) {
   const stamp = new Date(clock.now()).toISOString().replace(/\D/g, "").slice(0, 17);
   try {
     renameSync(path, `${path}.${stamp}`);

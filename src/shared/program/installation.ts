@@ -4,13 +4,9 @@ import { join, resolve } from "node:path";
 import { readEntries } from "../config/config-file.ts";
 import { projectRoot } from "../version-files.ts";
 
-export interface Installation {
-  readonly dataDirectory: string;
-  readonly configFile: string;
-  readonly logDirectory: string;
-}
+export type Installation = Readonly<ReturnType<typeof installationAt>>;
 
-export function installationAt(dataDirectory: string): Installation {
+export function installationAt(dataDirectory: string) {
   const directory = resolve(dataDirectory);
   return {
     dataDirectory: directory,

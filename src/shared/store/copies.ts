@@ -129,17 +129,12 @@ export const OPEN_FILE = "-";
 /** The file descriptor at which the copying program inherits the open file. */
 export const OPEN_FILE_AT = 3;
 
-interface Copying {
-  /** Resolves when the copy is made; rejects with the error text of the copying program. */
-  readonly done: Promise<void>;
-  kill(): void;
-}
-
 /**
  * Copies a database in a separate program (copy-database.ts), so that payments continue meanwhile.
- * `from`: the path of the database, or the descriptor of an open file that holds all of it.
+ * `from`: the path of the database, or the descriptor of an open file that holds all of it. `done`
+ * resolves when the copy is made; it rejects with the error text of the copying program.
  */
-export function startCopying(from: string | number, to: string): Copying {
+export function startCopying(from: string | number, to: string) {
   const [name, files] = typeof from === "number" ? [OPEN_FILE, [from]] : [from, []];
   const program = spawn(process.execPath, [programFile("copy-database"), name, to], {
     stdio: ["ignore", "ignore", "pipe", ...files],
@@ -157,5 +152,5 @@ export function startCopying(from: string | number, to: string): Copying {
       else reject(new Error(`copying the database ended with ${signal ?? code}: ${errors}`));
     });
   });
-  return { done, kill: () => void program.kill("SIGKILL") };
+  return { done, kill: (): void => void program.kill("SIGKILL") };
 }

@@ -86,11 +86,6 @@ class FileContent {
     }
   }
 
-  /** Closes the file; called after SQLite has closed its own handle. */
-  close(): void {
-    closeSync(this.file);
-  }
-
   /** Makes a test write: adds 1 to a number, which reaches the file when the log is copied. */
   count(): void {
     prepared(this.#database, "UPDATE store_proof SET number = number + 1").run();
@@ -347,7 +342,7 @@ export class OpenFiles {
     const isOwn = log === undefined || isSame(log, this.#own.get("-wal"));
     if (this.#change() !== undefined && !isOwn) return;
     this.#database.close();
-    this.content.close();
+    closeSync(this.content.file);
   }
 
   get #logGone(): string {
@@ -412,16 +407,12 @@ const happened = {
   cut: "cut short or overwritten",
 } as const;
 
-interface FileVersion {
-  /** The file's device and inode number, which no other file gets while the file is open. */
-  readonly identity: string;
-  readonly bytes: number;
-}
-
+type FileVersion = ReturnType<typeof foundAt>;
 /** The files of a database by the ending of their names: "", "-wal" and "-shm". */
-type Files = ReadonlyMap<string, FileVersion | undefined>;
+type Files = ReadonlyMap<string, FileVersion>;
 
-function foundAt(path: string): FileVersion | undefined {
+/** Returns a file's size, and its identity, which no other file gets while the file is open. */
+function foundAt(path: string) {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
     return found && { identity: `${found.dev}:${found.ino}`, bytes: Number(found.size) };
@@ -430,6 +421,6 @@ function foundAt(path: string): FileVersion | undefined {
   }
 }
 
-function isSame(one: FileVersion | undefined, other: FileVersion | undefined): boolean {
+function isSame(one: FileVersion, other: FileVersion): boolean {
   return one?.identity === other?.identity;
 }
