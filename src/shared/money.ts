@@ -76,15 +76,11 @@ export function formatMajor(amountMinor: number, exponent: number): string {
   return `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
+type Decimals = Pick<Currency, "exponent">;
+
 /** Returns major units as the number of a JSON answer: 899 euro cents are 8.99. */
-export function majorOf(amountMinor: number, currency: Pick<Currency, "exponent">): number;
-export function majorOf(
-  amountMinor: number | null,
-  currency: Pick<Currency, "exponent">,
-): number | null;
-export function majorOf(
-  amountMinor: number | null,
-  { exponent }: Pick<Currency, "exponent">,
-): number | null {
+export function majorOf(amountMinor: number, currency: Decimals): number;
+export function majorOf(amountMinor: number | null, currency: Decimals): number | null;
+export function majorOf(amountMinor: number | null, { exponent }: Decimals): number | null {
   return amountMinor === null ? null : Number(formatMajor(amountMinor, exponent));
 }

@@ -37,8 +37,7 @@ export const receiptFields = [
   "label",
 ] as const;
 
-type ReceiptField = (typeof receiptFields)[number];
-export type Receipt = Record<ReceiptField, string>;
+export type Receipt = Record<(typeof receiptFields)[number], string>;
 
 /** The number of digits of a receipt's `amount`; a larger amount is refused before the sale. */
 export const RECEIPT_AMOUNT_DIGITS = 8;

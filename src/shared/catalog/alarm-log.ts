@@ -48,11 +48,8 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Ala
   };
 }
 
-function alarmOf(detail: unknown, message: string): RaisedAlarm | undefined {
-  const { alarm, formerly, orderId, orders, transactionId, ...others } = (detail ?? {}) as Record<
-    string,
-    unknown
-  >;
+function alarmOf(detail: LineFields<unknown>, message: string): RaisedAlarm | undefined {
+  const { alarm, formerly, orderId, orders, transactionId, ...others } = detail;
   if (typeof alarm !== "string") return undefined;
   const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
   const finding = alarmFindings.find((one) => one === others["finding"]);

@@ -242,8 +242,6 @@ export function transaction<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-type Bound = (SQLInputValue | Record<string, SQLInputValue>)[];
-
 /**
  * The base of classes with tables of one database. A row's type has members with the names of the
  * columns. A change is on disk when its call returns.
@@ -255,16 +253,16 @@ export class Tables {
     this.database = database;
   }
 
-  protected get<T>(sql: string, ...values: Bound): T | undefined {
+  protected get<T>(sql: string, ...values: Given[]): T | undefined {
     return prepared(this.database, sql).get(...(values as SQLInputValue[])) as T | undefined;
   }
 
-  protected all<T>(sql: string, ...values: Bound): T[] {
+  protected all<T>(sql: string, ...values: Given[]): T[] {
     return prepared(this.database, sql).all(...(values as SQLInputValue[])) as T[];
   }
 
   /** Runs a statement and returns how many rows it has changed. */
-  protected run(sql: string, ...values: Bound): number {
+  protected run(sql: string, ...values: Given[]): number {
     return Number(prepared(this.database, sql).run(...(values as SQLInputValue[])).changes);
   }
 
