@@ -19,6 +19,9 @@ export interface Clock {
 }
 
 const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
 
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from
 import { open as openToRead } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
-import { type Clock, systemClock } from "../time.ts";
+import { type Clock, DAY_MS, systemClock } from "../time.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 
@@ -10,7 +10,6 @@ export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 const LOG_FILE_MODE = 0o640;
 /** The size in bytes from which a log file is renamed even before the end of the day. */
 const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
-const DAY_MS = 24 * 3_600_000;
 
 /**
  * Opens a log file, to which each line is written before the call returns, so that a crash loses

@@ -4,7 +4,7 @@ import type { ScheduledTask } from "node-cron";
 import type { AlarmLog } from "../process/logger.ts";
 import { COPIES_KEPT, dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
 import type { WriteProof } from "../store/write-proof.ts";
-import { type Clock, sleep } from "../time.ts";
+import { type Clock, DAY_MS, sleep } from "../time.ts";
 
 /** A task that a program carries out once a day. */
 export interface Chore {
@@ -27,7 +27,6 @@ interface DailyOptions {
 const AFTER_START_MS = 100;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
-const DAY_MS = 24 * 3_600_000;
 
 /** Runs the chores each day at their time; node-cron is loaded later, because it is large. */
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {

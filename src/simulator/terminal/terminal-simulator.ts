@@ -1,4 +1,4 @@
-import { sleep } from "../../shared/time.ts";
+import { DAY_MS, sleep } from "../../shared/time.ts";
 import { Ledger } from "./bank/ledger.ts";
 import { startControlApi } from "./control/control-api.ts";
 import type { Controlled } from "./control/hands.ts";
@@ -165,5 +165,3 @@ export class TerminalSimulator<
     }
   }
 }
-
-const DAY_MS = 24 * 60 * 60 * 1_000;

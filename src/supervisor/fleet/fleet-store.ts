@@ -4,7 +4,7 @@ import { parseJson } from "../../shared/json.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { type Migration, openDatabase, Tables } from "../../shared/store/sqlite.ts";
-import type { Clock } from "../../shared/time.ts";
+import { type Clock, DAY_MS } from "../../shared/time.ts";
 import { type FleetName, fleetDocuments } from "./documents.ts";
 
 /** The schema of data/fleet.db in steps: append steps, never change a step. */
@@ -44,7 +44,7 @@ const fleetMigrations: readonly Migration[] = [
 const DOCUMENTS_MAX = 5_000;
 
 /** How long a request is remembered: longer than it can be valid, even if the clock is changed. */
-const REMEMBERED_MS = 30 * 86_400_000;
+const REMEMBERED_MS = 30 * DAY_MS;
 
 export interface QueuedDocument {
   readonly sequence: number;
@@ -195,8 +195,7 @@ export class FleetStore extends Tables {
 const holds = `SELECT version, used_ms AS usedMs, from_ms AS fromMs, until_ms AS untilMs FROM hold`;
 
 /** The longest time for which one version may be held in total (docs/fleet.md 6.3). */
-const HOLDS_MS = 14 * 86_400_000;
-const DAY_MS = 86_400_000;
+const HOLDS_MS = 14 * DAY_MS;
 
 interface Hold {
   /** How long the version was held in total by holds that have ended. */

@@ -5,7 +5,7 @@ import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { createServer } from "../../shared/process/node-http.ts";
 import { holderText } from "../../shared/process/open-files.ts";
-import type { Clock } from "../../shared/time.ts";
+import { type Clock, MINUTE_MS } from "../../shared/time.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";
 import { formField } from "./mapi-notification.ts";
 import type { NotificationHandler, Reception } from "./notification-handler.ts";
@@ -27,7 +27,6 @@ const MESSAGES_PER_MINUTE_MAX = 600;
 /** How many senders' addresses have a limit each; all further addresses share one limit. */
 const SOURCES_MAX = 256;
 const OTHERS = "others";
-const MINUTE_MS = 60_000;
 
 /** The path for fraud events; every other path accepts notifications. */
 const FRAUD_PATH = "/fraud";

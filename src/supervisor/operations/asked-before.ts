@@ -1,12 +1,10 @@
 import type { SupervisorAnswer, SupervisorRequest } from "../../shared/ipc/contract.ts";
-import type { Clock } from "../../shared/time.ts";
+import { type Clock, DAY_MS } from "../../shared/time.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
 import type { OperationStore } from "./operation-store.ts";
 
 type Repeated = SupervisorAnswer<"gateway-operation">["repeats"];
 type Target = SupervisorRequest<"gateway-key">["target"];
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Returns a memory of the operations of the last 24 hours. The monotonic clock begins with the

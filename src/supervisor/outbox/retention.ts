@@ -1,9 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Chore } from "../../shared/program/daily.ts";
 import { prepared, transaction } from "../../shared/store/sqlite.ts";
-import { type Clock, sleep } from "../../shared/time.ts";
+import { type Clock, DAY_MS, sleep } from "../../shared/time.ts";
 
-const DAY_MS = 24 * 3_600_000;
 /** How many days a payment page's address is kept: anyone who has the address can pay the order. */
 const PAYMENT_PAGE_DAYS = 7;
 /** How many rows one commit erases; few, because the record of a try may wait for the commit. */

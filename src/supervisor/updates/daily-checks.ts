@@ -1,7 +1,6 @@
 import { Retrying } from "../../shared/process/retrying.ts";
-import type { Clock } from "../../shared/time.ts";
+import { type Clock, MINUTE_MS } from "../../shared/time.ts";
 
-const MINUTE_MS = 60_000;
 /** The shortest time from a start to a missed check; each installation adds 0 to 30 minutes. */
 const AFTER_START_MINUTES = 5;
 const AFTER_START_SPREAD = 31;

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Chore } from "../../shared/program/daily.ts";
-import { type Clock, sleep } from "../../shared/time.ts";
+import { type Clock, DAY_MS, sleep } from "../../shared/time.ts";
 import type { Attempt, AttemptState, PaymentRequest } from "../attempts/payment.ts";
 import { phasesWith, phaseTable } from "../attempts/phase-table.ts";
 import {
@@ -35,7 +35,6 @@ import {
 } from "./reconciliation-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-const DAY_MS = 24 * 3_600_000;
 /** The number of orders archived in one transaction; a payment may wait some ms for it. */
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;

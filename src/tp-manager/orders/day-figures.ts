@@ -1,4 +1,5 @@
 import { type Currency, majorOf } from "../../shared/money.ts";
+import { HOUR_MS } from "../../shared/time.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import {
   chargedMinorOf,
@@ -8,8 +9,6 @@ import {
 } from "../attempts/phase-table.ts";
 import type { HourRow } from "../journal/operator-rows.ts";
 import { answerOf } from "./answer.ts";
-
-const HOUR_MS = 3_600_000;
 
 type Counts = Record<PaymentStatus, number>;
 

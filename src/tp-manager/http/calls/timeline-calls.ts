@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { majorOf } from "../../../shared/money.ts";
-import { isoTime } from "../../../shared/time.ts";
+import { DAY_MS, isoTime } from "../../../shared/time.ts";
 import { type Attempt, returnableMinorOf } from "../../attempts/payment.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { answerOf, type Warning } from "../../orders/answer.ts";
@@ -18,7 +18,6 @@ import { params, paymentCalls } from "./payment-calls.ts";
 const PAGE_MAX = 100;
 const ORDER_PART_MAX = 100;
 const DAYS_DEFAULT = 7;
-const DAY_MS = 24 * 3_600_000;
 
 const amountForm = /^\d{1,8}(\.\d{1,4})?$/;
 const amount = judged(z.string().regex(amountForm), "must be an amount like 9.99").transform(

@@ -1,6 +1,6 @@
 import type { Logger } from "../../../shared/process/logger.ts";
 import { Retrying } from "../../../shared/process/retrying.ts";
-import type { Clock } from "../../../shared/time.ts";
+import { type Clock, DAY_MS } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 
@@ -8,7 +8,6 @@ import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 const CHECK_MS = 15_000;
 /** How often the hour's row is written; a process that is killed loses the counts since then. */
 const WRITE_MS = 300_000;
-const DAY_MS = 24 * 3_600_000;
 
 interface HourWatchParts {
   readonly arbiter: TerminalArbiter;
