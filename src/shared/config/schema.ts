@@ -3,6 +3,7 @@ import { z } from "zod";
 import { currencyOf } from "../money.ts";
 import {
   type ConfigPart,
+  form,
   holdsCredentials,
   integer,
   isLoopback,
@@ -140,13 +141,9 @@ const terminalAndApi = withTexts({
     .default("2")
     .transform((bits) => (bits === "1" ? 1 : 2)),
   TERMINAL_SHARED: yesNo.default(false),
-  TERMINAL_PASSWORD: marked(
-    z
-      .string()
-      .regex(/^\d{6}$/, "must be six digits")
-      .default("000000"),
-    { secret: true },
-  ),
+  TERMINAL_PASSWORD: marked(form(/^\d{6}$/, "must be six digits").default("000000"), {
+    secret: true,
+  }),
   TICKET_WIDTH: integer(16, 99).default(40),
   LANGUAGE: oneOf(["en", "de", "fr", "it", "es"]).default("en"),
   CURRENCY: z
@@ -159,7 +156,7 @@ const terminalAndApi = withTexts({
   ALLOWED_ORIGINS: origins.default([]),
 });
 
-const idOfGateway = z.string().regex(/^\d{1,11}$/, "must be 1 to 11 digits");
+const idOfGateway = form(/^\d{1,11}$/, "must be 1 to 11 digits");
 
 const gateway = withTexts({
   GATEWAY_URL: marked(safeUrl, { requiredBy: ["supervisor"] }),
@@ -168,10 +165,7 @@ const gateway = withTexts({
   GATEWAY_WEBSITE_ID: marked(idOfGateway, { requiredBy: ["supervisor"] }),
   GATEWAY_CATEGORY_ID: marked(idOfGateway, { requiredBy: ["supervisor"] }),
   GATEWAY_CALLBACK_URL: marked(anyUrl, { requiredBy: ["supervisor"] }),
-  GATEWAY_LOCALE: z
-    .string()
-    .regex(/^[a-z]{2}_[A-Z]{2}$/, "must look like en_GB")
-    .default("en_GB"),
+  GATEWAY_LOCALE: form(/^[a-z]{2}_[A-Z]{2}$/, "must look like en_GB").default("en_GB"),
   GATEWAY_RATING: oneOf(["+12", "+16", "+18", "ALL"]).default("ALL"),
   GATEWAY_CUSTOMER_IP: ipAddress.default("127.0.0.1"),
   GATEWAY_API_KEY: marked(text(128).optional(), { secret: true }),
@@ -187,10 +181,7 @@ const gateway = withTexts({
 /** The settings of the telemetry to an MQTT broker (docs/fleet.md 2.1). */
 const fleet = withTexts({
   FLEET_URL: brokerUrl.optional(),
-  FLEET_ID: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, - and _")
-    .optional(),
+  FLEET_ID: form(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, - and _").optional(),
   FLEET_USER: marked(text(255).optional(), { login: true }),
   FLEET_PASSWORD: marked(text(255).optional(), { secret: true }),
   FLEET_CERT_FILE: wholePath.optional(),
@@ -202,15 +193,14 @@ const fleet = withTexts({
 });
 
 const daily = withTexts({
-  UPDATE_TIME: marked(
-    z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be hh:mm, from 00:00 to 23:59"),
-    { requiredBy: ["tp-manager", "supervisor"] },
-  ),
+  UPDATE_TIME: marked(form(/^([01]\d|2[0-3]):[0-5]\d$/, "must be hh:mm, from 00:00 to 23:59"), {
+    requiredBy: ["tp-manager", "supervisor"],
+  }),
   UPDATE_URL: safeUrl.optional(),
-  UPDATE_CHANNEL: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be small letters, digits and hyphens")
-    .default("stable"),
+  UPDATE_CHANNEL: form(
+    /^[a-z0-9][a-z0-9-]{0,31}$/,
+    "must be small letters, digits and hyphens",
+  ).default("stable"),
   UPDATE_CA_FILE: wholePath.optional(),
   AUTO_END_OF_DAY: yesNo.default(true),
   LOG_DAYS: integer(1, 3_650).default(30),

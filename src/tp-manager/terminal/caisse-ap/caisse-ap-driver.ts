@@ -1,6 +1,5 @@
-import { z } from "zod";
 import type { Config } from "../../../shared/config/config.ts";
-import { oneOf, valuesOf } from "../../../shared/config/config-field.ts";
+import { form, oneOf, valuesOf } from "../../../shared/config/config-field.ts";
 import { lineFields, lineTerminal } from "../concert/link/line-settings.ts";
 import { type Driver, withTexts } from "../driver.ts";
 import type { CaisseApOptions } from "./caisse-ap-messages.ts";
@@ -9,10 +8,7 @@ const fields = {
   ...withTexts({
     CAISSE_AP_LINK: oneOf(["bare", "session"]).default("bare"),
     CAISSE_AP_VERSION: oneOf(["0300", "0320"]).default("0300"),
-    CAISSE_AP_ID: z
-      .string()
-      .regex(/^\d{12}$/, "must be twelve digits")
-      .default("012345678901"),
+    CAISSE_AP_ID: form(/^\d{12}$/, "must be twelve digits").default("012345678901"),
     CAISSE_AP_END: oneOf(["none", "crlf"]).default("none"),
     CAISSE_AP_REFERENCE: oneOf(["cf", "ch", "none"]).optional(),
     CAISSE_AP_RECEIPT: oneOf(["customer", "none"]).default("customer"),

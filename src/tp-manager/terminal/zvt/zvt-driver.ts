@@ -1,6 +1,6 @@
-import { z } from "zod";
 import type { Config } from "../../../shared/config/config.ts";
 import {
+  form,
   integer,
   marked,
   oneOf,
@@ -22,10 +22,7 @@ const [firstProfile = "", ...otherProfiles] = Object.keys(profiles);
 /** The settings of the ZVT driver; the floors come from docs/zvt.md 5.1 and 9.2. */
 const fields = {
   ...withTexts({
-    ZVT_CONFIG_BYTE: z
-      .string()
-      .regex(/^[0-9A-Fa-f]{2}$/, "must be two hexadecimal digits")
-      .default("BE"),
+    ZVT_CONFIG_BYTE: form(/^[0-9A-Fa-f]{2}$/, "must be two hexadecimal digits").default("BE"),
     ZVT_PROFILE: oneOf([firstProfile, ...otherProfiles]).default("standard"),
     ZVT_CHARSET: oneOf([
       "cp437",

@@ -1,6 +1,5 @@
-import { z } from "zod";
 import type { Config } from "../../../../shared/config/config.ts";
-import { oneOf, valuesOf } from "../../../../shared/config/config-field.ts";
+import { form, oneOf, valuesOf } from "../../../../shared/config/config-field.ts";
 import type { AlarmLog } from "../../../../shared/process/logger.ts";
 import type { Clock } from "../../../../shared/time.ts";
 import { commonFields, withTexts } from "../../driver.ts";
@@ -11,10 +10,7 @@ import type { ByteTransport } from "../../transport/byte-transport.ts";
 /** The settings that the drivers of Concert and Caisse-AP have in common. */
 export const lineFields = {
   ...withTexts({
-    CONCERT_REGISTER: z
-      .string()
-      .regex(/^[0-9A-Z]{2}$/, "must be two digits or capital letters")
-      .default("01"),
+    CONCERT_REGISTER: form(/^[0-9A-Z]{2}$/, "must be two digits or capital letters").default("01"),
     CONCERT_LINE: oneOf(["7E1", "8N1"]).optional(),
     CONCERT_PROFILE: oneOf(["standard", "pax-nepting", "ingenico-desk5000"]).default("standard"),
   }),
