@@ -4,17 +4,13 @@ import type { SerialPort, SerialPortOpenOptions } from "serialport";
 
 export type SerialPortOptions = Omit<SerialPortOpenOptions<typeof SerialPort.binding>, "autoOpen">;
 
-export interface OpenSerialPort {
-  readonly port: SerialPort;
-  /** Closes the port unless that was done; resolves when other programs can open the device. */
-  close(): Promise<void>;
-}
+export type OpenSerialPort = Awaited<ReturnType<typeof openSerialPort>>;
 
 type UnixRead = typeof import("@serialport/bindings-cpp/dist/unix-read.js").unixRead;
 type UnixDevice = Parameters<UnixRead>[0]["binding"];
 
 /** Opens a port. Rejects with the error of the package `serialport`, also if this cannot load. */
-export async function openSerialPort(options: SerialPortOptions): Promise<OpenSerialPort> {
+export async function openSerialPort(options: SerialPortOptions) {
   // The packages are loaded only here, because they have a native part that many uses do not need.
   const { SerialPort } = await import("serialport");
   const { unixRead } = await import("@serialport/bindings-cpp/dist/unix-read.js");
@@ -33,7 +29,8 @@ export async function openSerialPort(options: SerialPortOptions): Promise<OpenSe
   };
   return {
     port,
-    async close() {
+    /** Closes the port unless that was done; resolves when other programs can open the device. */
+    async close(): Promise<void> {
       if (port.isOpen) port.close(() => {});
       await closing?.catch(() => {});
     },

@@ -101,10 +101,8 @@ export class Store extends Tables {
   contains({ store, session, count }: StoreMark): boolean {
     if (store !== this.identity) return false;
     if (session === this.#session) return count <= this.#countedLast || count <= this.#counted;
-    const found = this.get<{ id: number }>(
-      "SELECT id FROM store_session WHERE session = ?",
-      session,
-    );
+    const began = "SELECT id FROM store_session WHERE session = ?";
+    const found = this.get<{ id: number }>(began, session);
     if (!found) return false;
     const sql = "SELECT first_count AS count FROM store_session WHERE id > ? ORDER BY id LIMIT 1";
     return count <= (this.get<StoreMark>(sql, found.id)?.count ?? this.#counted);
