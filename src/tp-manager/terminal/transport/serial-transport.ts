@@ -16,27 +16,23 @@ import {
   type TransportListener,
 } from "./byte-transport.ts";
 
-export interface SerialOptions {
-  /** The port as SERIAL_PORT names it: `/dev/ttyUSB0`, `COM8` or `usb:0403:6001`. */
-  readonly path: string;
-  readonly baudRate: number;
-  readonly stopBits: 1 | 2;
-  readonly dataBits?: 7 | 8;
-  readonly parity?: "even" | "none";
-  /** The folders of the operating system in which USB devices are looked up. */
-  readonly roots: DeviceRoots;
-}
-
-/** Returns a serial port's transport, without handshake (docs/zvt.md 2.1; docs/concert.md 2.1). */
-export function createSerialTransport(options: SerialOptions): ByteTransport {
-  const { path: address, baudRate, stopBits, dataBits = 8, parity = "none", roots } = options;
+/**
+ * Returns a serial port's transport, without handshake (docs/zvt.md 2.1; docs/concert.md 2.1).
+ * `address`: the port as SERIAL_PORT names it, such as `/dev/ttyUSB0`, `COM8` or `usb:0403:6001`;
+ * `roots`: the folders of the operating system in which USB devices are looked up.
+ */
+export function createSerialTransport(
+  address: string,
+  line: Omit<SerialPortOptions, "path">,
+  roots: DeviceRoots,
+): ByteTransport {
   return {
     kind: "serial",
     address,
     async open(listener, signal) {
       signal.throwIfAborted();
       const path = await locatePort(address, roots);
-      const open = await openPort({ path, baudRate, stopBits, dataBits, parity });
+      const open = await openPort({ dataBits: 8, parity: "none", ...line, path });
       if (signal.aborted) {
         await open.close();
         throw signal.reason;

@@ -9,11 +9,6 @@ import {
   type TransportListener,
 } from "./byte-transport.ts";
 
-interface TcpAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
 const CONNECT_TIMEOUT_MS = 5_000;
 /** The silence after which TCP probes a connection, so that a pulled cable is noticed. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
@@ -21,7 +16,7 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 const READ_BYTES_MAX = 8 * 1024;
 
 /** Returns host and port of `tcp://host:port`; undefined for any other text. */
-export function parseTcpAddress(text: string): TcpAddress | undefined {
+export function parseTcpAddress(text: string) {
   const match = /^tcp:\/\/(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):(\d{1,5})$/.exec(text);
   const [, host = "", digits = ""] = match ?? [];
   const port = Number(digits);
@@ -29,7 +24,7 @@ export function parseTcpAddress(text: string): TcpAddress | undefined {
   return { host: host.replace(/^\[|\]$/g, ""), port };
 }
 
-export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): ByteTransport {
+export function createTcpTransport(host: string, port: number, clock: Clock): ByteTransport {
   const address = `tcp://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return {
     kind: "tcp",
@@ -56,12 +51,7 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
 }
 
 /** Waits until a socket is connected. Rejects with {@link TransportError} or `signal.reason`. */
-async function connected(
-  socket: Socket,
-  address: string,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
+async function connected(socket: Socket, address: string, clock: Clock, signal: AbortSignal) {
   const late = new AbortController();
   const timer = clock.startTimer("tcp connect", CONNECT_TIMEOUT_MS, () =>
     late.abort(new TransportError(`${address} did not answer`)),
