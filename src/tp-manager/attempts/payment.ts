@@ -357,7 +357,7 @@ export const reportSteps = ["report", "approved", "reversal-report"] as const;
 export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
   const { numeric: currencyNumeric } = currency;
   const receipt = bareReceipt(currency);
-  return { ...emptyReport(), good: true, amountMinor, currencyNumeric, receipt };
+  return { ...emptyReport, good: true, amountMinor, currencyNumeric, receipt };
 }
 
 export const bareReceipt = ({ numeric, alpha, exponent }: Currency): Receipt => ({

@@ -169,21 +169,11 @@ export interface TerminalState {
   readonly demands: readonly string[];
 }
 
-/** How the terminal names itself; a member that the terminal does not send is "". */
-export interface TerminalIdentity {
-  readonly serialNumber: string;
-  readonly deviceId: string;
-  readonly terminalId: string;
-  readonly version: string;
-}
-
 /** The identity of a terminal that does not name itself; it agrees with every identity. */
-export const noIdentity: TerminalIdentity = {
-  serialNumber: "",
-  deviceId: "",
-  terminalId: "",
-  version: "",
-};
+export const noIdentity = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
+
+/** How the terminal names itself; a member that the terminal does not send is "". */
+export type TerminalIdentity = Readonly<typeof noIdentity>;
 
 /** The terminal's status in the digits of the call `/check` (docs/design.md 5.16). */
 export interface TerminalStatus {
@@ -334,27 +324,25 @@ export interface TransactionReport {
   readonly fallbackTicket: string;
 }
 
-export function emptyReport(): TransactionReport {
-  return {
-    good: false,
-    resultCode: null,
-    resultText: "",
-    reason: null,
-    amountMinor: null,
-    currencyNumeric: null,
-    receiptNumber: null,
-    traceNumber: null,
-    originalTrace: null,
-    terminalId: null,
-    localDate: null,
-    localTime: null,
-    maskedPan: null,
-    authorisationNumber: null,
-    cardName: null,
-    receipt: emptyReceipt,
-    fallbackTicket: "",
-  };
-}
+export const emptyReport: TransactionReport = {
+  good: false,
+  resultCode: null,
+  resultText: "",
+  reason: null,
+  amountMinor: null,
+  currencyNumeric: null,
+  receiptNumber: null,
+  traceNumber: null,
+  originalTrace: null,
+  terminalId: null,
+  localDate: null,
+  localTime: null,
+  maskedPan: null,
+  authorisationNumber: null,
+  cardName: null,
+  receipt: emptyReceipt,
+  fallbackTicket: "",
+};
 
 /** A result of a one-way terminal (docs/rules/25-one-way.md). */
 export interface OneWayResult {

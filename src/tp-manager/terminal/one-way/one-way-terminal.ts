@@ -398,7 +398,7 @@ export class OneWayTerminal implements Terminal {
     if (!isNews || !paying.isSent) return;
     try {
       // The journal gets an empty report, as evidence that the terminal sent something.
-      paying.observer.report({ ...emptyReport(), resultText: text });
+      paying.observer.report({ ...emptyReport, resultText: text });
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       this.#options.log.warn({ err: error }, "could not store a malformed message of the terminal");

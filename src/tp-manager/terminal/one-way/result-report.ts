@@ -25,7 +25,7 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
   const exponent = currencyOf(alpha)?.exponent;
   const amount = charged === null ? "" : String(charged).padStart(RECEIPT_AMOUNT_DIGITS, "0");
   const report = {
-    ...emptyReport(),
+    ...emptyReport,
     // The amount stays as received, because the matcher finds the payment of a result by it.
     ...fields,
     reason: good || result.resultCode === null ? null : result.reason,

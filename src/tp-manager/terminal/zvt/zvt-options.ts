@@ -6,18 +6,18 @@ import type { TerminalEvent } from "../terminal.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
 
 /** The timers T1 to T4 (docs/zvt.md 5.1). Only tests use shorter times than the protocol. */
-export interface ZvtTimers {
+const timers = {
   /** The longest silence between two bytes of a frame (serial line only). */
-  readonly t1Ms: number;
+  t1Ms: 200,
   /** The longest time from a frame to its ACK (serial line only). */
-  readonly t2Ms: number;
+  t2Ms: 5_000,
   /** The longest time from a command to its answer, and over TCP for all pieces of a message. */
-  readonly t3Ms: number;
+  t3Ms: 5_000,
   /** The longest silence of a terminal that carries out a command. */
-  readonly t4Ms: number;
-}
+  t4Ms: 180_000,
+};
 
-const timers: ZvtTimers = { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 };
+export type ZvtTimers = Readonly<typeof timers>;
 
 /** The options that hold unless the profile or the setup file has other values. */
 export const defaultZvtOptions = {

@@ -14,20 +14,11 @@ import {
   type SessionInput,
   type SessionNews,
   type SessionState,
-  type SessionTimes,
   sawParity,
+  sessionTimes,
 } from "./session-machine.ts";
 
 type NotOpened = Extract<Opened, { opened: false }>;
-
-/** The times of a session (docs/concert.md 2.5). */
-export const sessionTimes: SessionTimes = {
-  answerMs: 3_000,
-  pauseMs: 1_000,
-  holdMs: 2_000,
-  silenceMs: 3_000,
-  quietMs: 300,
-};
 
 /** The pause between attempts to connect: short, because a result may be waiting for us. */
 const retryPause = { minMs: 500, maxMs: 5_000 };
@@ -40,7 +31,7 @@ export class SessionLine implements Dialogue {
   readonly isShared = true;
   readonly #transport: ByteTransport;
   readonly #clock: Clock;
-  readonly #times: SessionTimes;
+  readonly #times: typeof sessionTimes;
   readonly #pause: typeof retryPause;
   readonly #closing = new AbortController();
   #listener: DialogueListener | undefined;

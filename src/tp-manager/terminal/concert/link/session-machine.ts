@@ -18,18 +18,18 @@ export interface SessionState {
   readonly phase: Phase;
 }
 
-/** The times of a session, in milliseconds. */
-export interface SessionTimes {
+/** The times of a session, in milliseconds (docs/concert.md 2.5). */
+export const sessionTimes = {
   /** The longest wait for the answer to our ENQ or frame. */
-  readonly answerMs: number;
-  readonly pauseMs: number;
+  answerMs: 3_000,
+  pauseMs: 1_000,
   /** How long a session that the terminal has granted us waits for our frame. */
-  readonly holdMs: number;
+  holdMs: 2_000,
   /** The longest silence in a session that the terminal opened: around or in its frame. */
-  readonly silenceMs: number;
+  silenceMs: 3_000,
   /** How long the line must be quiet before a malformed frame is answered. */
-  readonly quietMs: number;
-}
+  quietMs: 300,
+};
 
 const ENQ_TRIES = 3;
 /** The largest number of times a frame is sent in one session, repeats after NAK included. */
@@ -94,7 +94,7 @@ interface SessionStep {
   /** A frame to write instead of the bytes in `write`. */
   readonly frame?: Uint8Array;
   /** The timer to start; null: stop the running timer; undefined: leave it running. */
-  readonly timer?: keyof SessionTimes | null;
+  readonly timer?: keyof typeof sessionTimes | null;
   readonly news: readonly SessionNews[];
 }
 
@@ -358,7 +358,7 @@ function malformed(fault: ConcertFaultCode, bytes: Uint8Array): SessionNews {
 
 function go(
   state: SessionState,
-  timer: keyof SessionTimes | null,
+  timer: keyof typeof sessionTimes | null,
   write: readonly number[] = [],
   news: readonly SessionNews[] = [],
 ): SessionStep {

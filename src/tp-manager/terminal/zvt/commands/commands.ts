@@ -27,16 +27,7 @@ export interface Command {
   /** Whether a result 04 0F is stored before its ACK, and may be refused (payment, reversal). */
   readonly judged: boolean;
   /** Present in a two-phase sale: how long it waits for the goods (docs/zvt.md 8.1). */
-  readonly goods?: GoodsWindow;
-}
-
-interface GoodsWindow {
-  /** How long a result (04 0F) stays unanswered before we ask the terminal to repeat it. */
-  readonly holdMs: number;
-  /** The most times the terminal may repeat its result 04 0F: field 02. */
-  readonly asksMax: number;
-  /** How long the terminal waits for our answer before it reverses the sale: field 01. */
-  readonly windowMs: number;
+  readonly goods?: Readonly<ReturnType<typeof goodsWindow>>;
 }
 
 /** Messages that the terminal may send during any command (docs/zvt.md 6.5, 7.4). */
@@ -197,12 +188,18 @@ const WINDOW_SECONDS_MAX = 255;
  * is below that for windows up to two minutes. A decision is sent at once, or at the repeat two
  * seconds after 84 9C.
  */
-function goodsWindow(seconds: number): GoodsWindow {
+function goodsWindow(seconds: number) {
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > WINDOW_SECONDS_MAX) {
     throw new ZvtCodecError("value", `the window for goods is 1 to ${WINDOW_SECONDS_MAX} seconds`);
   }
-  const holdMs = Math.ceil(seconds / (STATUS_INFORMATIONS_MAX + 1)) * 1_000;
-  return { holdMs, asksMax: STATUS_INFORMATIONS_MAX, windowMs: seconds * 1_000 };
+  return {
+    /** How long a result (04 0F) stays unanswered before we ask the terminal to repeat it. */
+    holdMs: Math.ceil(seconds / (STATUS_INFORMATIONS_MAX + 1)) * 1_000,
+    /** The most times the terminal may repeat its result 04 0F: field 02. */
+    asksMax: STATUS_INFORMATIONS_MAX,
+    /** How long the terminal waits for our answer before it reverses the sale: field 01. */
+    windowMs: seconds * 1_000,
+  };
 }
 
 /** Bit of field 19: the terminal decides how the card is checked (docs/zvt.md 6.2). */
