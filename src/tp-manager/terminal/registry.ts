@@ -26,11 +26,7 @@ const choice = withTexts({
 /** Allows shorter times than a real terminal needs: for simulators only. */
 const testTimers = withTexts({ TEST_TIMERS: yesNo.default(false) });
 
-const fields: ConfigFields = Object.assign(
-  {},
-  choice,
-  ...drivers.map(({ config }) => config.fields),
-);
+const fields: ConfigFields = Object.assign({}, choice, ...drivers.map((one) => one.config.fields));
 
 /** Settings that all drivers add to the setup file. */
 export const protocolPart: ConfigPart = {

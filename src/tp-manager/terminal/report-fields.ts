@@ -1,4 +1,5 @@
 import { formatMajor } from "../../shared/money.ts";
+import type { Receipt } from "../../shared/receipt.ts";
 import type { TransactionReport } from "./terminal.ts";
 
 /** Makes a ticket from the fields of a report, for a terminal that printed no ticket. */
@@ -15,7 +16,7 @@ export function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">
     labelled("AID", receipt.AID),
     labelled("Approval", report.authorisationNumber),
     labelled("Contract", receipt.contractNumber),
-    labelled("Amount", amountText(report)),
+    labelled("Amount", amountText(report.amountMinor, receipt)),
     report.resultText.replaceAll("|", " "),
   ];
   return lines.filter(Boolean).join("|");
@@ -30,10 +31,7 @@ function inPairs(text: string, mark: string): string {
   return [text.slice(0, 2), text.slice(2, 4), text.slice(4)].join(mark);
 }
 
-function amountText({
-  amountMinor,
-  receipt,
-}: Pick<TransactionReport, "amountMinor" | "receipt">): string {
+function amountText(amountMinor: number | null, receipt: Receipt): string {
   if (amountMinor === null) return "";
   const digits = Number(receipt.currencyFractionPart || 2);
   return `${formatMajor(amountMinor, digits)} ${receipt.currencyAlphaCode}`.trim();

@@ -19,6 +19,8 @@ const BUFFER_BYTES_MAX = 64 * 1_024;
  */
 export class BareLine implements Dialogue {
   readonly isShared = false;
+  /** Null: each action opens its own connection, so no lasting connection can break. */
+  readonly problem = null;
   readonly #transport: ByteTransport;
   readonly #clock: Clock;
   readonly #identification: Uint8Array;
@@ -38,11 +40,6 @@ export class BareLine implements Dialogue {
     this.#clock = clock;
     this.#identification = identification;
     this.#ending = ending;
-  }
-
-  /** Null: each action opens its own connection, so no lasting connection can break. */
-  get problem(): null {
-    return null;
   }
 
   start(listener: DialogueListener): void {
@@ -175,11 +172,7 @@ class Exchange {
   }
 
   async connect(transport: ByteTransport, signal: AbortSignal): Promise<void> {
-    const listener = {
-      data: (bytes: Uint8Array) => this.#data(bytes),
-      closed: (problem: Error | null) => this.#closed(problem),
-    };
-    this.#connection = await transport.open(listener, signal);
+    this.#connection = await transport.open(this, signal);
   }
 
   /** Closes the connection after `forMs` milliseconds unless a message is sent before. */
@@ -221,7 +214,7 @@ class Exchange {
     return actionResult(readTagged(this.#buffer).tags) === "performed";
   }
 
-  #data(bytes: Uint8Array): void {
+  data(bytes: Uint8Array): void {
     this.#settle?.clear();
     this.#buffer = Buffer.concat([this.#buffer, bytes]).subarray(0, BUFFER_BYTES_MAX);
     this.#takeForerunner();
@@ -262,7 +255,7 @@ class Exchange {
     this.#listener.message(message, isEarly);
   }
 
-  #closed(problem: Error | null): void {
+  closed(problem: Error | null): void {
     this.#hold?.clear();
     this.#settle?.clear();
     const { fault } = readTagged(this.#buffer);

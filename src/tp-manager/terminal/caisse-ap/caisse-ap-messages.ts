@@ -197,12 +197,7 @@ function cardOf(tags: readonly Tagged[]) {
   };
 }
 
-const readingModes = new Map([
-  ["1", "C"],
-  ["2", "S"],
-  ["3", "P"],
-  ["4", "M"],
-]);
+const readingModes = new Map(Object.entries({ 1: "C", 2: "S", 3: "P", 4: "M" }));
 
 /** Returns the customer's receipt of tag ZT as a ticket; "" without one (docs/concert.md 4.6). */
 function printedReceipt(tags: readonly Tagged[]): string {

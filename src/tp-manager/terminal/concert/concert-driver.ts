@@ -1,5 +1,6 @@
 import { oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
 import { type Driver, withTexts } from "../driver.ts";
+import type { ByteTransport } from "../transport/byte-transport.ts";
 import { lineFields, lineTerminal } from "./link/line-settings.ts";
 
 const fields = {
@@ -23,12 +24,7 @@ export const concertDriver: Driver = {
       register: own.CONCERT_REGISTER,
       report: own.CONCERT_REPORT,
     });
-    return await lineTerminal(
-      config,
-      clock,
-      log,
-      messages,
-      (transport) => new SessionLine(transport, clock),
-    );
+    const dialogueOn = (transport: ByteTransport) => new SessionLine(transport, clock);
+    return await lineTerminal(config, clock, log, messages, dialogueOn);
   },
 };

@@ -36,10 +36,7 @@ interface OneWayOptions {
   readonly silenceMs: number;
 }
 
-const unknownLast = {
-  kind: "not-told",
-  why: "its protocol has no such question",
-} as const;
+const unknownLast = { kind: "not-told", why: "its protocol has no such question" } as const;
 /** How long an equal result counts as a repeat, sent because our first ACK was lost. */
 const REPEAT_MS = 30_000;
 /** How long an opened connection may wait for its payment request. */

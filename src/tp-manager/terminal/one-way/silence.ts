@@ -7,7 +7,8 @@ import { type Clock, sleep } from "../../../shared/time.ts";
 export class Silence {
   readonly #clock: Clock;
   readonly #quietMs: number;
-  #mayRun = false;
+  /** Whether the last request may still run: neither a result nor an answer has come since. */
+  mayRun = false;
   #untilMs: number;
   #heard: AbortController | undefined;
 
@@ -18,20 +19,15 @@ export class Silence {
     this.#untilMs = clock.monotonicMs() + quietMs;
   }
 
-  /** Whether the last request may still run: neither a result nor an answer has come since. */
-  get mayRun(): boolean {
-    return this.#mayRun;
-  }
-
   /** Called when a request is about to be sent: the time in which it may run begins. */
   begin(): void {
-    this.#mayRun = true;
+    this.mayRun = true;
     this.#untilMs = this.#clock.monotonicMs() + this.#quietMs;
   }
 
   /** Called when the terminal got no request, or refused it. */
   takeBack(): void {
-    this.#mayRun = false;
+    this.mayRun = false;
   }
 
   /** Makes {@link listenOut} last at least `ms` milliseconds from now. */
@@ -41,7 +37,7 @@ export class Silence {
 
   /** Called when the terminal runs no request any more. */
   end(): void {
-    this.#mayRun = false;
+    this.mayRun = false;
     this.#untilMs = this.#clock.monotonicMs();
   }
 

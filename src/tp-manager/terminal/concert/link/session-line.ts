@@ -1,11 +1,7 @@
 import { type ConcertFaultCode, damagedText } from "../../../../concert/index.ts";
 import type { Clock, Timer } from "../../../../shared/time.ts";
 import type { Dialogue, DialogueListener, Opened, Sent } from "../../one-way/dialogue.ts";
-import type {
-  ByteConnection,
-  ByteTransport,
-  TransportListener,
-} from "../../transport/byte-transport.ts";
+import type { ByteConnection, ByteTransport } from "../../transport/byte-transport.ts";
 import { encodeFrame } from "./frame.ts";
 import {
   advanceSession,
@@ -29,6 +25,7 @@ const retryPause = { minMs: 500, maxMs: 5_000 };
  */
 export class SessionLine implements Dialogue {
   readonly isShared = true;
+  problem: string | null = "not started";
   readonly #transport: ByteTransport;
   readonly #clock: Clock;
   readonly #times: typeof sessionTimes;
@@ -36,7 +33,6 @@ export class SessionLine implements Dialogue {
   readonly #closing = new AbortController();
   #listener: DialogueListener | undefined;
   #connection: ByteConnection | undefined;
-  #problem: string | null = "not started";
   #state: SessionState = idleSession;
   #timer: Timer | undefined;
   #opening: PromiseWithResolvers<Opened> | undefined;
@@ -51,10 +47,6 @@ export class SessionLine implements Dialogue {
     this.#times = times;
     this.#pause = pause;
     this.#retryMs = pause.minMs;
-  }
-
-  get problem(): string | null {
-    return this.#problem;
   }
 
   start(listener: DialogueListener): void {
@@ -102,7 +94,7 @@ export class SessionLine implements Dialogue {
       ? "bytes come with a parity bit: wrong parity setting, see CONCERT_LINE"
       : "the terminal does not answer: is it on, and is its cash register link enabled?";
     const busy = "the terminal does not listen now: it is busy, in a menu or printing";
-    const reason = { away: this.#problem ?? "the line is closed", silent, busy }[why];
+    const reason = { away: this.problem ?? "the line is closed", silent, busy }[why];
     const text = why === "away" ? reason : `${this.#transport.address} is open, but ${reason}`;
     return { opened: false, why, text };
   }
@@ -130,11 +122,11 @@ export class SessionLine implements Dialogue {
 
   async #tryToConnect(): Promise<void> {
     const { signal } = this.#closing;
-    const listener: TransportListener = {
-      data: (bytes) => {
+    const listener = {
+      data: (bytes: Uint8Array) => {
         for (const byte of bytes) this.#do({ input: "byte", byte });
       },
-      closed: (problem) => this.#lost(problem?.message ?? "closed"),
+      closed: (problem: Error | null) => this.#lost(problem?.message ?? "closed"),
     };
     try {
       this.#connection = await this.#transport.open(listener, signal);
@@ -157,7 +149,7 @@ export class SessionLine implements Dialogue {
   }
 
   #changeLink(problem: string | null): void {
-    this.#problem = problem;
+    this.problem = problem;
     this.#listener?.link(problem);
   }
 
