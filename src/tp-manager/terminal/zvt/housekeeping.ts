@@ -1,10 +1,5 @@
 import type { Demand } from "../../../zvt/tables/demands.ts";
-import {
-  codeOf,
-  codeText,
-  isGoodCompletion,
-  resultText,
-} from "../../../zvt/tables/result-codes.ts";
+import { coded, codeOf, isGoodCompletion } from "../../../zvt/tables/result-codes.ts";
 import { type Command, diagnosis, initialisation, setDateTime } from "./commands/commands.ts";
 import type { RunCommand } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
@@ -95,7 +90,8 @@ export class Housekeeping {
     if (end.end === "lost" || end.end === "not-sent") return end.problem;
     const code = end.message.fields.resultCode ?? 0;
     if (end.end === "completed" && isGoodCompletion(code)) return null;
-    const refused = end.end === "completed" ? code : codeOf(end.message);
-    return `${codeText(refused)} ${resultText(refused, this.#zvt.options.language)}`;
+    const failed = end.end === "completed" ? code : codeOf(end.message);
+    const { code: shown, text } = coded(failed, this.#zvt.options.language);
+    return `${shown} ${text}`;
   }
 }
