@@ -2,11 +2,11 @@ import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { type Clock, random, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
 import { type LinkState, type TerminalState, TerminalUnavailable } from "../terminal.ts";
-import { type Command, logOff, resetTerminal } from "./commands/commands.ts";
+import { logOff, resetTerminal } from "./commands/commands.ts";
 import { Enquiries, type StatusAnswer } from "./enquiries.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
-import { type ExchangeListener, type RunCommand, Session } from "./session/session.ts";
+import { type RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import type { ZvtContext } from "./zvt-options.ts";
 
@@ -110,7 +110,7 @@ export class ZvtConnection {
     return await this.#wire.run(limits, async () => {
       const session = this.session;
       if (!session || this.#link !== "connected") throw this.#unavailable();
-      return await work((command, listener) => this.#runOn(session, command, listener));
+      return await work(this.#runOn(session));
     });
   }
 
@@ -149,14 +149,12 @@ export class ZvtConnection {
     return end;
   }
 
-  async #runOn(
-    session: Session,
-    command: Command,
-    listener?: ExchangeListener,
-  ): Promise<ExchangeEnd> {
-    const end = await runWhenFree(session, command, listener);
-    if (end.end === "lost") this.#giveUp(session, end.problem);
-    return end;
+  #runOn(session: Session): RunCommand {
+    return async (...given) => {
+      const end = await runWhenFree(session, ...given);
+      if (end.end === "lost") this.#giveUp(session, end.problem);
+      return end;
+    };
   }
 
   /** Ends a connection on which a command was lost; the next one begins with an enquiry. */
@@ -281,7 +279,7 @@ export class ZvtConnection {
 
   async #introduceOn(session: Session): Promise<void> {
     const { t4Ms } = this.#zvt.options.timers;
-    const run: RunCommand = (command, listener) => this.#runOn(session, command, listener);
+    const run = this.#runOn(session);
     await this.#wire.run({ waitMs: t4Ms }, async () => {
       if (this.#resync) await this.#resynchronise(run);
       await this.asks.introduce(run);
@@ -401,10 +399,7 @@ export class WireLock {
 }
 
 /** Runs a command as soon as the session is free, of which the caller is the only user now. */
-async function runWhenFree(
-  session: Session,
-  ...given: Parameters<RunCommand>
-): Promise<ExchangeEnd> {
+async function runWhenFree(session: Session, ...given: Parameters<RunCommand>) {
   // Checked again after each wait: a message in one piece with the awaited ACK wants an answer.
   while (!session.isFree) await session.whenFree();
   return await session.run(...given);
