@@ -176,16 +176,11 @@ function timeout(state: SessionState, timer: SessionTimer, context: SessionConte
 
 function lost(state: SessionState, problem: string): Step {
   const outputs: SessionOutput[] = [];
-  const aborting =
-    state.at === "draining" ||
-    ((state.at === "requested" || state.at === "served") &&
-      (state.abort.state === "wanted" || state.abort.state === "sent"));
-  if (aborting) {
+  const isRunning = "abort" in state;
+  if (state.at === "draining" || (isRunning && ["wanted", "sent"].includes(state.abort.state))) {
     outputs.push({ output: "abort-answer", answer: { answer: "no-answer", text: problem } });
   }
-  if (state.at === "requested" || state.at === "served") {
-    outputs.push({ output: "end", end: { end: "lost", problem } });
-  }
+  if (isRunning) outputs.push({ output: "end", end: { end: "lost", problem } });
   return { state: { at: "idle" }, outputs: [...stopTimers, ...outputs] };
 }
 
@@ -236,10 +231,8 @@ function abortSent(state: SessionState, outcome: SendOutcome, { timers }: Sessio
   if (isCollision && state.abort.attempts < ABORT_ATTEMPTS_MAX) {
     return stay({ ...state, abort: { ...state.abort, state: "wanted" } });
   }
-  return abortAnswered(state, {
-    answer: "no-answer",
-    text: "the terminal sent no ACK of the abort",
-  });
+  const text = "the terminal sent no ACK of the abort";
+  return abortAnswered(state, { answer: "no-answer", text });
 }
 
 function abortAnswered(state: SessionState, answer: AbortAnswer): Step {
