@@ -131,7 +131,10 @@ export class SerialLink extends ApduLink {
       return;
     }
     const fromAnswerer = bytes[0] === 0x80 || bytes[0] === 0x84;
-    this.#implyAck(fromAnswerer);
+    const outgoing = this.#outgoing;
+    // A late or missing ACK (docs/zvt.md 2.4): an answer proves that our command arrived, a new
+    // message of the terminal proves that our last answer arrived.
+    if (outgoing && fromAnswerer !== isAnswer(outgoing.apdu)) this.#delivered(outgoing);
     if (fromAnswerer) {
       this.#answered = bytes;
     } else {
@@ -161,15 +164,6 @@ export class SerialLink extends ApduLink {
     if (!answer || !bytes || !sameBytes(bytes, repeated)) return;
     if (this.#outgoing?.frame === answer) this.#awaitAck(this.#outgoing);
     this.write(answer);
-  }
-
-  /**
-   * Treats a message as a late or missing ACK (docs/zvt.md 2.4): an answer proves that our command
-   * arrived, a new message of the terminal proves that our last answer arrived.
-   */
-  #implyAck(fromAnswerer: boolean): void {
-    const outgoing = this.#outgoing;
-    if (outgoing && fromAnswerer !== isAnswer(outgoing.apdu)) this.#delivered(outgoing);
   }
 
   protected stop(problem: string | null): void {
