@@ -123,7 +123,7 @@ export interface ClosingTotals {
   readonly sumMinor: number | null;
 }
 
-export interface TelecollectedApplication {
+interface TelecollectedApplication {
   readonly name: string;
   /** "0" means that the transactions of this card scheme were closed. */
   readonly status: string;

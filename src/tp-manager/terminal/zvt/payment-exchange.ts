@@ -92,9 +92,8 @@ export class PaymentExchange implements ExchangeListener {
   /** Whether a part was to be charged, and no report has named that amount yet. */
   get partUnconfirmed(): boolean {
     const { decision } = this;
-    return (
-      decision?.goods === "partly-issued" && this.#reported?.amountMinor !== decision.amountMinor
-    );
+    if (decision?.goods !== "partly-issued") return false;
+    return this.#reported?.amountMinor !== decision.amountMinor;
   }
 
   ackArrived(): void {

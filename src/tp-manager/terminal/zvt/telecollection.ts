@@ -3,7 +3,7 @@
 import type { Logger } from "../../../shared/process/logger.ts";
 import { findTags, type Message, type Totals } from "../../../zvt/index.ts";
 import { coded, codeOf, codeText, isGoodCompletion } from "../../../zvt/tables/result-codes.ts";
-import type { ClosingTotals, TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
+import type { ClosingTotals, TelecollectionEnd } from "../terminal.ts";
 import { endOfDay, NO_RECEIPT_NUMBER, openPreAuths } from "./commands/commands.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import type { RunCommand } from "./session/session.ts";
@@ -80,10 +80,7 @@ function endOf(
 }
 
 /** Returns the totals of each card scheme with turnover, or the one total that came. */
-function applicationsOf(
-  settlement: Message | undefined,
-  { totalsInFirstGroup }: ZvtOptions,
-): readonly TelecollectedApplication[] {
+function applicationsOf(settlement: Message | undefined, { totalsInFirstGroup }: ZvtOptions) {
   if (!settlement) return [];
   const { totals, amount } = settlement.fields;
   if (!totals) return [{ name: "total", status: GOOD_STATUS, count: 0, sumMinor: amount ?? 0 }];

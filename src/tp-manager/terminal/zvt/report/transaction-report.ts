@@ -87,10 +87,7 @@ function cardName({ fields, tags }: Message): string {
   );
 }
 
-function tagOrInApplication(
-  tags: Message["tags"],
-  name: "preferredName" | "applicationLabel",
-): string {
+function tagOrInApplication(tags: Message["tags"], name: "preferredName" | "applicationLabel") {
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
@@ -125,7 +122,7 @@ function receiptOf(message: Message, context: ReportContext, traceNumber: string
     acceptationSystemNum: fields.terminalId ?? "",
     transactionNumber: traceNumber ?? "",
     transactionFileNumber: fields.receiptNumber ?? "",
-    readingMode: readingModes.get(tagValue(tags, "payment", "technology") ?? -1) ?? "",
+    readingMode: readingModes[tagValue(tags, "payment", "technology") ?? -1] ?? "",
     authorizationNumber: fields.authorisationAttribute?.trim() ?? "",
     amount,
     currencyAlphaCode: currency?.code ?? "",
@@ -146,11 +143,7 @@ const paymentTypes: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Names of card reading modes by the value of tag 1F12 inside tag 2F (docs/zvt.md 11.2). */
-const readingModes: ReadonlyMap<number, string> = new Map([
-  [0, "stripe"],
-  [1, "chip"],
-  [2, "contactless"],
-]);
+const readingModes = ["stripe", "chip", "contactless"];
 
 function texts({ tags }: Message, name: TagName): string {
   return findTags(tags, name, "textLine")
@@ -182,11 +175,7 @@ function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
  * Returns the terminal's clock minus ours in ms, from tags 1F0E (YYYYMMDD) and 1F0F (HHMMSS); null
  * when a tag is missing or malformed.
  */
-export function clockOffsetMs(
-  date: string | undefined,
-  time: string | undefined,
-  nowMs: number,
-): number | null {
+export function clockOffsetMs(date: string | undefined, time: string | undefined, nowMs: number) {
   const found = /^(\d{4})(\d\d)(\d\d) (\d\d)(\d\d)(\d\d)$/.exec(`${date} ${time}`);
   if (!found) return null;
   const [year = 0, month = 0, day = 0, ...times] = found.slice(1).map(Number);

@@ -154,13 +154,10 @@ function prefixed(outputs: readonly SessionOutput[], then: Step): Step {
 }
 
 /** Answers a message that comes while no command of ours is carried out. */
-export function unsolicited(
-  state: SessionState,
-  { message: arrived, problem }: MessageInput,
-): Step {
-  switch (arrived.name) {
+export function unsolicited(state: SessionState, { message, problem }: MessageInput): Step {
+  switch (message.name) {
     case "status-information":
-      if (problem !== null || !isSettlement(arrived)) return unmatchedReport(state, arrived);
+      if (problem !== null || !isSettlement(message)) return unmatchedReport(state, message);
       return stay(state, note("totals came of an end of day nobody requested"), answer(accept));
     case "intermediate-status":
     case "print-line":
@@ -169,9 +166,9 @@ export function unsolicited(
     case "completion":
     case "status-completion":
     case "abort-from-pt":
-      return unexpected(state, arrived, accept);
+      return unexpected(state, message, accept);
     default:
-      return unexpected(state, arrived, unknownCommand);
+      return unexpected(state, message, unknownCommand);
   }
 }
 
