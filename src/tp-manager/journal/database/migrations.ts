@@ -147,9 +147,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   // Adds who requested an end of day, so that one demand of the terminal leads to one end of day.
-  `
-  ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
-  `,
+  "ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';",
   // Adds the id of the last alarm read from the supervisor, for each database of the supervisor.
   `
   CREATE TABLE alarm_taken (
@@ -182,17 +180,11 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   // Adds to each attempt the last end of day before it, because clocks can jump. NULL: not known.
-  `
-  ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
-  `,
+  "ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;",
   // Adds whether any money was paid back, even if of only one of several copies at the gateway.
-  `
-  ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
-  `,
+  "ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;",
   // Adds the first end of day that can have closed an unmatched sale; older rows get 0: unknown.
-  `
-  ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;
-  `,
+  "ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;",
   // Adds indexes for searches that would otherwise read whole tables. A payment writes to only one
   // of these indexes: the first, which replaces a larger one.
   `
@@ -237,9 +229,7 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX archived_incomparable ON archived_order (started_at_ms)
     WHERE after_telecollection IS NULL;
   `,
-  `
-  CREATE INDEX attempt_event_reversal ON attempt_event (id) WHERE kind = 'reversal-begins';
-  `,
+  "CREATE INDEX attempt_event_reversal ON attempt_event (id) WHERE kind = 'reversal-begins';",
   // Adds the marks of the journal and of the supervisor's database, by which a loss is noticed.
   `
   ${storeMigration}
@@ -271,9 +261,7 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX store_doubt_open ON store_doubt (id) WHERE ended_at_ms IS NULL;
   `,
   // Adds whether no order here can have made an unmatched transaction; older rows get 0: no.
-  `
-  ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;
-  `,
+  "ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;",
   // Adds since when the kiosk has not read that an order is charged (docs/rules/11-unread.md).
   `
   ALTER TABLE attempt ADD COLUMN unread_since_ms INTEGER;
