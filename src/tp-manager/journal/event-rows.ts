@@ -39,7 +39,12 @@ export class EventRows extends rows("events", {
   }
 
   #into(written: KeptEvent[]): Emit {
-    return (name, data, atMs) => written.push(this.append(name, data, atMs));
+    return (name, data, atMs) => {
+      const { lastInsertRowid } = this.sql.append.run(atMs, name, JSON.stringify(data));
+      const id = Number(lastInsertRowid);
+      if (id % this.#batch === 0) this.sql.drop.run(id - this.#kept);
+      written.push({ id, atMs, name, data } as KeptEvent);
+    };
   }
 
   #onDisk(events: readonly KeptEvent[]): void {
@@ -62,13 +67,6 @@ export class EventRows extends rows("events", {
 
   raise(alarm: EventData<"alarm">, atMs: number): void {
     this.commit((emit) => emit("alarm", alarm, atMs));
-  }
-
-  append<N extends KeptName>(name: N, data: EventData<N>, atMs: number): KeptEvent {
-    const { lastInsertRowid } = this.sql.append.run(atMs, name, JSON.stringify(data));
-    const id = Number(lastInsertRowid);
-    if (id % this.#batch === 0) this.sql.drop.run(id - this.#kept);
-    return { id, atMs, name, data } as KeptEvent;
   }
 
   /** Returns at most `limit` events after `id`, oldest first. */

@@ -114,10 +114,12 @@ export class AcknowledgedRows extends rows("acknowledged", {
   mark(kind: AcknowledgedKind, item: string, note: string, atMs: number): boolean {
     if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
     return this.statements.transaction(() => {
+      // Only a charge can be acknowledged again.
+      const isNews = kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
       const waits =
         kind === "unmatched" || kind === "difference"
           ? Number(this.sql[kind].run(item, atMs).changes) > 0
-          : this.sql[kind].get(item) !== undefined && this.#isNews(kind, item);
+          : isNews && this.sql[kind].get(item) !== undefined;
       if (waits) this.sql.keep.run(storedKind(kind), item, atMs, note);
       return waits;
     });
@@ -145,11 +147,6 @@ export class AcknowledgedRows extends rows("acknowledged", {
 
   waitingDifferences(limit: number): Reconciliation[] {
     return this.sql.differences.all(limit).map(reconciliationOf);
-  }
-
-  /** Whether the item is not acknowledged yet; a charge can be acknowledged again. */
-  #isNews(kind: AcknowledgedKind, item: string): boolean {
-    return kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
   }
 }
 
@@ -200,10 +197,8 @@ export class AlarmRows extends rows("alarms", {
   }
 
   /** Whether this program itself has raised the alarm about the transaction, as far as is kept. */
-  isRaisedHere({
-    alarm,
-    transactionId,
-  }: Pick<EventData<"alarm">, "alarm" | "transactionId">): boolean {
+  isRaisedHere(raised: Pick<EventData<"alarm">, "alarm" | "transactionId">): boolean {
+    const { alarm, transactionId } = raised;
     return transactionId !== null && this.sql.raisedHere.get(alarm, transactionId) !== undefined;
   }
 }

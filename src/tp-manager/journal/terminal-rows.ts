@@ -75,11 +75,7 @@ export class TerminalRows extends rows("terminalLog", {
   accept: "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
 })<{ events: EventRows }> {
   /** Stores that an end of day begins; returns its number. Call this before the command is sent. */
-  beginTelecollection(
-    atMs: number,
-    askedBy: TelecollectionAsker,
-    identity?: TerminalIdentity,
-  ): number {
+  beginTelecollection(atMs: number, askedBy: TelecollectionAsker, identity?: TerminalIdentity) {
     const text = identity === undefined ? null : JSON.stringify(identity);
     return Number(this.sql.beginTelecollection.run(atMs, askedBy, text).lastInsertRowid);
   }
@@ -116,7 +112,19 @@ export class TerminalRows extends rows("terminalLog", {
     const [newest] = this.unmatched(1);
     const isKnown = newest?.finding === "open" || newest?.finding === "held";
     if (isKnown && isSame(newest)) return undefined;
-    return this.statements.transaction(() => this.#insertUnmatched(found));
+    const { atMs, report, identity, isOfNoOrder } = found;
+    return this.statements.transaction(() => {
+      const { lastInsertRowid } = this.sql.keepUnmatched.run(
+        atMs,
+        JSON.stringify(report),
+        JSON.stringify(identity),
+        report.good || report.resultCode === null ? "open" : "not-good",
+        isOfNoOrder ? 1 : 0,
+      );
+      const id = Number(lastInsertRowid);
+      this.sql.dropUnmatched.run(id - UNMATCHED_KEPT);
+      return id;
+    });
   }
 
   /** Returns the unmatched transactions about which the terminal is still asked, oldest first. */
@@ -169,19 +177,6 @@ export class TerminalRows extends rows("terminalLog", {
 
   acceptTerminal(identity: TerminalIdentity, atMs: number): void {
     this.sql.accept.run(JSON.stringify(identity), atMs);
-  }
-
-  #insertUnmatched({ atMs, report, identity, isOfNoOrder }: Omit<UnmatchedRow, "id">): number {
-    const { lastInsertRowid } = this.sql.keepUnmatched.run(
-      atMs,
-      JSON.stringify(report),
-      JSON.stringify(identity),
-      report.good || report.resultCode === null ? "open" : "not-good",
-      isOfNoOrder ? 1 : 0,
-    );
-    const id = Number(lastInsertRowid);
-    this.sql.dropUnmatched.run(id - UNMATCHED_KEPT);
-    return id;
   }
 }
 
