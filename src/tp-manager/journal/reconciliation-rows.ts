@@ -1,5 +1,4 @@
 import type { Currency } from "../../shared/money.ts";
-import type { EventData } from "../attempts/event-table.ts";
 import { isNeverSent, type Suspicion, saleOf } from "../attempts/payment.ts";
 import {
   type KeptEnd,
@@ -238,24 +237,17 @@ function closingOf(row: Row): ClosingRow {
   };
 }
 
-function reconciliationEventOf(
-  compared: Omit<Reconciliation, "atMs">,
-): EventData<"reconciliation"> {
-  const { id, result, body } = compared;
-  const faults = body.kind === "receipt-jump" ? [] : body.gateway.faults;
+function reconciliationEventOf({ id, result, body }: Omit<Reconciliation, "atMs">) {
+  const isJump = body.kind === "receipt-jump";
+  const faults = isJump ? [] : body.gateway.faults;
   const orders = new Set([...suspectsOf(body), ...faults].map(({ orderId }) => orderId));
-  const orderIds = [...orders];
-  if (body.kind === "receipt-jump") {
-    return { id, kind: body.kind, result, differenceMinor: null, currency: null, orderIds };
-  }
-  const { terminal } = body;
-  const sums = terminal.result === "not-comparable" ? undefined : terminal;
+  const sums = isJump || body.terminal.result === "not-comparable" ? undefined : body.terminal;
   return {
     id,
     kind: body.kind,
     result,
     differenceMinor: sums?.differenceMinor ?? null,
     currency: sums?.currency ?? null,
-    orderIds,
+    orderIds: [...orders],
   };
 }

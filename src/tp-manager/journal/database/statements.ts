@@ -63,9 +63,7 @@ export class Statement {
   get stamp(): number {
     const { tables } = this.#home;
     this.#read ??= [...new Set(this.sql.match(/\w+/g))].flatMap((name) => tables.get(name) ?? []);
-    let writes = 0;
-    for (const table of this.#read) writes += table.writes;
-    return writes;
+    return this.#read.reduce((sum, { writes }) => sum + writes, 0);
   }
 
   /**
@@ -75,9 +73,7 @@ export class Statement {
   kept(...values: SQLInputValue[]): Row | undefined {
     const { stamp } = this;
     const known = this.#kept;
-    if (known?.stamp === stamp && isDeepStrictEqual(values, known.values)) {
-      return known.row;
-    }
+    if (known?.stamp === stamp && isDeepStrictEqual(values, known.values)) return known.row;
     const row = this.get(...values);
     // A row from an open transaction is not cached: the transaction may be rolled back.
     if (!this.#home.database.isTransaction) this.#kept = { stamp, values, row };
