@@ -11,9 +11,7 @@ import { control, type FrameRead, frameStart, readFrameByte, showsParity } from 
  * in every phase, even instead of an answer to us, because a result may come at any time.
  */
 export interface SessionState {
-  /**
-   * The number of ENQs sent for a request that waits while the terminal has a session; null: none.
-   */
+  /** How many ENQs were sent for a request that waits during the terminal's session; null: none. */
   readonly deferred: number | null;
   readonly phase: Phase;
 }
@@ -45,12 +43,12 @@ type Phase =
   /** Each send of our frame got NAK, but one NAK may be noise: a late ACK is still awaited. */
   | { readonly is: "refused" }
   | { readonly is: "reading"; readonly incoming: Incoming; readonly frame: FrameRead }
-  /**
-   * The rest of a malformed reply is skipped. `last`: the faulty byte; null: more bytes followed.
-   */
+  /** Skips the rest of a malformed reply. `last`: the faulty byte; null: more bytes followed. */
   | { readonly is: "malformed"; readonly incoming: Incoming; readonly last: number | null }
   /** "hearing": a frame may come. "judging": a body is being stored. "closing": ACK was sent. */
   | { readonly is: "hearing" | "judging" | "closing"; readonly incoming: Incoming };
+
+type At<P extends Phase["is"]> = Extract<Phase, { is: P }>;
 
 interface Incoming {
   /** Whether the session began before our request was answered: it is about an earlier payment. */
@@ -209,10 +207,7 @@ function skip(
 }
 
 /** Handles quiet after a malformed reply; a faulty byte is a control byte only if it came last. */
-function onQuiet(
-  state: SessionState,
-  { incoming, last }: Extract<Phase, { is: "malformed" }>,
-): SessionStep {
+function onQuiet(state: SessionState, { incoming, last }: At<"malformed">): SessionStep {
   if (last !== control.enq && last !== control.eot) return askAgain(state, incoming);
   const phase: Phase = { is: "hearing", incoming };
   return hear({ ...state, phase }, last, incoming.isEarly);
@@ -220,7 +215,7 @@ function onQuiet(
 
 function onAnswerToEnq(
   state: SessionState,
-  phase: Extract<Phase, { is: "asking" | "pausing" }>,
+  phase: At<"asking" | "pausing">,
   byte: number,
 ): SessionStep {
   if (opensSession(byte)) return hear({ ...idleSession, deferred: phase.tries }, byte, true);
@@ -232,11 +227,7 @@ function onAnswerToEnq(
   return stay({ ...state, phase: { ...phase, sawParity: true } });
 }
 
-function onAnswerToFrame(
-  state: SessionState,
-  phase: Extract<Phase, { is: "sending" }>,
-  byte: number,
-): SessionStep {
+function onAnswerToFrame(state: SessionState, phase: At<"sending">, byte: number): SessionStep {
   if (opensSession(byte)) return insteadOfAnswer(byte);
   switch (byte) {
     case control.ack:
@@ -260,11 +251,7 @@ function insteadOfAnswer(byte: number): SessionStep {
   return { ...step, news: [{ news: "unanswered" }, ...step.news] };
 }
 
-function onFrameByte(
-  state: SessionState,
-  phase: Extract<Phase, { is: "reading" }>,
-  byte: number,
-): SessionStep {
+function onFrameByte(state: SessionState, phase: At<"reading">, byte: number): SessionStep {
   const { incoming } = phase;
   const frame = readFrameByte(phase.frame, byte);
   if (frame.end === null) return go({ ...state, phase: { ...phase, frame } }, "silenceMs");
@@ -326,10 +313,7 @@ function ask(tries: number, parity: boolean): SessionStep {
 }
 
 /** Sends EOT and pauses after an ENQ without ACK; gives up after the last attempt. */
-function again(
-  phase: Extract<Phase, { is: "asking" | "pausing" }>,
-  why: "silent" | "busy",
-): SessionStep {
+function again(phase: At<"asking" | "pausing">, why: "silent" | "busy"): SessionStep {
   const { tries, sawParity: parity } = phase;
   if (tries >= ENQ_TRIES) {
     return rest(null, [control.eot], [{ news: "not-opened", why, sawParity: parity }]);
