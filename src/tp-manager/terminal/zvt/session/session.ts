@@ -322,9 +322,7 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /**
-   * Logs a frame without card data (docs/design.md 6.2). Its text is built only if it is logged.
-   */
+  /** Logs a frame without card data (docs/design.md 6.2); its text is built only if logged. */
   #logFrame(direction: string, apdu: Apdu): void {
     const context = this.#answering();
     const toJSON = () => ({ message: messageTitle(apdu, context), hex: safeHex(apdu, context) });
