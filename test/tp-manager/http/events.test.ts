@@ -197,7 +197,7 @@ describe("GET /events", () => {
     const { journal } = house();
     const rows = new EventRows(journal, 10);
     const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
-    for (let i = 0; i < 25; i++) rows.append("alarm", alarm, 0);
+    for (let i = 0; i < 25; i++) rows.raise(alarm, 0);
     expect(rows.after(0, 100).map(({ id }) => id)).toEqual([
       16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
     ]);
