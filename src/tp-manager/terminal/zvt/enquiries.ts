@@ -330,10 +330,7 @@ function showsNothingStored(end: ExchangeEnd, sale: Message | undefined): boolea
 }
 
 /** Returns code and text of a refusal. Throws {@link TerminalUnavailable} without an answer. */
-function refusalOf(
-  end: Exclude<ExchangeEnd, { end: "completed" }>,
-  { language }: ZvtOptions,
-): { code: number; text: string } {
+function refusalOf(end: Exclude<ExchangeEnd, { end: "completed" }>, { language }: ZvtOptions) {
   if (end.end === "lost" || end.end === "not-sent") {
     throw new TerminalUnavailable("no-answer", `the terminal does not answer: ${end.problem}`);
   }

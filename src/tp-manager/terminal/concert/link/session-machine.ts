@@ -213,11 +213,7 @@ function onQuiet(state: SessionState, { incoming, last }: At<"malformed">): Sess
   return hear({ ...state, phase }, last, incoming.isEarly);
 }
 
-function onAnswerToEnq(
-  state: SessionState,
-  phase: At<"asking" | "pausing">,
-  byte: number,
-): SessionStep {
+function onAnswerToEnq(state: SessionState, phase: At<"asking" | "pausing">, byte: number) {
   if (opensSession(byte)) return hear({ ...idleSession, deferred: phase.tries }, byte, true);
   if (phase.is === "asking" && byte === control.ack) {
     return go({ deferred: null, phase: { is: "open" } }, "holdMs", [], [{ news: "opened" }]);
@@ -272,11 +268,7 @@ function onJudged(state: SessionState, stored: boolean): SessionStep {
 }
 
 /** Sends NAK to ask for the reply once more, but never more than {@link NAKS_MAX} times. */
-function askAgain(
-  state: SessionState,
-  incoming: Incoming,
-  news: readonly SessionNews[] = [],
-): SessionStep {
+function askAgain(state: SessionState, incoming: Incoming, news: readonly SessionNews[] = []) {
   const naks = incoming.naks + 1;
   const phase: Phase = { is: "hearing", incoming: { ...incoming, naks } };
   return go({ ...state, phase }, "silenceMs", naks <= NAKS_MAX ? [control.nak] : [], news);

@@ -15,7 +15,7 @@ import {
 const ID_MAX = 999_999;
 /** How many of our ids are kept: more than the messages to which an answer can still come. */
 const OWN_IDS_KEPT = 32;
-const REGISTRATION = 0x0600;
+export const REGISTRATION = 0x0600;
 const LOG_OFF = 0x0602;
 const ABORT = 0x06b0;
 

@@ -27,7 +27,7 @@ import {
   TcpLink,
 } from "../link/apdu-link.ts";
 import { SerialLink } from "../link/serial-link.ts";
-import { MessageIds } from "./message-ids.ts";
+import { MessageIds, REGISTRATION } from "./message-ids.ts";
 import { initialState, step } from "./session-machine.ts";
 import type {
   AbortAnswer,
@@ -71,7 +71,6 @@ interface SessionOptions extends LinkOptions {
   readonly log: Logger;
 }
 
-const REGISTRATION = 0x0600;
 /** The most answers that wait for the link; only a terminal that never sends ACK causes more. */
 const ANSWERS_WAITING_MAX = 4;
 
@@ -331,10 +330,7 @@ export class Session implements LinkListener {
 }
 
 /** Reads a message; `problem`: why only its control field could be read, else null. */
-function readMessage(
-  apdu: Apdu,
-  options: DecodeOptions,
-): { readonly message: Message; readonly problem: string | null } {
+function readMessage(apdu: Apdu, options: DecodeOptions) {
   try {
     const message = decodeMessage(apdu, options);
     // A print block may name its own character set (docs/zvt.md 11.7).
@@ -346,6 +342,7 @@ function readMessage(
     if (!(error instanceof ZvtCodecError)) throw error;
     const name = shapeOf(apdu.control, options.answering)?.name ?? "unknown";
     const nothing = { parts: {}, fields: {}, tags: null, unknownField: null };
-    return { message: { name, control: apdu.control, ...nothing }, problem: error.message };
+    const message: Message = { name, control: apdu.control, ...nothing };
+    return { message, problem: error.message };
   }
 }
