@@ -245,12 +245,11 @@ export class ZvtTerminal implements Terminal {
   }
 
   decideGoods(decision: GoodsDecision): void {
-    const { session } = this.#connection;
     const payment = this.#payment;
     if (!payment?.held) throw new Error("no sale on the terminal waits for goods");
     payment.decision = decision;
     // Without a session nothing can be sent, and the payment ends as lost.
-    session?.decideGoods(decision);
+    this.#connection.session?.decideGoods(decision);
   }
 
   async cancel(): Promise<CancelAnswer> {
