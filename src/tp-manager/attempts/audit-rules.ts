@@ -19,11 +19,6 @@ import {
 import { judgeReport } from "./payment-machine.ts";
 import { isInDoubt, phaseTable } from "./phase-table.ts";
 
-/**
- * Checks what the journal has about one attempt against the state machines and the money rules
- * (docs/design.md 9.6). Pure. Older versions may have been more careful than the present machines,
- * so an attempt that they left in doubt where the machines are certain is no fault.
- */
 /** The name of a rule; audit-rules-en.json has the sentence that describes its fault. */
 export type AuditRule = keyof typeof auditRules;
 export type AuditFault = JournalAudit<AuditRule>["faults"][number];
@@ -45,7 +40,12 @@ interface AuditedAttempt {
   readonly steps: readonly AttemptStep[];
 }
 
-/** Returns the faults of one attempt; `unknown` has the kinds of events that it cannot check. */
+/**
+ * Checks what the journal has about one attempt against the state machines and the money rules
+ * (docs/design.md 9.6). Returns the faults; `unknown` has the kinds of events that it cannot check.
+ * Pure. Older versions may have been more careful than the present machines, so an attempt that
+ * they left in doubt where the machines are certain is no fault.
+ */
 export function auditAttempt(attempt: AuditedAttempt) {
   const faults: AuditFault[] = [];
   const report: Report = (rule, says) => faults.push(faultOf(rule, attempt, says));
