@@ -10,6 +10,8 @@ interface ErrorRow {
   readonly retry: Retry;
   readonly meaning: string;
   readonly action: string;
+  /** What an operator does, if `action` is for the kiosk's program only. */
+  readonly operator?: string;
   /** The texts that the console shows instead, because they name its buttons or its session. */
   readonly console?: { readonly meaning?: string; readonly action?: string };
 }

@@ -85,9 +85,8 @@ export function ownConditions({
 
 /** Returns why a payment would be refused now: each reason, and what an operator can do. */
 export function notReadyReasons(arbiter: TerminalArbiter) {
-  return arbiter.notReadyReasons.map(({ code, says }) => ({
-    code,
-    says,
-    todo: errorTable[code].action,
-  }));
+  return arbiter.notReadyReasons.map(({ code, says }) => {
+    const { action, operator = action } = errorTable[code];
+    return { code, says, todo: operator };
+  });
 }
