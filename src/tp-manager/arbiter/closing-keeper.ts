@@ -102,7 +102,7 @@ export class ClosingKeeper {
   /** Whether no work and no recovery runs, and no payment or end of day was recent. */
   #isQuiet(): boolean {
     const arbiter = this.#arbiter;
-    if (arbiter.lease.current || arbiter.lease.closed) return false;
+    if (arbiter.lease.current || arbiter.lease.stopping.aborted) return false;
     // Waits for recovery, unless the terminal refuses all probes until its end of day has run.
     if (arbiter.inquiries.isAsking && !arbiter.inquiries.isLockedOut) return false;
     const nowMs = this.#clock.now();

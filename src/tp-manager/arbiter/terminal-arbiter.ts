@@ -24,7 +24,7 @@ import { Upkeep } from "./upkeep.ts";
 /** The members of {@link TerminalLease} for other folders; none gives access to the terminal. */
 const ofLease = [
   "current",
-  "closed",
+  "stopping",
   "updating",
   "close",
   "whenFree",

@@ -46,7 +46,7 @@ export class TerminalLease {
   readonly #parts: ArbiterParts;
   #begun = 0;
   #current: Lease | undefined;
-  #closed = false;
+  readonly #stopping = new AbortController();
 
   constructor(parts: ArbiterParts, inquiries: Inquiries) {
     this.#terminal = parts.terminal;
@@ -70,9 +70,9 @@ export class TerminalLease {
     return this.#begun;
   }
 
-  /** Whether all new work is refused, because the connector stops. */
-  get closed(): boolean {
-    return this.#closed;
+  /** Aborted as soon as all new work is refused, because the connector stops. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
   }
 
   /** Whether a new version is on probation and may not use the terminal (docs/updates.md 4.3). */
@@ -82,7 +82,7 @@ export class TerminalLease {
 
   /** Refuses every new use of the terminal from now on with 503 `STOPPING`. */
   close(): void {
-    this.#closed = true;
+    this.#stopping.abort();
   }
 
   /** Throws STOPPING, UPDATING or TERMINAL_BUSY when the terminal cannot be used now. */
@@ -184,8 +184,8 @@ export interface NotReadyReason {
 }
 
 /** Returns why no work may use the terminal; undefined when work may use it. */
-export function closedBy({ closed, updating }: TerminalLease): NotReadyReason | undefined {
-  if (closed) return { code: "STOPPING", says: "the connector is being stopped" };
+export function closedBy({ stopping, updating }: TerminalLease): NotReadyReason | undefined {
+  if (stopping.aborted) return { code: "STOPPING", says: "the connector is being stopped" };
   if (updating) return { code: "UPDATING", says: "a new version is on probation" };
   return undefined;
 }

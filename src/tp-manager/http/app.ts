@@ -90,11 +90,11 @@ export function openCalls(
   prefix = "",
   hasOperator = options.operator !== undefined,
 ): void {
-  const events = eventStreams(options.monitor, options.clock, options.log);
-  const readers = waitingReaders(options.monitor.hub, options.clock);
+  const { monitor, arbiter, clock, log } = options;
+  const events = eventStreams(monitor, clock, log);
+  const readers = waitingReaders(monitor.hub, clock, arbiter.lease.stopping);
   app.addHook("preClose", (done) => {
     events.end();
-    readers.end();
     done();
   });
   const context = { ...options, events, readers, hasOperator };

@@ -16,7 +16,7 @@ import { send } from "./envelope.ts";
 import type { EventStreams } from "./events/event-streams.ts";
 import type { Maintenance } from "./maintenance/maintenance.ts";
 import type { Known, namedSchemas } from "./openapi/known-answers.ts";
-import type { WaitingReaders } from "./prefer.ts";
+import type { waitingReaders } from "./prefer.ts";
 import type { HourWatch } from "./status/hour-watch.ts";
 import type { Monitor } from "./status/monitor.ts";
 
@@ -109,7 +109,7 @@ export interface CallContext {
   /** Whether OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;
   readonly events: EventStreams;
-  readonly readers: WaitingReaders;
+  readonly readers: ReturnType<typeof waitingReaders>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;

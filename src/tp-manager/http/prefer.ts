@@ -40,8 +40,6 @@ export function preferencesOf(header = ""): { isAsync: boolean; waitSeconds: num
 
 const isTokenOrEmpty = (text: string): boolean => text === "" || token.test(text);
 
-export type WaitingReaders = ReturnType<typeof waitingReaders>;
-
 /** What one reader asks for: the order, and how many seconds it waits; 0: it does not wait. */
 interface Reader {
   readonly orderId: string;
@@ -49,20 +47,23 @@ interface Reader {
   readonly reply: FastifyReply;
 }
 
-/** Returns the readers of `GET /payment/{orderId}` that wait for the outcome of an order. */
-export function waitingReaders(hub: EventHub, clock: Clock) {
+/** Returns the readers of `GET /payment/{orderId}` that wait for the outcome, until a stop. */
+export function waitingReaders(hub: EventHub, clock: Clock, stopping: AbortSignal) {
   const waiting = new Set<() => void>();
+  stopping.addEventListener("abort", () => {
+    for (const end of waiting) end();
+  });
   return {
     /**
      * Returns what `read` returns, at once or, while that `isOpen`, after an event of the order.
-     * The wait also ends with the reader's time, its connection, and {@link end}.
+     * The wait also ends with the reader's time, its connection, and a stop.
      */
     async read<T>(
       { orderId, waitSeconds, reply }: Reader,
       read: () => Promise<T>,
       isOpen: (answer: T) => boolean,
     ): Promise<T> {
-      if (waitSeconds === 0 || waiting.size >= WAITING_MAX) return read();
+      if (waitSeconds === 0 || waiting.size >= WAITING_MAX || stopping.aborted) return read();
       let changed = Promise.withResolvers<void>();
       let isOver = reply.raw.destroyed;
       const end = (): void => {
@@ -92,10 +93,6 @@ export function waitingReaders(hub: EventHub, clock: Clock) {
         waiting.delete(end);
         reply.raw.off("close", end);
       }
-    },
-    /** Ends every wait: each reader is answered with the state of this moment. */
-    end(): void {
-      for (const end of waiting) end();
     },
   };
 }

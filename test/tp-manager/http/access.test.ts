@@ -75,7 +75,7 @@ describe("access to the local API", () => {
       const ahead = { ...typed, "sec-purpose": "prefetch" };
       expect([path, (await call("GET", path, undefined, ahead)).http]).toEqual([path, 403]);
     }
-    expect(at.arbiter.lease.closed).toBe(false);
+    expect(at.arbiter.lease.stopping.aborted).toBe(false);
   });
 
   test("is open to a listed origin with correct preflights, and to no other origin", async () => {

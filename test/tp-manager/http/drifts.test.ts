@@ -109,7 +109,7 @@ describe("HEAD", () => {
       const answer = await app.inject({ method: "HEAD", url, headers });
       expect([url, answer.statusCode, answer.headers["allow"]]).toEqual([url, 405, allow]);
     }
-    expect(at.arbiter.lease.closed).toBe(false);
+    expect(at.arbiter.lease.stopping.aborted).toBe(false);
   });
 
   test("of an order with a generated id does not count as a reading of its answer", async () => {
@@ -183,7 +183,7 @@ test("only a GET of a closed list is answered to an address bar", async () => {
       "ORIGIN_REFUSED",
     ]);
   }
-  expect(at.arbiter.lease.closed).toBe(false);
+  expect(at.arbiter.lease.stopping.aborted).toBe(false);
 });
 
 describe("the OpenAPI document", () => {

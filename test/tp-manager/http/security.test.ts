@@ -80,7 +80,7 @@ describe("over a real socket", () => {
     }
     const tunnel = await exchange(api, ["CONNECT evil.test:443 HTTP/1.1", "Host: evil.test:443"]);
     expect([statusOf(tunnel), bodyOf(tunnel).error.code]).toEqual([405, "METHOD_NOT_ALLOWED"]);
-    expect(api.at.arbiter.lease.closed).toBe(false);
+    expect(api.at.arbiter.lease.stopping.aborted).toBe(false);
   });
 
   test("a WebSocket is never opened, neither with nor without the right origin", async () => {

@@ -184,12 +184,18 @@ test("64 readers wait, and a further one is answered at once", async () => {
   expect(waiting()).toBe(0);
 });
 
-test("a stop answers every reader that waits", async () => {
-  const { waits, close, waiting } = await paying();
-  const { answer } = await waits("A-1");
-  const closed = close();
+test.each([
+  ["the call /stop", ({ get }: AsyncSite) => get("/stop")],
+  // As for a restart and an update; a signal closes the lease too.
+  ["a local message", ({ at }: AsyncSite) => at.arbiter.lease.close()],
+] as const)("a stop by %s answers each reader at once, while the payment runs", async (_, stop) => {
+  const site = await paying();
+  const { answer } = await site.waits("A-1");
+  await stop(site);
   const got = await answer;
   expect([got.http, got.one.error.code, applied(got)]).toEqual([504, "PAYMENT_RUNNING", "wait=30"]);
-  await closed;
-  expect(waiting()).toBe(0);
+  const further = await site.lookUp("A-1", "wait=30");
+  expect([further.http, applied(further), site.waiting()]).toEqual([504, null, 0]);
+  site.ends();
+  await expect.poll(async () => (await site.lookUp("A-1")).one.status).toBe("Success");
 });
