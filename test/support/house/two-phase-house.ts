@@ -30,6 +30,22 @@ export async function approved(
   return { ...at, giveUp: () => giveUp() };
 }
 
+/** The approved sale whose end at the terminal comes when the test calls `ends`. */
+export async function held() {
+  let ends = (_end: PaymentEnd): void => {};
+  const at = await approved((_decision, resolve) => {
+    ends = resolve;
+  });
+  return { at, ends: (end: PaymentEnd) => ends(end) };
+}
+
+/** The sale of which the kiosk reported in time that no goods came out. */
+export async function withheld() {
+  const at = await approved();
+  await deliver(at, false);
+  return at;
+}
+
 /** The sale of which the kiosk reported nothing in time. */
 export async function silent() {
   const at = await approved();

@@ -11,6 +11,7 @@ import {
   deliver,
   deliverAfterProof,
   found,
+  held,
   mayBeOut,
   noGoods,
   raised,
@@ -18,6 +19,7 @@ import {
   silent,
   twoPhase,
   uncharged,
+  withheld,
 } from "../../support/house/two-phase-house.ts";
 import { report } from "../../support/terminals/reports.ts";
 import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
@@ -41,13 +43,6 @@ async function deliverInDoubt(at: House, delivered: boolean) {
   return answer;
 }
 
-/** The sale of which the kiosk reported in time that no goods came out. */
-async function withheld() {
-  const at = await approved();
-  await deliver(at, false);
-  return at;
-}
-
 /** The terminal has stored a sale that can be the order's, after the order was answered. */
 function storesTheSale({ journal, clock, log }: House): void {
   const attempt = journal.attempts.decisive("A-1");
@@ -57,10 +52,7 @@ function storesTheSale({ journal, clock, log }: House): void {
 }
 
 test("no goods, reported as the time is over and the line is lost, count", async () => {
-  let ends = (_end: PaymentEnd): void => {};
-  const at = await approved((_decision, resolve) => {
-    ends = resolve;
-  });
+  const { at, ends } = await held();
   await at.clock.advance(30_000);
   const answer = deliver(at, false);
   await at.clock.advance(1_000);
@@ -73,10 +65,7 @@ test("no goods, reported as the time is over and the line is lost, count", async
 });
 
 test("goods, reported as the time is over, count while nobody can judge the order", async () => {
-  let ends = (_end: PaymentEnd): void => {};
-  const at = await approved((_decision, resolve) => {
-    ends = resolve;
-  });
+  const { at, ends } = await held();
   await at.clock.advance(30_000);
   at.orders.decisiveAfterProbe = () => Promise.reject(new AppError("STORES_DISAGREE"));
   const answer = deliver(at, true);

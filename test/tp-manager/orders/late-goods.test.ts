@@ -1,7 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { codeOf } from "../../../src/tp-manager/attempts/payment.ts";
-import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { alarms, type House, house, pay } from "../../support/house/payment-house.ts";
 import {
   approved,
@@ -10,6 +9,7 @@ import {
   deliver,
   deliverAfterProof,
   found,
+  held,
   mayBeOut,
   noGoods,
   raised,
@@ -17,6 +17,7 @@ import {
   silent,
   twoPhase,
   uncharged,
+  withheld,
 } from "../../support/house/two-phase-house.ts";
 import { report } from "../../support/terminals/reports.ts";
 import { aborted, lost } from "../../support/terminals/scripted-terminal.ts";
@@ -75,10 +76,7 @@ test("the order follows what the kiosk reported last about the goods", async () 
 });
 
 test.each([true, false])("a report (%s) while the terminal reverses is kept too", async (out) => {
-  let ends = (_end: PaymentEnd): void => {};
-  const at = await approved((_decision, resolve) => {
-    ends = resolve;
-  });
+  const { at, ends } = await held();
   await at.clock.advance(30_000);
   const answer = deliver(at, out);
   answer.catch(() => undefined);
@@ -126,7 +124,8 @@ test("a report after a restart is answered when the terminal was probed, and kep
   expect(alarms(at)).toEqual(["delivered-without-charge"]);
 });
 
-test("a report about an order in doubt is kept and alarmed, and changes no money", async () => {
+/** The sale whose line is lost with the approval; the terminal does not report what it stored. */
+async function unheard() {
   const at = house();
   at.terminal.last = { kind: "not-told", why: "bare completion" };
   at.terminal.script = (_order, observer) => {
@@ -135,6 +134,11 @@ test("a report about an order in doubt is kept and alarmed, and changes no money
   };
   await pay(at, twoPhase);
   await at.clock.advance(30_000);
+  return at;
+}
+
+test("a report about an order in doubt is kept and alarmed, and changes no money", async () => {
+  const at = await unheard();
   await expect(deliver(at, true)).rejects.toMatchObject(decided("unknown"));
   expect(await found(at)).toMatchObject({ status: "Unknown", late: [{ goods: "issued" }] });
   expect(alarms(at)).toContain("delivered-without-charge");
@@ -143,14 +147,7 @@ test("a report about an order in doubt is kept and alarmed, and changes no money
 });
 
 test("no goods, reported while the order is in doubt, leave it free to be paid again", async () => {
-  const at = house();
-  at.terminal.last = { kind: "not-told", why: "bare completion" };
-  at.terminal.script = (_order, observer) => {
-    observer.report(report());
-    return Promise.resolve(lost("line broken"));
-  };
-  await pay(at, twoPhase);
-  await at.clock.advance(30_000);
+  const at = await unheard();
   await expect(deliver(at, false)).rejects.toMatchObject(decided("unknown"));
   const { body } = await deliverAfterProof(at, false);
   expect(body).toMatchObject({
@@ -268,13 +265,6 @@ test("a late report that cannot be written is not answered as if it were", async
   await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
   expect((await found(at)).late).toEqual([{ goods: "issued" }]);
 });
-
-/** The sale of which the kiosk reported in time that no goods came out. */
-async function withheld() {
-  const at = await approved();
-  await deliver(at, false);
-  return at;
-}
 
 test.each([
   ["may be out", mayBeOut, silent],
