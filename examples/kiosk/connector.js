@@ -34,6 +34,7 @@ export async function openSession() {
  * @property {string} status
  * @property {string} [orderId]
  * @property {number | null} [secondsLeft] of a sale that is Approved: until it is taken back
+ * @property {{startedAt: string}[]} [attempts] to charge the order, in a lookup, the newest last
  * @property {{code?: string, charged?: Charged, retry?: string} | null} error
  * @property {{orderId: string | null, prompt: string | null, promptTexts?: PromptTexts,
  *   goodsBy?: string | null, secondsLeft?: number | null} | null} [running]
@@ -88,6 +89,14 @@ const chargedOfStatus = { Success: "yes", Reversed: "no", Declined: "no", Cancel
 export function chargedOf({ status, error }) {
   return (error ? error.charged : chargedOfStatus[status]) ?? "unknown";
 }
+
+/**
+ * Whether a lookup answers with the outcome of an attempt that began before a time.
+ * @param {Answer} answer
+ * @param {number} at
+ */
+export const isEarlier = ({ attempts }, at) =>
+  !(Date.parse(attempts?.at(-1)?.startedAt ?? "") >= at);
 
 /**
  * Whether a reply decides something. A session that is over (401) says nothing about the money.

@@ -9,7 +9,15 @@
  *   5. An order is over when its money and its goods agree; any other is the attendant's.
  */
 import { askAboutListed, mustReport, report } from "./attendant.js";
-import { ask, chargedOf, followEvents, isClear, openSession, pathOf } from "./connector.js";
+import {
+  ask,
+  chargedOf,
+  followEvents,
+  isClear,
+  isEarlier,
+  openSession,
+  pathOf,
+} from "./connector.js";
 import { handOut } from "./dispenser.js";
 import { agree, isOpen, isOut, list, orders, over, readOrders, save } from "./orders.js";
 import { byId, draw, show, view } from "./screen.js";
@@ -201,7 +209,7 @@ async function reported(order, goods) {
 async function truthOf(order) {
   const { orderId } = order;
   let heardMs = performance.now();
-  for (let refusals = 0; orders.current === order; ) {
+  for (let absent = 0; orders.current === order; ) {
     const reply = await ask("GET", pathOf(orderId));
     if (reply?.http === 401) return await lost();
     if (orders.current !== order) return undefined;
@@ -210,14 +218,15 @@ async function truthOf(order) {
     const { code, charged } = reply?.answer.error ?? {};
     const isKnown = reply?.http === 200 && isClear(reply);
     // While the connector may have lost orders, or has lost this one, not found says nothing.
-    const isMissing = code === "ORDER_NOT_FOUND" && charged === "no" && !order.isReceived;
-    // Asked twice: at first our own request may be on its way, and the answer that of the last one.
-    const isEarly = isMissing || (isKnown && order.isRepeated && charged === "no");
-    if (isKnown && !isEarly) return reply.answer;
-    if (!isEarly) await showWaiting(order, reply, heardMs);
-    else if (++refusals === 2) {
-      if (isKnown) return reply.answer;
-      // Nobody was charged, and the same order may be tried again.
+    const isMissing = code === "ORDER_NOT_FOUND" && !order.isReceived;
+    const isOld = isKnown && order.isRepeated && isEarlier(reply.answer, order.at);
+    const isAbsent = charged === "no" && (isMissing || isOld);
+    if (isKnown && !isAbsent) return reply.answer;
+    absent = isAbsent ? absent + 1 : 0;
+    if (!isAbsent) await showWaiting(order, reply, heardMs);
+    else if (absent === 2) {
+      // Asked twice, because our own request may be on its way. It has not arrived: nobody was
+      // charged, and the same order may be tried again.
       const error = { code: "TERMINAL_FAULT", charged, retry: "safe" };
       return { status: "Failed", orderId, error };
     }

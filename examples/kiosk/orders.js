@@ -12,7 +12,7 @@ import { read, write } from "./memory.js";
  * @property {keyof typeof import("./texts.js").texts} name of its ticket
  * @property {number} amount
  * @property {number} at when its payment began
- * @property {boolean} [isRepeated] whether an earlier attempt was answered as not charged
+ * @property {boolean} [isRepeated] whether only an earlier attempt was answered, as not charged
  * @property {boolean} [isReceived] whether the connector has answered that it knows the order
  * @property {boolean} [isTwoPhase] whether the connector charges when the goods are reported
  * @property {boolean} [isCancelled] whether the customer asked to cancel before the approval

@@ -38,6 +38,29 @@ describe.skipIf(!haveChromium)("the sample kiosk: goods for money, or neither", 
     await shows(/not known yet whether your card was charged/);
   });
 
+  test("the outcome of an earlier attempt is not taken for that of a new one", async () => {
+    const { page, shows, buys } = await kiosk({}, (one) => one.clock.install());
+    const hours = (from: number) => new Date(Date.now() + from * 3_600_000).toISOString();
+    await buys(/^Airport/);
+    at.ends(declined);
+    await shows(/Your card was refused/);
+    // The new request is lost; what is looked up then is of a former attempt, or of this one.
+    for (const [startedAt, times, end] of [
+      [hours(-1), 2, /The payment was not carried out\. Please try again/],
+      [hours(1), 1, /Your card was refused/],
+    ] as const) {
+      at.lookup = { ...declined, attempts: [{ startedAt: hours(-2) }, { startedAt }] };
+      await buys("Try again");
+      at.goesAway();
+      await shows(/payment system starts again/);
+      const before = at.lookups;
+      at.isAway = false;
+      const later = () => page.clock.runFor(500).then(() => page.locator("main").innerText());
+      await expect.poll(later).toMatch(end);
+      expect(at.lookups - before).toBe(times);
+    }
+  });
+
   test("once the approval is known no cancel is possible, and one before it counts", async () => {
     const { page, shows, press, buys, reported } = await kiosk();
     const cancels = at.cancels;
