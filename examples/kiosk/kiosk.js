@@ -339,6 +339,11 @@ function listen() {
   byId("cancel").addEventListener("click", () => {
     cancelling = cancel();
   });
+  byId("listed").addEventListener("toggle", () => {
+    draw();
+    // On a small screen it opens below the window.
+    byId("listed").scrollIntoView();
+  });
   for (const touch of ["pointerdown", "keydown"]) document.addEventListener(touch, stayLonger);
   // A page that the back button brings back as it was would not know what has happened since.
   addEventListener("pageshow", ({ persisted }) => persisted && location.reload());

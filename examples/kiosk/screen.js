@@ -67,6 +67,8 @@ export function draw() {
   write("message", messageOf());
   write("again", say(again ? "again" : "ok"));
   byId("tickets").hidden = now !== "choose";
+  // The next customer finds every ticket in view.
+  if (isNew && now === "choose") byId("listed").open = false;
   byId("cancel").hidden = now !== "paying" || mayLeave;
   byId("cancel").disabled = !mayCancel;
   byId("again").hidden = now !== "end" && !(now === "paying" && mayLeave);
@@ -96,10 +98,12 @@ function drawTime() {
 
 /** No sentence needs scrolling: one that is too long for the screen is written smaller. */
 function shrinkText() {
+  // With the list for the staff open, the page scrolls in any case.
+  if (byId("listed").open) return;
   const root = document.documentElement;
   for (let percent = 100; percent >= TEXT_PERCENT_MIN; percent -= 5) {
     root.style.setProperty("--text", `${percent / 100}`);
-    if (root.scrollHeight <= innerHeight || byId("listed").open) return;
+    if (root.scrollHeight <= innerHeight) return;
   }
 }
 

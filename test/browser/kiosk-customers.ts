@@ -12,11 +12,19 @@ export const unknown = {
   error: { code: "PAYMENT_UNKNOWN", charged: "unknown", retry: "same_order" },
 };
 export const paid = { status: "Success", error: null };
+/** An order that was charged, of which this kiosk has handed out nothing. */
+export const charged = {
+  status: "Failed",
+  error: { code: "ANOTHER", charged: "yes", retry: "never" },
+};
 export const approved = { status: "Approved", error: null };
 export const unconfirmed = {
   status: "Cancelled",
   error: { code: "DELIVERY_UNCONFIRMED", charged: "no", retry: "never" },
 };
+
+/** The aids with which every screen is checked: none, high contrast, large text. */
+export const styles: string[][] = [[], ["contrast"], ["large"]];
 
 /** A dispenser that takes no time. */
 export const dispenser = `

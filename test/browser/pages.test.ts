@@ -5,5 +5,6 @@ import "./sandbox-page-suite.ts";
 import "./kiosk-suite.ts";
 import "./kiosk-access-suite.ts";
 import "./kiosk-money-suite.ts";
+import "./kiosk-screens-suite.ts";
 import "./fleet-board-suite.ts";
 import "./pictures-suite.ts";
