@@ -283,10 +283,11 @@ function lost() {
 async function refresh() {
   const reply = await ask("GET", "/health?http=200", undefined, HEALTH_MS);
   if (reply?.http === 401) return await lost();
-  show({ isReady: reply?.answer.status === "Ready" });
   const [running, order] = [reply?.answer.running, orders.current];
-  if (!running || !order || running.orderId !== order.orderId) return undefined;
-  if (running.goodsBy) order.isApproved = true;
+  const isOurs = order !== null && running?.orderId === order.orderId;
+  if (isOurs && running.goodsBy) order.isApproved = true;
+  show({ isReady: reply?.answer.status === "Ready" });
+  if (!isOurs) return undefined;
   if (view.mayLeave) showBusy(() => say("moment"));
   if (view.screen === "paying" && isOpen(order) && !order.isCancelled) show({ mayCancel: true });
   showTime(running.secondsLeft);

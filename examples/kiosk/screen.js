@@ -5,6 +5,7 @@
 import { offerAids, readAloud } from "./aids.js";
 import { drawListed } from "./attendant.js";
 import { customerMessages } from "./customer-messages.js";
+import { isOpen } from "./orders.js";
 import { duration, money, say, spoken } from "./texts.js";
 
 /** @typedef {import("./orders.js").Order} Order */
@@ -69,7 +70,8 @@ export function draw() {
   byId("tickets").hidden = now !== "choose";
   // The next customer finds every ticket in view.
   if (isNew && now === "choose") byId("listed").open = false;
-  byId("cancel").hidden = now !== "paying" || mayLeave;
+  // Once the sale is approved, its goods are coming out.
+  byId("cancel").hidden = now !== "paying" || mayLeave || !isOpen(order);
   byId("cancel").disabled = !mayCancel;
   byId("again").hidden = now !== "end" && !(now === "paying" && mayLeave);
   drawTime();

@@ -256,6 +256,8 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     at.announce("prompt", { text: "Please wait", texts: null });
     await shows(/Please wait/);
     expect(await page.locator("main").innerText()).not.toMatch(/Time|time/);
+    // The goods are coming out, so nothing can be cancelled any more.
+    expect(await page.locator("main button:visible").count()).toBe(0);
     await page.evaluate("ticketIsOut()");
     await shows(/Your payment is complete/);
     await press("OK");
