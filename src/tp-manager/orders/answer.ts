@@ -4,7 +4,6 @@ import {
   type Charged,
   type ErrorCode,
   errorTable,
-  type Retry,
 } from "../../shared/catalog/errors.ts";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
@@ -20,24 +19,9 @@ import {
   isPaying,
   type Suspicion,
 } from "../attempts/payment.ts";
-import {
-  chargedMinorOf,
-  isInDoubt,
-  isRunning,
-  type PaymentStatus,
-  rowOf,
-} from "../attempts/phase-table.ts";
+import { chargedMinorOf, isInDoubt, isRunning, rowOf } from "../attempts/phase-table.ts";
 import { ARCHIVED, IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
-
-/** The member `error` of an answer to the kiosk (docs/design.md 5.10). */
-interface AnswerError {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly charged: Charged;
-  readonly retry: Retry;
-  readonly details: Readonly<Record<string, unknown>>;
-}
 
 /** The answer to the kiosk about a payment. Members that the request lacked are not repeated. */
 export type PaymentAnswer = ReturnType<typeof answerOf>["body"];
@@ -68,28 +52,26 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null, until
   };
 }
 
+/** Returns the member `error` of an answer to the kiosk (docs/design.md 5.10). */
 function errorOf(
   code: ErrorCode,
   message: string,
   charged: Charged,
   details: Readonly<Record<string, unknown>> = {},
-): AnswerError {
+) {
   const { retry } = errorTable[code];
   // `retry` "safe" is answered only for an order that is not charged (docs/design.md 5.10).
   const isUnsafe = retry === "safe" && charged !== "no";
-  return { code, message, charged, retry: isUnsafe ? "same_order" : retry, details };
+  return { code, message, charged, retry: isUnsafe ? ("same_order" as const) : retry, details };
 }
 
-export function errorOfAppError(error: AppError): AnswerError {
+export function errorOfAppError(error: AppError) {
   return errorOf(error.code, error.message, error.charged, error.details);
 }
 
 type Until = number | null | undefined;
 
-function outcomeOf(
-  attempt: Attempt,
-  untilMs: Until,
-): { readonly status: PaymentStatus; readonly error: AnswerError | null } {
+function outcomeOf(attempt: Attempt, untilMs: Until) {
   const { state } = attempt;
   const { status, charged } = rowOf(attempt);
   if (isNotCharged(state)) {
