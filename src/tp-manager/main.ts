@@ -55,10 +55,8 @@ const UPKEEP_LIMITS = {
 const fields = { ...sharedFields, ...protocolPart.fields };
 
 /** Registers a part for the ordered stop, which closes the parts in reverse order. */
-type Owned = <T extends { close(): void | Promise<void> }>(name: string, part: T) => T;
-
-function ownedBy({ onStop }: ProgramContext): Owned {
-  return (name, part) => {
+function ownedBy({ onStop }: ProgramContext) {
+  return <T extends { close(): void | Promise<void> }>(name: string, part: T): T => {
     onStop(name, () => part.close());
     return part;
   };
@@ -197,11 +195,7 @@ function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
   return isLost;
 }
 
-function matcherOf(
-  { config, clock }: ProgramContext,
-  journal: Journal,
-  terminal: TerminalFacts,
-): Matcher {
+function matcherOf({ config, clock }: ProgramContext, journal: Journal, terminal: TerminalFacts) {
   const setup = setupOf(config);
   const off = config.TERMINAL_SHARED ? (["sole-user"] as const) : [];
   return new Matcher({

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { consolePortOf, portClashes } from "../shared/config/schema.ts";
-import type { ServedPage } from "../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import type { ProgramContext } from "../shared/program/lifecycle.ts";
 import { createConsole } from "./console/console.ts";
@@ -11,18 +10,12 @@ import { listenOnLoopback } from "./http/door/loopback-server.ts";
 import { createKiosk } from "./kiosk/kiosk.ts";
 
 /** Opens the pages that the setup file names. A page that cannot be opened prevents no payment. */
-export async function openPages(
-  context: ProgramContext,
-  options: ApiOptions,
-): Promise<ServedPage[]> {
+export async function openPages(context: ProgramContext, options: ApiOptions) {
   const opened = [await openConsole(context, options), await openKiosk(context, options)];
   return opened.filter((page) => page !== undefined);
 }
 
-async function openConsole(
-  { config, onStop }: ProgramContext,
-  options: Parameters<typeof createConsole>[0],
-): Promise<ServedPage | undefined> {
+async function openConsole({ config, onStop }: ProgramContext, options: ApiOptions) {
   const name = "console";
   const port = consolePortOf(config);
   if (port === undefined) return undefined;
@@ -40,10 +33,7 @@ async function openConsole(
   }
 }
 
-async function openKiosk(
-  { config, onStop, runDirectory }: ProgramContext,
-  options: ApiOptions,
-): Promise<ServedPage | undefined> {
+async function openKiosk({ config, onStop, runDirectory }: ProgramContext, options: ApiOptions) {
   const name = "kiosk pages";
   const { KIOSK_PORT: port, KIOSK_APP: folder } = config;
   if (port === 0) return undefined;

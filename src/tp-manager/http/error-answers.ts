@@ -45,10 +45,7 @@ const noProof: Proof = { receipt: emptyReceipt, ticket: "", notificationGatewayS
  * Returns the further members of a refusal. The refusal of a call that answers a payment has the
  * members of a payment, from the stored order or empty; before authentication it has none.
  */
-async function more(
-  { role, about, routeOptions }: FastifyRequest,
-  orders: Orders,
-): Promise<object> {
+async function more({ role, about, routeOptions }: FastifyRequest, orders: Orders) {
   if (role === null || !routeOptions.config.call?.answersPayment) return {};
   return { ...about?.echo, ...(about ? await proofOf(about.orderId, orders) : noProof) };
 }

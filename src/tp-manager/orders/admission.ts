@@ -129,10 +129,7 @@ export function assertSameOrder(
  * order ids from 1 each day may repeat amount and currency, but not the customer's goods. The
  * archive has no such members, so an archived order differs in none.
  */
-function differingMembers(
-  { echo }: PaymentRequest,
-  { request, baseline }: Stored,
-): Array<"basket" | "customer" | "customData"> {
+function differingMembers({ echo }: PaymentRequest, { request, baseline }: Stored) {
   if (request.echo === echo || baseline === null) return [];
   return (["basket", "customer", "customData"] as const).filter(
     (member) => !isDeepStrictEqual(echo[member], request.echo[member]),

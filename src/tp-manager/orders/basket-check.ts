@@ -9,17 +9,10 @@ export const BASKET_NOT_FORWARDED = "basket not forwarded";
  * array of them, of the types good, discount and fee. Each total is unit price × quantity −
  * discount, and the totals add up to the amount. Any other basket gives an empty cart.
  */
-export function cartOf(
-  basket: unknown,
-  amountMinor: number,
-  currency: Currency,
-): { cart: CartLine[]; warning: string | null } {
+export function cartOf(basket: unknown, amountMinor: number, currency: Currency) {
   if (basket === undefined || basket === null) return { cart: [], warning: null };
   const lines: unknown[] = Array.isArray(basket) ? basket : [basket];
-  const empty = (why: string): { cart: CartLine[]; warning: string } => ({
-    cart: [],
-    warning: `${BASKET_NOT_FORWARDED}: ${why}`,
-  });
+  const empty = (why: string) => ({ cart: [], warning: `${BASKET_NOT_FORWARDED}: ${why}` });
   if (lines.length === 0) return { cart: [], warning: null };
   let sumMinor = 0;
   const cart: CartLine[] = [];
@@ -35,10 +28,7 @@ export function cartOf(
 
 const textFields = ["product_reference", "name"] as const;
 
-function checkLine(
-  value: unknown,
-  currency: Currency,
-): { line: CartLine; totalMinor: number } | string {
+function checkLine(value: unknown, currency: Currency) {
   if (typeof value !== "object" || value === null) return "is not an object";
   const given = value as Record<string, unknown>;
   for (const field of textFields) {

@@ -394,10 +394,7 @@ export class GatewayOperations {
 }
 
 /** Settles like `work`, but adds the order's id to an error. */
-async function aboutOrder<T>(
-  { orderId }: Pick<Resolved, "orderId">,
-  work: () => Promise<T>,
-): Promise<T> {
+async function aboutOrder<T>({ orderId }: Pick<Resolved, "orderId">, work: () => Promise<T>) {
   try {
     return await work();
   } catch (error) {

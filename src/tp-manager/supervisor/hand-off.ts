@@ -133,10 +133,7 @@ export class HandOff {
    * Resolves when the transaction is handed off, with its state at the gateway if the supervisor
    * reported it. Returns undefined when it was handed off already or refused.
    */
-  #accepted(
-    transactionId: string,
-    deadlineMs: number,
-  ): Promise<DeliveryState | undefined> | undefined {
+  #accepted(transactionId: string, deadlineMs: number) {
     if (!this.#waiting.has(transactionId)) {
       const row = this.#store.handOff(transactionId);
       if (row?.isAccepted !== false || row.isRefused) return undefined;
@@ -271,10 +268,7 @@ export class HandOff {
    * the gateway. undefined: nobody waits for this state, no earlier process may have answered the
    * transaction as sent and it was never withdrawn, or the supervisor is of an older version.
    */
-  async #storeThere(
-    { transaction, wasWithdrawn }: PendingHandOff,
-    isFirst: boolean,
-  ): Promise<DeliveryState | undefined> {
+  async #storeThere({ transaction, wasWithdrawn }: PendingHandOff, isFirst: boolean) {
     const { transactionId } = transaction;
     const now = this.#clock.monotonicMs();
     const ask = this.#perhapsAnswered.has(transactionId) || wasWithdrawn ? now : undefined;
@@ -287,7 +281,7 @@ export class HandOff {
   }
 
   /** Closes an unsent sale at the supervisor; resolves with "sent" if the gateway may have it. */
-  async #withdrawThere(transaction: Transaction, isFirst: boolean): Promise<DeliveryState> {
+  async #withdrawThere(transaction: Transaction, isFirst: boolean) {
     return (await this.#link.call("withdraw-transaction", { transaction, isFirst })).outcome;
   }
 

@@ -52,12 +52,7 @@ export class Poll extends Retrying {
  * Asks about transactions that the gateway did not have when their kiosk was answered, so that
  * events and lookups report their delivery later.
  */
-export function deliveryPoll(
-  store: HandOffRows,
-  link: SupervisorLink,
-  clock: Clock,
-  log: Logger,
-): Poll {
+export function deliveryPoll(store: HandOffRows, link: SupervisorLink, clock: Clock, log: Logger) {
   const round = async (isClosed: () => boolean): Promise<void> => {
     for (const transactionId of store.undelivered(DELIVERIES_MAX)) {
       if (isClosed()) return;
@@ -74,12 +69,7 @@ export function deliveryPoll(
  * a chargeback. The order is then answered as reversed, and a repetition of it charges nothing
  * (docs/rules/08-finished.md, docs/rules/27-both-sides.md).
  */
-export function returnPoll(
-  store: ReturnRows,
-  link: SupervisorLink,
-  clock: Clock,
-  log: AlarmLog,
-): Poll {
+export function returnPoll(store: ReturnRows, link: SupervisorLink, clock: Clock, log: AlarmLog) {
   const alarmed = new Set<string>();
   const alarmOnce = ({ attempt }: NotedAttempt): void => {
     const { transactionId, returnedMinor } = attempt;
@@ -111,7 +101,7 @@ export function returnPoll(
  * Stores the supervisor's alarms in the journal, for `GET /events`. Each alarm is stored once, even
  * if tp-manager or the supervisor was stopped meanwhile.
  */
-export function alarmPoll(taker: AlarmRows, link: SupervisorLink, clock: Clock, log: Logger): Poll {
+export function alarmPoll(taker: AlarmRows, link: SupervisorLink, clock: Clock, log: Logger) {
   const round = async (isClosed: () => boolean): Promise<void> => {
     for (let taken = ALARMS_PAGE_MAX; taken === ALARMS_PAGE_MAX && !isClosed(); ) {
       const { origin, id = 0 } = taker.last ?? {};

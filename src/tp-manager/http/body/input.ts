@@ -135,9 +135,7 @@ export function legible(charactersMax: number): z.ZodString {
 export const yesOrNo = z.boolean("must be true or false");
 
 /** Returns the schema of an amount in major units, whose text `readAmount` reads. */
-export function amount(
-  error: string | MessageOf = "must be a number, for example 1.50",
-): z.ZodNumber {
+export function amount(error: string | MessageOf = "must be a number, for example 1.50") {
   return z.number({ error }).meta({
     exclusiveMinimum: 0,
     maximum: 10 ** RECEIPT_AMOUNT_DIGITS - 1,
@@ -145,9 +143,7 @@ export function amount(
   });
 }
 
-export function oneOf<const T extends readonly string[]>(
-  values: T,
-): z.ZodEnum<z.core.util.ToEnum<T[number]>> {
+export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, `must be one of ${values.join(", ")}`);
 }
 

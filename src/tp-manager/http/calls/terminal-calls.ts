@@ -128,10 +128,7 @@ function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): Term
 }
 
 /** Returns the terminal's status. A terminal without a link, or during a payment, is not asked. */
-async function check(
-  { arbiter, clock }: CallContext,
-  isFresh: boolean,
-): Promise<{ status: TerminalStatus; atMs: number }> {
+async function check({ arbiter, clock }: CallContext, isFresh: boolean) {
   const now = (status: TerminalStatus) => ({ status, atMs: clock.now() });
   const { link, linkProblem, status } = arbiter.terminal.state;
   const noLink: TerminalStatus = {

@@ -42,10 +42,7 @@ export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger)
 }
 
 /** Returns the event id after which a stream begins, and a gap if events since then are missing. */
-function startOf(
-  asked: number | undefined,
-  source: EventRows,
-): { from: number; gap: EventData<"gap"> | undefined } {
+function startOf(asked: number | undefined, source: EventRows) {
   const { lastId } = source;
   if (asked === undefined) return { from: lastId, gap: undefined };
   const oldestId = source.after(0, 1)[0]?.id ?? lastId + 1;
