@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { AmountError, type Currency, parseAmount } from "../../../shared/money.ts";
@@ -32,7 +33,8 @@ export function readBody(
   if (encoding !== undefined && encoding !== "identity") {
     throw new AppError("CONTENT_TYPE_REFUSED", "The body must not be compressed.");
   }
-  const text = decode(bytes);
+  if (!isUtf8(bytes)) throw new AppError("BODY_NOT_JSON", "The body is not UTF-8.");
+  const text = utf8.decode(bytes);
   const body = parse(text);
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new AppError("BODY_NOT_JSON", "The body must be one JSON object.");
@@ -47,15 +49,8 @@ export function readBody(
   return body as Record<string, unknown>;
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-function decode(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw new AppError("BODY_NOT_JSON", "The body is not UTF-8.");
-  }
-}
+/** Decodes without the byte order mark that a text may begin with. */
+const utf8 = new TextDecoder();
 
 function parse(text: string): unknown {
   try {
