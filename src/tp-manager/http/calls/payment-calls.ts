@@ -247,8 +247,6 @@ function sendAccepted(
   return send(reply, 202, body);
 }
 
-type At = Pick<CallContext, "orders" | "log">;
-
 /**
  * Records an answer as read by the kiosk once the answer is written completely
  * (docs/rules/11-unread.md). An answer to HEAD has no body and is not recorded.
@@ -256,7 +254,7 @@ type At = Pick<CallContext, "orders" | "log">;
 function whenWritten(
   { method }: FastifyRequest,
   { raw }: FastifyReply,
-  { orders, log }: At,
+  { orders, log }: CallContext,
   orderId: string,
 ): void {
   if (method === "HEAD") return;
@@ -277,7 +275,7 @@ function whenWritten(
 function followCharge(
   { method, role }: FastifyRequest,
   { raw }: FastifyReply,
-  { orders, log }: At,
+  { orders, log }: CallContext,
   { attempt, replayed }: Pick<PaymentResult, "attempt" | "replayed">,
 ): void {
   if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
