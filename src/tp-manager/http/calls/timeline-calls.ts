@@ -4,7 +4,7 @@ import { DAY_MS, isoTime } from "../../../shared/time.ts";
 import { type Attempt, returnableMinorOf } from "../../attempts/payment.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { answerOf, type Warning } from "../../orders/answer.ts";
-import { cardOf, type SearchPosition, searchPayments } from "../../orders/listings.ts";
+import { cardOf, searchPayments } from "../../orders/listings.ts";
 import type { FoundOrder } from "../../orders/orders.ts";
 import type { TransactionReport } from "../../terminal/terminal.ts";
 import { instant, judged, oneOf, pageLimit } from "../body/input.ts";
@@ -53,7 +53,7 @@ export const timelineCalls: readonly AnyCall[] = [
         ...query,
         fromMs: query.from ?? Math.max(0, untilMs - DAYS_DEFAULT * DAY_MS),
         untilMs,
-        position: query.cursor ?? newest,
+        position: query.cursor ?? { archived: false, before: null },
       });
       return {
         payments: found.map((one) => ({
@@ -96,8 +96,6 @@ export const timelineCalls: readonly AnyCall[] = [
     },
   }),
 ];
-
-const newest: SearchPosition = { archived: false, before: null };
 
 function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request }: Attempt) {
   const amount = amountMinor === undefined ? null : majorOf(amountMinor, request.currency);
