@@ -113,17 +113,11 @@ export function checkHost({ raw, headers }: FastifyRequest, port: number): void 
 }
 
 /** Headers that decide who may call. Two copies could be read differently and are refused. */
-const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
+const singles = ["host", "origin", "authorization", "sec-fetch-site"];
 
 function isAmbiguous(rawHeaders: readonly string[]): boolean {
-  const found: string[] = [];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]?.toLowerCase() ?? "";
-    if (!singles.has(name)) continue;
-    if (found.includes(name)) return true;
-    found.push(name);
-  }
-  return false;
+  const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase());
+  return singles.some((name) => names.indexOf(name) !== names.lastIndexOf(name));
 }
 
 function isPreflight({ method, headers }: FastifyRequest): boolean {
@@ -177,15 +171,9 @@ export function isOwnPage(
   return !needsOrigin && site === "same-origin";
 }
 
-interface Known {
-  readonly role: Role;
-  readonly pair: Buffer;
-  readonly header: Buffer;
-}
-
 /** Checks Basic credentials in constant time. */
 export class Credentials {
-  readonly #known: readonly Known[];
+  readonly #known: ReadonlyArray<ReturnType<typeof knownOf>>;
 
   constructor(kiosk: Pair, operator: Pair | undefined) {
     this.#known = [knownOf("kiosk", kiosk), ...(operator ? [knownOf("operator", operator)] : [])];
@@ -213,7 +201,7 @@ export class Credentials {
 /** The digest for a login whose header must always be decoded; no header has this digest. */
 const noDigest = Buffer.alloc(32);
 
-function knownOf(role: Role, { login, password }: Pair): Known {
+function knownOf(role: Role, { login, password }: Pair) {
   const header = `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
   // A login with a colon, or a control character, makes a header that must be decoded.
   const isPlain = !login.includes(":") && !/\p{Cc}/u.test(login + password);
