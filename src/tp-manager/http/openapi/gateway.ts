@@ -13,15 +13,8 @@ const ownPublicId = publicId.describe("The gateway's own id of the transaction."
 export const operationId = z.string();
 const code = z.int().nullable().describe("The gateway's result code; 0: success.");
 
-const sendingStep = z.object({
-  at: time,
-  step: sendingStepFields.step,
-  number: sendingStepFields.number,
-  outcome: sendingStepFields.outcome,
-  class: sendingStepFields.class,
-  description: z.string(),
-  by: z.string().nullable(),
-});
+const { atMs: _, ...stepFields } = sendingStepFields;
+const sendingStep = z.object({ at: time, ...stepFields });
 
 const gatewayEvent = z.object({
   at: time,
