@@ -27,13 +27,6 @@ interface Waiting extends PromiseWithResolvers<DeliveryState | undefined> {
   readonly deadlineMs: number;
 }
 
-/** Since when and why the supervisor accepts no transactions at all. */
-interface HandOffStall {
-  readonly reason: string;
-  readonly sinceMs: number;
-  readonly pending: number;
-}
-
 /**
  * Hands off every charged transaction (docs/rules/09-handoff.md) to the supervisor, one at a time,
  * oldest first: at start, after {@link nudge}, and repeatedly until the supervisor has accepted it.
@@ -57,7 +50,8 @@ export class HandOff {
   #parkedTimer: Timer | undefined;
   /** Whether any hand-off may be parked; while false, no query counts the parked hand-offs. */
   #mayBeParked = true;
-  #failing: Pick<HandOffStall, "reason" | "sinceMs"> | null = null;
+  /** Since when and why the supervisor accepts no transactions at all. */
+  #failing: { readonly reason: string; readonly sinceMs: number } | null = null;
 
   constructor(store: HandOffRows, link: SupervisorLink, clock: Clock, log: AlarmLog) {
     this.#store = store;
@@ -70,7 +64,7 @@ export class HandOff {
   }
 
   /** Why hand-offs fail now; null if none has failed since the last hand-off that succeeded. */
-  get trouble(): HandOffStall | null {
+  get trouble() {
     return this.#failing && { ...this.#failing, pending: this.#store.countPendingHandOffs() };
   }
 
