@@ -4,19 +4,10 @@ import { storage } from "../attempts/failures.ts";
 import type { SettledUnmatched } from "../attempts/findings.ts";
 import { type Attempt, endReportOf } from "../attempts/payment.ts";
 import { chargedMinorOf, type PaymentStatus } from "../attempts/phase-table.ts";
-import {
-  type Reconciliation,
-  suspectsOf,
-} from "../attempts/reconciliation/reconciliation-policy.ts";
+import type { Reconciliation } from "../attempts/reconciliation/reconciliation-policy.ts";
 import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { Journal } from "../journal/journal.ts";
 import { asAnswered } from "./admission.ts";
-
-/** The comparison of an end of day, with the present state of the attempts that it names. */
-export interface ComparedDay extends Reconciliation {
-  /** The attempts in their present state, by transaction id; archived attempts are missing. */
-  readonly now: ReadonlyMap<string, Attempt>;
-}
 
 /**
  * Returns pages of the journal for people, the newest entries first, without asking the terminal or
@@ -47,17 +38,13 @@ export class Listings {
     return storage(() => this.#journal.terminalLog.unmatched(limit), "unknown");
   }
 
-  reconciliations(limit: number, before: number | null): ComparedDay[] {
-    const listed = storage(() => this.#journal.reconciliations.list(limit, before), "unknown");
-    return listed.map((one) => this.comparedDay(one));
+  reconciliations(limit: number, before: number | null): Reconciliation[] {
+    return storage(() => this.#journal.reconciliations.list(limit, before), "unknown");
   }
 
-  comparedDay(compared: Reconciliation): ComparedDay {
-    const { attempts } = this.#journal;
-    const ids = suspectsOf(compared.body).map(({ transactionId }) => transactionId);
-    const known = storage(() => ids.flatMap((id) => attempts.read(id) ?? []), "unknown");
-    const now = new Map(known.map((attempt) => [attempt.transactionId, attempt]));
-    return { ...compared, now };
+  /** Returns an attempt in its present state; undefined: it is in the archive. */
+  attempt(transactionId: string): Attempt | undefined {
+    return storage(() => this.#journal.attempts.read(transactionId), "unknown");
   }
 }
 

@@ -2,12 +2,14 @@ import { z } from "zod";
 import { type Clock, isoTime, localTimeZone, sleep } from "../../../shared/time.ts";
 import { invalid, storage } from "../../attempts/failures.ts";
 import type { AcknowledgedKind } from "../../attempts/findings.ts";
+import type { Attempt } from "../../attempts/payment.ts";
 import type { PaymentStatus } from "../../attempts/phase-table.ts";
 import type { Suspect } from "../../attempts/reconciliation/ledger-policy.ts";
+import type { Reconciliation } from "../../attempts/reconciliation/reconciliation-policy.ts";
 import type { ClosingOfDay } from "../../journal/operator-rows.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
-import type { ComparedDay, Listings } from "../../orders/listings.ts";
+import type { Listings } from "../../orders/listings.ts";
 import { judged, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type Answer, type AnyCall, type CallContext, call } from "../call.ts";
 
@@ -36,15 +38,13 @@ export const reconciliationCalls: readonly AnyCall[] = [
       cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1)).optional(),
     }),
     document: ({ reconciliation }) => ({ answer: reconciliation, list: true }),
-    handle({ query: { waiting, limit, cursor = null }, reply }, { listings, acknowledged }) {
+    handle({ query: { waiting, limit, cursor = null }, reply }, at) {
       const listed = waiting
-        ? storage(() => acknowledged.waitingDifferences(limit), "no").map((one) =>
-            listings.comparedDay(one),
-          )
-        : listings.reconciliations(limit, cursor);
+        ? storage(() => at.acknowledged.waitingDifferences(limit), "no")
+        : at.listings.reconciliations(limit, cursor);
       if (!waiting && listed.length === limit)
         void reply.header("next-cursor", String(listed.at(-1)?.id));
-      return listed.map((one) => reconciliationView(one, acknowledged));
+      return listed.map((one) => reconciliationView(one, at));
     },
   }),
 ];
@@ -63,13 +63,13 @@ const nothing = {
 
 /** Returns one comparison as `GET /reconciliation` and `/tlc` answer it. */
 export function reconciliationView(
-  { id, atMs, result, body, now }: ComparedDay,
-  acknowledged: CallContext["acknowledged"],
+  { id, atMs, result, body }: Reconciliation,
+  { listings, acknowledged }: CallContext,
 ): Answer<"reconciliation"> {
   const seenAt = acknowledgedAtOf(acknowledged, "difference", { id });
   const head = { id, at: isoTime(atMs), kind: body.kind, result, seenAt };
   const named = (suspects: readonly Suspect[]) =>
-    suspects.map((one) => ({ ...one, now: statusOf(now, one.transactionId) }));
+    suspects.map((one) => ({ ...one, now: statusOf(listings.attempt(one.transactionId)) }));
   if (body.kind === "receipt-jump") {
     const { from: receiptFrom, to: receiptTo, missing, suspects } = body;
     const because = "numbers are missing between two sales";
@@ -87,8 +87,7 @@ export function reconciliationView(
 }
 
 /** Returns the current status of a compared order; null: the order is in the archive. */
-function statusOf(now: ComparedDay["now"], transactionId: string): PaymentStatus | null {
-  const attempt = now.get(transactionId);
+function statusOf(attempt: Attempt | undefined): PaymentStatus | null {
   return attempt ? answerOf(attempt, null).body.status : null;
 }
 
@@ -186,7 +185,7 @@ function hourView(hour: ReturnType<DayFigures["hours"]>[number]) {
   };
 }
 
-function closingView(closing: ClosingOfDay, { listings, acknowledged }: CallContext) {
+function closingView(closing: ClosingOfDay, at: CallContext) {
   const { startedAtMs, endedAtMs, askedBy, end, reconciliation } = closing;
   return {
     startedAt: isoTime(startedAtMs),
@@ -196,7 +195,6 @@ function closingView(closing: ClosingOfDay, { listings, acknowledged }: CallCont
     text: end && "text" in end ? end.text : "",
     applications: end?.end === "completed" ? end.applications : [],
     ticket: end?.end === "completed" ? end.ticket : "",
-    reconciliation:
-      reconciliation && reconciliationView(listings.comparedDay(reconciliation), acknowledged),
+    reconciliation: reconciliation && reconciliationView(reconciliation, at),
   };
 }

@@ -53,9 +53,9 @@ export const terminalCalls: readonly AnyCall[] = [
         "NOT_SUPPORTED",
       ],
     }),
-    async handle(_, { arbiter, listings, acknowledged, defaultCurrency }) {
-      const { applications, ticket, reconciliation } = await arbiter.upkeep.telecollect();
-      const exponent = currencyOf(defaultCurrency)?.exponent ?? 2;
+    async handle(_, at) {
+      const { applications, ticket, reconciliation } = await at.arbiter.upkeep.telecollect();
+      const exponent = currencyOf(at.defaultCurrency)?.exponent ?? 2;
       return {
         NbApp: String(applications.length),
         App: applications.map(({ name, status, count, sumMinor }) => ({
@@ -65,8 +65,7 @@ export const terminalCalls: readonly AnyCall[] = [
           Sum: formatMajor(sumMinor, exponent),
         })),
         ticket,
-        reconciliation:
-          reconciliation && reconciliationView(listings.comparedDay(reconciliation), acknowledged),
+        reconciliation: reconciliation && reconciliationView(reconciliation, at),
       };
     },
   }),
