@@ -136,25 +136,17 @@ class Audit {
 
   /** Checks for faults that show only in several attempts together, and checks all other tables. */
   readOthers(): void {
-    this.#readOrders();
-    this.#readNumbers();
+    this.#readTogether(texts.ordersAgain, texts.ofOrder, auditOrder);
+    this.#readTogether(texts.numbersAgain, texts.withNumbers, auditSameNumbers);
     this.#searchTables();
   }
 
-  #readOrders(): void {
-    const ofOrder = this.#database.prepare(texts.ofOrder);
-    for (const row of this.#database.prepare(texts.ordersAgain).iterate()) {
-      const attempts = ofOrder.all(row["order_id"] as string) as Row[];
-      this.#add(this.#safely(attempts[0] ?? {}, () => auditOrder(attempts.map(saleRow))));
-    }
-  }
-
-  #readNumbers(): void {
-    const withNumbers = this.#database.prepare(texts.withNumbers);
-    for (const row of this.#database.prepare(texts.numbersAgain).iterate()) {
-      const { receipt_number: receipt, trace_number: trace } = row as Row;
-      const attempts = withNumbers.all(receipt as string, trace as string) as Row[];
-      this.#add(this.#safely(attempts[0] ?? {}, () => auditSameNumbers(attempts.map(saleRow))));
+  /** Checks the attempts that `members` reads with the columns of each row of `groups`. */
+  #readTogether(groups: string, members: string, check: typeof auditOrder): void {
+    const ofGroup = this.#database.prepare(members);
+    for (const row of this.#database.prepare(groups).iterate()) {
+      const attempts = ofGroup.all(...Object.values(row as Row)) as Row[];
+      this.#add(this.#safely(attempts[0] ?? {}, () => check(attempts.map(saleRow))));
     }
   }
 
