@@ -1,34 +1,11 @@
 import { z } from "zod";
-import {
-  basket,
-  cartObject,
-  customData,
-  customer,
-  paymentRequest,
-} from "../body/payment-request.ts";
+import * as request from "../body/payment-request.ts";
 import * as gateway from "./gateway.ts";
-import {
-  act,
-  check,
-  copy,
-  day,
-  doctor,
-  health,
-  logLine,
-  reconciliation,
-  setting,
-} from "./installation.ts";
+import * as installation from "./installation.ts";
 import * as payments from "./payments.ts";
-import {
-  accepted,
-  jsonValue,
-  orderId,
-  outcomeError,
-  paymentErrors,
-  receipt,
-  transactionId,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
 
+const { accepted, jsonValue, transactionId } = schemas;
 const done = { ...accepted, message: z.string() };
 const message = z.object(done);
 const outboxDone = z.object({ ...accepted, transactionId, message: z.string() });
@@ -41,16 +18,16 @@ export const namedSchemas = {
   paymentAnswer: payments.paymentAnswer,
   listedPayment: payments.listedPayment,
   lookup: payments.lookup,
-  receipt,
+  receipt: schemas.receipt,
   attempt: payments.attempt,
   unmatchedTransaction: payments.unmatchedTransaction,
-  health,
-  reconciliation,
+  health: installation.health,
+  reconciliation: installation.reconciliation,
   foundPayment: payments.foundPayment,
-  act,
-  setting,
-  logLine,
-  doctor,
+  act: installation.act,
+  setting: installation.setting,
+  logLine: installation.logLine,
+  doctor: installation.doctor,
   operationDone: gateway.operationDone,
   gatewayStanding: gateway.gatewayStanding,
   gatewayTransaction: gateway.gatewayTransaction,
@@ -63,12 +40,12 @@ export const namedSchemas = {
   jsonValue,
   transactionReport: payments.transactionReport,
   observation: payments.observation,
-  paymentRequest,
-  basket,
-  cartObject,
-  customer,
-  customData,
-  outcomeError: outcomeError,
+  paymentRequest: request.paymentRequest,
+  basket: request.basket,
+  cartObject: request.cartObject,
+  customer: request.customer,
+  customData: request.customData,
+  outcomeError: schemas.outcomeError,
 };
 
 /**
@@ -77,16 +54,16 @@ export const namedSchemas = {
  */
 export const known = {
   ...namedSchemas,
-  errors: paymentErrors,
+  errors: schemas.paymentErrors,
   accepted,
   done,
-  orderId,
+  orderId: schemas.orderId,
   operationId: gateway.operationId,
   publicId: gateway.publicId,
   timeline: payments.timeline,
-  check,
-  copy,
-  day,
+  check: installation.check,
+  copy: installation.copy,
+  day: installation.day,
   search: payments.search,
   openApi: z
     .object({ openapi: z.string(), info: z.object({ title: z.string() }).catchall(jsonValue) })
