@@ -49,6 +49,7 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
       ? issue.keys.map((name) => ({
           field: maskPansInText(name), // the sender chose this name, so it may hold a card number
           message: `${notKnown} (known: ${known})`,
+          holdsCardData: false,
         }))
       : [],
   );
@@ -58,14 +59,9 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
     const { message } = issue;
     return [{ field: String(field ?? issue.path.join(".")), message, holdsCardData }];
   });
-  const listed = new Set<string>();
-  return [...unknown, ...wrong]
-    .map((one): Fault & { readonly holdsCardData: boolean } => ({ holdsCardData: false, ...one }))
-    .filter(({ field, message }) => {
-      const isNew = !listed.has(`${field} ${message}`);
-      listed.add(`${field} ${message}`);
-      return isNew;
-    });
+  const all = [...unknown, ...wrong];
+  const byText = new Map(all.map((one) => [`${one.field} ${one.message}`, one]));
+  return [...byText.values()];
 }
 
 /** Returns a schema that accepts any value, and for which openapi.json shows `documented`. */
