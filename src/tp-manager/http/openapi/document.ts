@@ -66,9 +66,7 @@ export function textsOf({ path }: Pick<AnyCall, "path">): CallTexts {
 
 /** Returns the texts of an event's members; the text under "" says what the event means. */
 export function textsOfEvent(name: string): Readonly<Record<string, string>> {
-  return (
-    new Map<string, Readonly<Record<string, string>>>(Object.entries(texts.events)).get(name) ?? {}
-  );
+  return new Map<string, Record<string, string>>(Object.entries(texts.events)).get(name) ?? {};
 }
 
 interface Examples {
