@@ -13,6 +13,7 @@ import { consolePortOf } from "../../../shared/config/schema.ts";
 import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
 import { linesAtEnd, logLevels } from "../../../shared/process/log-file.ts";
 import { type Installation, versionNumber } from "../../../shared/program/installation.ts";
+import { readOr } from "../../../shared/read-or.ts";
 import { isDelivery, programFile } from "../../../shared/version-files.ts";
 import { oneOf, pageLimit } from "../body/input.ts";
 import type { copy, doctor, logLine, setting } from "../openapi/installation.ts";
@@ -219,13 +220,11 @@ async function readLog(
 
 /** Returns a parsed line of the log; undefined: the logger did not write this line. */
 function lineOf(line: string): LogLine | undefined {
-  try {
+  return readOr(undefined, () => {
     const { level, time, program: _, msg = "", area = null, ...others } = JSON.parse(line);
     if (!logLevels.includes(level)) return undefined;
     const more = Object.keys(others).length === 0 ? "" : JSON.stringify(others);
     const text = area === null ? null : String(area);
     return { at: String(time), level, area: text, message: String(msg), more };
-  } catch {
-    return undefined;
-  }
+  });
 }
