@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type Clock, isoTime, localTimeZone, sleep } from "../../../shared/time.ts";
 import { invalid, storage } from "../../attempts/failures.ts";
-import type { AcknowledgedKind } from "../../attempts/findings.ts";
 import type { Attempt } from "../../attempts/payment.ts";
 import type { PaymentStatus } from "../../attempts/phase-table.ts";
 import type { Suspect } from "../../attempts/reconciliation/ledger-policy.ts";
@@ -17,15 +16,6 @@ const PAGE_MAX = 500;
 
 /** The schema of a list's query member `waiting`: `yes` lists only what waits for a person. */
 export const onlyWaiting = oneOf(["yes"]).optional();
-
-/** Returns when a person acknowledged an entry; null: the entry is not acknowledged. */
-export function acknowledgedAtOf(
-  acknowledged: CallContext["acknowledged"],
-  kind: AcknowledgedKind,
-  { id }: { readonly id: number | null },
-): string | null {
-  return id === null ? null : isoTime(acknowledged.acknowledgedAtMs(kind, String(id)));
-}
 
 /** The call that lists comparisons of the terminal's and our totals (docs/rules/18-totals.md). */
 export const reconciliationCalls: readonly AnyCall[] = [
@@ -66,7 +56,7 @@ export function reconciliationView(
   { id, atMs, result, body }: Reconciliation,
   { listings, acknowledged }: CallContext,
 ): Answer<"reconciliation"> {
-  const seenAt = acknowledgedAtOf(acknowledged, "difference", { id });
+  const seenAt = isoTime(acknowledged.acknowledgedAtMs("difference", String(id)));
   const head = { id, at: isoTime(atMs), kind: body.kind, result, seenAt };
   const named = (suspects: readonly Suspect[]) =>
     suspects.map((one) => ({ ...one, now: statusOf(listings.attempt(one.transactionId)) }));

@@ -16,7 +16,7 @@ import type { SearchPosition } from "../../orders/listings.ts";
 import { instant, note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type Answer, type AnyCall, type CallContext, call } from "../call.ts";
 import { success } from "../envelope.ts";
-import { acknowledgedAtOf, onlyWaiting } from "./day-calls.ts";
+import { onlyWaiting } from "./day-calls.ts";
 
 const PAGE_MAX = 500;
 const UNMATCHED_LISTED_MAX = 100;
@@ -82,7 +82,7 @@ export const journalCalls: readonly AnyCall[] = [
         : listings.unmatchedTransactions(UNMATCHED_LISTED_MAX);
       return listed.map((one) => ({
         ...viewOf(one),
-        seenAt: acknowledgedAtOf(acknowledged, "unmatched", one),
+        seenAt: isoTime(acknowledged.acknowledgedAtMs("unmatched", String(one.id))),
       }));
     },
   }),
