@@ -86,9 +86,10 @@ export function examplesOf(path: string): Examples {
  * undefined are not in its JSON. Pure.
  */
 export function openApiDocument(): Json {
+  const capital = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  const named = Object.entries(namedSchemas).map(([name, one]) => [capital(name), one] as const);
   const errors = Object.entries(apiErrors).map(([code, one]) => [`Error_${code}`, one] as const);
-  const schemas = { ...named(namedSchemas), ...Object.fromEntries(errors) };
-  const book = new SchemaBook(schemas, texts.schemas);
+  const book = new SchemaBook(Object.fromEntries([...named, ...errors]), texts.schemas);
   const document = {
     openapi: "3.1.0",
     info: {
@@ -154,13 +155,6 @@ function shareResponses(paths: Json): Json {
     }
   }
   return shared;
-}
-
-function named(schemas: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
-  const capital = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-  return Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [capital(name), schema]),
-  );
 }
 
 function paths(book: SchemaBook): Json {
