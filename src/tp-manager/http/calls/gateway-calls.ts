@@ -42,11 +42,9 @@ const operating: readonly ErrorCode[] = [
   "GATEWAY_OPERATION_UNKNOWN",
   "SUPERVISOR_UNAVAILABLE",
 ];
-const keyed = {
-  idempotencyKey: orderId
-    .optional()
-    .describe("A key of the caller's choice: with the same key and body nothing is sent again."),
-};
+const idempotencyKey = orderId
+  .optional()
+  .describe("A key of the caller's choice: with the same key and body nothing is sent again.");
 
 /** Operators' calls (docs/design.md 5.14) about the gateway (docs/rules/35-gateway-returns.md). */
 export const gatewayCalls: readonly AnyCall[] = [
@@ -166,7 +164,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
     path: `/gateway/${kind}`,
     gatewayId,
     role: "operator",
-    body: bodyWith({ ...part, ...keyed, ...(isRefund ? { again } : {}) }),
+    body: bodyWith({ ...part, idempotencyKey, ...(isRefund ? { again } : {}) }),
     document: ({ operationDone }) => ({
       answer: operationDone,
       errors: [
