@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../shared/time.ts";
 import type { Announce, EventData } from "../../attempts/event-table.ts";
-import type { TerminalEvent, TerminalFacts, TerminalState } from "../../terminal/terminal.ts";
+import type { TerminalFacts, TerminalState } from "../../terminal/terminal.ts";
 
 type TerminalSituation = Omit<EventData<"terminal">, "since">;
 
@@ -26,17 +26,15 @@ export class TerminalWatch {
     this.#announce = announce;
     this.#condition = conditionOf(terminal.state);
     this.#sinceMs = clock.now();
-    this.close = terminal.subscribe((event) => this.#see(event));
+    this.close = terminal.subscribe((event) => {
+      if (event.type === "protocol") this.faults.protocolFaults += 1;
+      this.#compare();
+    });
   }
 
   get now(): EventData<"terminal"> {
     this.#compare();
     return this.#announced;
-  }
-
-  #see(event: TerminalEvent): void {
-    if (event.type === "protocol") this.faults.protocolFaults += 1;
-    this.#compare();
   }
 
   get #announced(): EventData<"terminal"> {
