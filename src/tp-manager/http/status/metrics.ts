@@ -185,13 +185,11 @@ export class Metrics {
   }
 
   #setConditions({ supervisor, journal }: Facts): void {
-    const there = conditionsOf({ supervisor, tpManager: journal?.conditions }).map(
-      ({ name }) => name,
-    );
+    const there = conditionsOf({ supervisor, tpManager: journal?.conditions });
     for (const name of conditionNames) {
       const { by } = conditionTable[name];
       if (by === "supervisor" ? supervisor === null : journal === null) continue;
-      this.#conditions.set({ trouble: name }, there.includes(name) ? 1 : 0);
+      this.#conditions.set({ trouble: name }, Number(there.some((one) => one.name === name)));
     }
   }
 }
