@@ -179,15 +179,14 @@ function alarmsOf(
     const message = `${says} -> ${condition.row.todo}`;
     return [{ id, at, ...data, message, trouble: current, endsWhenSeen: false }];
   };
-  try {
-    let others = 0;
-    return hub.source
+  let others = 0;
+  // A journal that cannot be read is a reason for not being ready.
+  return readOr([], () =>
+    hub.source
       .alarms(ALARMS_READ)
       .flatMap(one)
-      .filter((one) => one.trouble !== null || ++others <= ALARMS_LISTED_MAX);
-  } catch {
-    return []; // a journal that cannot be read is a reason for not being ready
-  }
+      .filter((one) => one.trouble !== null || ++others <= ALARMS_LISTED_MAX),
+  );
 }
 
 /**
