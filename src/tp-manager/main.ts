@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { ConditionWatch } from "../shared/catalog/condition-watch.ts";
-import type { Condition } from "../shared/catalog/conditions.ts";
 import { sharedFields } from "../shared/config/schema.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { type ServedPage, supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
@@ -308,7 +307,7 @@ function startAlarms(
   const alarms = alarmPoll(journal.alarms, supervisor, clock, pollLog);
   owned("supervisor alarms", alarms).nudge();
   const log = hub.tap(context.log.child({ area: "conditions" }));
-  const read = (): Promise<Condition[]> => monitor.conditions();
+  const read = () => monitor.conditions();
   owned("condition watch", new ConditionWatch({ by: "tp-manager", read, clock, log })).start();
 }
 
