@@ -27,11 +27,11 @@ import { assumptionsOf, familyOf } from "./matching/assumptions.ts";
 import { Matcher } from "./matching/matcher.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
-import { Listings } from "./orders/listings.ts";
+import { listingsOf } from "./orders/listings.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { openPages } from "./served-pages.ts";
 import { GatewayOperations } from "./supervisor/gateway-operations.ts";
-import { HandOff, RefusedHandOffs } from "./supervisor/hand-off.ts";
+import { HandOff, refusedHandOffs } from "./supervisor/hand-off.ts";
 import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
 import { Resync } from "./supervisor/resync.ts";
 import { StoreGuard } from "./supervisor/store-guard.ts";
@@ -112,14 +112,14 @@ async function start(context: ProgramContext): Promise<void> {
     ...setUpOf(context),
     monitor,
     orders,
-    listings: new Listings(journal, arbiter),
+    listings: listingsOf(journal, arbiter),
     arbiter,
     supervisor,
     hours,
     days: journal.days,
     gateway,
     afterSale: new AfterSale({ ...stores, arbiter, orders }),
-    refused: new RefusedHandOffs(journal.refused, handOff, clock, handOffLog),
+    refused: refusedHandOffs(journal.refused, handOff, clock, handOffLog),
     auditEntries: journal.auditEntries,
     acknowledged: journal.acknowledged,
     maintenance: new Maintenance({ installation, fields }),

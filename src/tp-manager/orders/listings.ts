@@ -9,43 +9,36 @@ import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { Journal } from "../journal/journal.ts";
 import { asAnswered } from "./admission.ts";
 
+export type Listings = ReturnType<typeof listingsOf>;
+
 /**
  * Returns pages of the journal for people, the newest entries first, without asking the terminal or
  * the gateway. Each method throws STORAGE_FAILED when the journal cannot be read.
  */
-export class Listings {
-  readonly #journal: Journal;
-  readonly #arbiter: TerminalArbiter;
+export function listingsOf(journal: Journal, arbiter: TerminalArbiter) {
+  return {
+    list(page: ListPage): ListedAttempt[] {
+      const listed = storage(() => journal.attempts.list(page), "unknown");
+      return listed.map((one) => ({ ...one, attempt: asAnswered(one.attempt, journal, arbiter) }));
+    },
 
-  constructor(journal: Journal, arbiter: TerminalArbiter) {
-    this.#journal = journal;
-    this.#arbiter = arbiter;
-  }
+    listArchived(page: ListPage): ListedAttempt[] {
+      return storage(() => journal.archive.list(page), "unknown");
+    },
 
-  list(page: ListPage): ListedAttempt[] {
-    const listed = storage(() => this.#journal.attempts.list(page), "unknown");
-    return listed.map((one) => ({
-      ...one,
-      attempt: asAnswered(one.attempt, this.#journal, this.#arbiter),
-    }));
-  }
+    unmatchedTransactions(limit: number): SettledUnmatched[] {
+      return storage(() => journal.terminalLog.unmatched(limit), "unknown");
+    },
 
-  listArchived(page: ListPage): ListedAttempt[] {
-    return storage(() => this.#journal.archive.list(page), "unknown");
-  }
+    reconciliations(limit: number, before: number | null): Reconciliation[] {
+      return storage(() => journal.reconciliations.list(limit, before), "unknown");
+    },
 
-  unmatchedTransactions(limit: number): SettledUnmatched[] {
-    return storage(() => this.#journal.terminalLog.unmatched(limit), "unknown");
-  }
-
-  reconciliations(limit: number, before: number | null): Reconciliation[] {
-    return storage(() => this.#journal.reconciliations.list(limit, before), "unknown");
-  }
-
-  /** Returns an attempt in its present state; undefined: it is in the archive. */
-  attempt(transactionId: string): Attempt | undefined {
-    return storage(() => this.#journal.attempts.read(transactionId), "unknown");
-  }
+    /** Returns an attempt in its present state; undefined: it is in the archive. */
+    attempt(transactionId: string): Attempt | undefined {
+      return storage(() => journal.attempts.read(transactionId), "unknown");
+    },
+  };
 }
 
 /** The largest number of attempts that one search reads, because a payment may wait meanwhile. */

@@ -310,44 +310,35 @@ function faultOf(error: unknown): Fault {
   return { by: isRow ? "row" : "supervisor", why };
 }
 
+export type RefusedHandOffs = ReturnType<typeof refusedHandOffs>;
+
 /** Carries out operators' decisions about refused hand-offs (docs/rules/29-supervisor-loss.md). */
-export class RefusedHandOffs {
-  readonly #refused: RefusedRows;
-  readonly #handOff: HandOff;
-  readonly #clock: Clock;
-  readonly #log: AlarmLog;
+export function refusedHandOffs(rows: RefusedRows, handOff: HandOff, clock: Clock, log: AlarmLog) {
+  return {
+    /** Returns the transactions that the supervisor refuses, oldest first; `after`: a position. */
+    list(after: number, limit: number): RefusedHandOff[] {
+      return rows.list(after, limit);
+    },
 
-  constructor(refused: RefusedRows, handOff: HandOff, clock: Clock, log: AlarmLog) {
-    this.#refused = refused;
-    this.#handOff = handOff;
-    this.#clock = clock;
-    this.#log = log;
-  }
+    /** Hands off a transaction that was refused or dropped. Returns false if the id is unknown. */
+    requeue(transactionId: string): boolean {
+      if (!rows.requeue(transactionId, clock.now())) return false;
+      handOff.nudge();
+      return true;
+    },
 
-  /** Returns the transactions that the supervisor refuses, oldest first; `after`: a position. */
-  list(after: number, limit: number): RefusedHandOff[] {
-    return this.#refused.list(after, limit);
-  }
-
-  /** Hands off a transaction that was refused or dropped. Returns false if the id is unknown. */
-  requeue(transactionId: string): boolean {
-    if (!this.#refused.requeue(transactionId, this.#clock.now())) return false;
-    this.#handOff.nudge();
-    return true;
-  }
-
-  /** Drops a refused transaction and stores the note. Returns false for an unknown transaction. */
-  drop(transactionId: string, note: string): boolean {
-    const dropped = this.#refused.drop(transactionId, maskPansInText(note), this.#clock.now());
-    if (!dropped) return false;
-    const text = "an operator dropped a hand-off that the supervisor refuses";
-    this.#log.warn({ transactionId }, text);
-    if (dropped === "reversal") {
-      this.#log.error(
-        { transactionId, alarm: "reversed-after-sending" },
-        "the sale does not stand, and the supervisor was not informed: the gateway may have it",
-      );
-    }
-    return true;
-  }
+    /** Drops a refused transaction and stores the note. Returns false if the id is unknown. */
+    drop(transactionId: string, note: string): boolean {
+      const dropped = rows.drop(transactionId, maskPansInText(note), clock.now());
+      if (!dropped) return false;
+      log.warn({ transactionId }, "an operator dropped a hand-off that the supervisor refuses");
+      if (dropped === "reversal") {
+        log.error(
+          { transactionId, alarm: "reversed-after-sending" },
+          "the sale does not stand, and the supervisor was not informed: the gateway may have it",
+        );
+      }
+      return true;
+    },
+  };
 }

@@ -22,13 +22,13 @@ import {
 import { Matcher } from "../../../src/tp-manager/matching/matcher.ts";
 import { AfterSale } from "../../../src/tp-manager/orders/after-sale.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
-import { Listings } from "../../../src/tp-manager/orders/listings.ts";
+import { listingsOf } from "../../../src/tp-manager/orders/listings.ts";
 import { type OrderSettings, Orders } from "../../../src/tp-manager/orders/orders.ts";
 import {
   type SettlementRequest,
   settleByOperator,
 } from "../../../src/tp-manager/orders/settlement.ts";
-import { HandOff, RefusedHandOffs } from "../../../src/tp-manager/supervisor/hand-off.ts";
+import { HandOff, refusedHandOffs } from "../../../src/tp-manager/supervisor/hand-off.ts";
 import { StoreGuard } from "../../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
@@ -226,10 +226,10 @@ export function openHouse<T extends Terminal, C extends Clock>(
     proof: journal.proof,
   });
   const orders = new Orders({ ...shared, arbiter, handOff });
-  const listings = new Listings(journal, arbiter);
+  const listings = listingsOf(journal, arbiter);
   const afterSale = new AfterSale({ ...shared, arbiter, orders });
   const { upkeep } = arbiter;
-  const refused = new RefusedHandOffs(journal.refused, handOff, clock, tapped);
+  const refused = refusedHandOffs(journal.refused, handOff, clock, tapped);
   const closing = new ClosingKeeper(arbiter, journal, clock, tapped);
   const hours = new HourWatch({
     arbiter,
