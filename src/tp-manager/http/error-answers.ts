@@ -3,7 +3,7 @@ import { AppError, type Charged, type ErrorCode, errorTable } from "../../shared
 import { maskPansInUrl } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { emptyReceipt } from "../../shared/receipt.ts";
-import { answerOf, type PaymentAnswer } from "../orders/answer.ts";
+import { answerOf } from "../orders/answer.ts";
 import type { Orders } from "../orders/orders.ts";
 import type { AnyCall } from "./call.ts";
 import { sendError } from "./envelope.ts";
@@ -37,9 +37,7 @@ export function installErrorAnswers(app: FastifyInstance, orders: Orders, log: L
   });
 }
 
-type Proof = Pick<PaymentAnswer, "receipt" | "ticket" | "notificationGatewaySent">;
-
-const noProof: Proof = { receipt: emptyReceipt, ticket: "", notificationGatewaySent: false };
+const noProof = { receipt: emptyReceipt, ticket: "", notificationGatewaySent: false };
 
 /**
  * Returns the further members of a refusal. The refusal of a call that answers a payment has the
@@ -50,7 +48,7 @@ async function more({ role, about, routeOptions }: FastifyRequest, orders: Order
   return { ...about?.echo, ...(about ? await proofOf(about.orderId, orders) : noProof) };
 }
 
-async function proofOf(orderId: string, orders: Orders): Promise<Proof> {
+async function proofOf(orderId: string, orders: Orders) {
   try {
     const { attempt, delivery } = await orders.lookUp(orderId);
     const { receipt, ticket, notificationGatewaySent } = answerOf(attempt, delivery).body;
