@@ -83,7 +83,11 @@ class EventReader {
     this.#hub = hub;
     this.#clock = clock;
     this.#sentId = lastId;
-    response.on("drain", () => this.#drained());
+    response.on("drain", () => {
+      this.#blocked?.clear();
+      this.#blocked = undefined;
+      this.#pump();
+    });
     response.on("close", () => this.#forget());
     this.#unsubscribe = hub.subscribe((event) => this.#take(event));
   }
@@ -141,12 +145,6 @@ class EventReader {
     this.#blocked ??= this.#clock.startTimer("slow event reader", BLOCKED_MAX_MS, () =>
       this.#response.destroy(),
     );
-  }
-
-  #drained(): void {
-    this.#blocked?.clear();
-    this.#blocked = undefined;
-    this.#pump();
   }
 
   #beat(): void {
