@@ -6,13 +6,12 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { contentPolicy, fileTypes } from "../http/static-files.ts";
 
-const media = [
+const policy = contentPolicy([
   "img-src 'self' data:",
   "font-src 'self'",
   "media-src 'self'",
   "manifest-src 'self'",
-];
-const policy = contentPolicy(media);
+]);
 
 interface AppFolder {
   readonly folder: string;
