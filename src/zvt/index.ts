@@ -13,16 +13,7 @@ export {
 } from "./message.ts";
 export { type MessageName, shapeOf } from "./message-table.ts";
 export type { TagName } from "./tag-table.ts";
-export {
-  container,
-  findTags,
-  type RawTag,
-  rawTag,
-  type Tag,
-  tag,
-  tagValue,
-  writeTags,
-} from "./tags.ts";
+export { container, findTags, type RawTag, rawTag, tag, tagValue, writeTags } from "./tags.ts";
 export {
   type Charset,
   charsetOfCode,

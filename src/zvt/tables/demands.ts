@@ -1,5 +1,5 @@
 /** The maintenance demands that a terminal makes to its register (docs/zvt.md 6.1, 11.2, 11.5). */
-import { findTags, type Message, type Tag, tagValue } from "../index.ts";
+import { findTags, type Message, tagValue } from "../index.ts";
 
 export type Demand =
   | "initialisation"
@@ -48,10 +48,7 @@ export function demandsOfStatus({ parts, tags }: Message): readonly Demand[] {
   ]);
 }
 
-export function demandsOfRegistration(
-  statusByte: number,
-  tags: readonly Tag[] | null,
-): readonly Demand[] {
+export function demandsOfRegistration(statusByte: number, tags: Message["tags"]) {
   return distinct([
     ...((statusByte & INITIALISATION_NEEDED) !== 0 ? (["initialisation"] as const) : []),
     ...((statusByte & DIAGNOSIS_NEEDED) !== 0 ? (["diagnosis"] as const) : []),
@@ -59,7 +56,7 @@ export function demandsOfRegistration(
   ]);
 }
 
-function demandsOfTags(tags: readonly Tag[] | null): readonly Demand[] {
+function demandsOfTags(tags: Message["tags"]): readonly Demand[] {
   return findTags(tags, "askedFor").flatMap(({ value }) => {
     const demand = typeof value === "number" ? ofTag.get(value) : undefined;
     return demand ? [demand] : [];

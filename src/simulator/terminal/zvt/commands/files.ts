@@ -1,11 +1,4 @@
-import {
-  container,
-  findTags,
-  type Message,
-  type Tag,
-  tag,
-  tagValue,
-} from "../../../../zvt/index.ts";
+import { container, findTags, type Message, tag, tagValue } from "../../../../zvt/index.ts";
 import { cure } from "../demands.ts";
 import { type Command, command, type Process, readable } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
@@ -60,8 +53,8 @@ interface Announced {
 /** Returns the files that the command announces; undefined: none, or one without id or length. */
 function announcedFiles({ tags }: Message): readonly Announced[] | undefined {
   const files = findTags(tags, "file").map(({ children }) => ({
-    id: tagValue(children as readonly Tag[], "fileId"),
-    length: tagValue(children as readonly Tag[], "fileLength"),
+    id: tagValue(children, "fileId"),
+    length: tagValue(children, "fileLength"),
   }));
   const whole = files.every(({ id, length }) => id !== undefined && length !== undefined);
   return whole && files.length > 0 ? (files as Announced[]) : undefined;

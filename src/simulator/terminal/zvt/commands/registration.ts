@@ -10,7 +10,6 @@ import {
   fromHex,
   type Message,
   type RawTag,
-  type Tag,
   tag,
   tagValue,
 } from "../../../../zvt/index.ts";
@@ -124,7 +123,7 @@ function agreed(request: Message, currency: string | null, parts: Parts): Regist
 }
 
 /** Returns the commands in tag 26, two bytes each, in one or several tags 0A. */
-function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
+function permittedCommands(tags: Message["tags"]): ReadonlySet<number> {
   const permitted = new Set<number>();
   for (const { value } of findTags(tags, "permittedCommands", "command")) {
     if (!(value instanceof Uint8Array)) continue;
@@ -136,7 +135,7 @@ function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
 }
 
 /** Returns the character set of tag 27; undefined unless it names exactly one (docs/zvt.md 6.1). */
-function agreedCharset(tags: readonly Tag[] | null): Charset | undefined {
+function agreedCharset(tags: Message["tags"]): Charset | undefined {
   const asked = findTags(tags, "charsets", "charset");
   const code = asked[0]?.value;
   return asked.length === 1 && typeof code === "number" ? charsetOfCode(code) : undefined;
