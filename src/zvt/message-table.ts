@@ -44,7 +44,7 @@ export interface Part {
   readonly when: Condition | undefined;
 }
 
-export type Condition =
+type Condition =
   /** The part is present if bytes of the message are left. */
   | "if-any"
   /** The part is present if three length digits (F0 to F9) come next (docs/zvt.md 6.5). */

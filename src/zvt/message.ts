@@ -13,14 +13,7 @@
 import type { Apdu } from "./apdu.ts";
 import { ByteReader, concat, sameBytes, toHex, ZvtCodecError } from "./bytes.ts";
 import { type FieldLength, type FieldName, fields, fieldsByNumber } from "./field-table.ts";
-import {
-  type Condition,
-  type MessageName,
-  messages,
-  type Part,
-  type PartName,
-  shapeOf,
-} from "./message-table.ts";
+import { type MessageName, messages, type Part, type PartName, shapeOf } from "./message-table.ts";
 import { decodeTags, type RawTag, readContainer, type Tag, writeContainer } from "./tags.ts";
 import {
   type Charset,
@@ -67,10 +60,7 @@ export function errorCodeOf(control: number): number | undefined {
   return control >> 8 === 0x84 && control !== 0x8400 ? control & 0xff : undefined;
 }
 
-function decodeFields(
-  raw: readonly RawField[],
-  charset: Charset,
-): Pick<Message, "fields" | "tags"> {
+function decodeFields(raw: readonly RawField[], charset: Charset) {
   const values: Partial<Record<FieldName, FieldValue>> = {};
   const contents = new Map<number, Uint8Array>();
   let container: Message["tags"] = null;
@@ -204,11 +194,7 @@ function trailingContainer(name: PartName, reader: ByteReader): number {
   return found && found.index % 2 === 0 ? found[0].length / 2 : 0;
 }
 
-function holds(
-  condition: Condition | undefined,
-  reader: ByteReader,
-  before: readonly RawPart[],
-): boolean {
+function holds(condition: Part["when"], reader: ByteReader, before: readonly RawPart[]): boolean {
   const next = reader.peek();
   const last = before[before.length - 1];
   switch (condition) {
@@ -296,10 +282,8 @@ function readFields(reader: ByteReader): Omit<RawMessage, "control" | "extended"
 /** Reads a length of decimal digits, one in each byte, with high nibble F (docs/zvt.md 4.2). */
 function readDigitLength(reader: ByteReader, digits: number): number {
   let length = 0;
-  const bytes = reader.take(digits);
-  for (let i = 0; i < digits; i++) {
-    const byte = bytes[i] as number;
-    if (byte < 0xf0 || byte > 0xf9) {
+  for (const byte of reader.take(digits)) {
+    if (!isLengthDigit(byte)) {
       throw new ZvtCodecError("length-digit", `${byte.toString(16)} is not a length digit`);
     }
     length = length * 10 + (byte & 0x0f);
@@ -308,10 +292,7 @@ function readDigitLength(reader: ByteReader, digits: number): number {
 }
 
 /** Returns the length that stands before a content of `bytes` bytes; empty for a fixed length. */
-export function writeLength(
-  length: FieldLength | Part["length"] | undefined,
-  bytes: number,
-): Uint8Array {
+export function writeLength(length: FieldLength | Part["length"] | undefined, bytes: number) {
   if (length !== "llvar" && length !== "lllvar") return new Uint8Array(0);
   const digits = length === "llvar" ? 2 : 3;
   const text = String(bytes).padStart(digits, "0");

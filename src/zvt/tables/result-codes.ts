@@ -153,10 +153,7 @@ const cardNames: Readonly<Record<number, string>> = texts.cards;
 const SEE_TAG_41 = 0xff;
 
 /** Returns the name of a card type; undefined: the terminal names none, or the type is unknown. */
-export function cardTypeName(
-  cardType: number | undefined,
-  tag41: number | undefined,
-): string | undefined {
+export function cardTypeName(cardType: number | undefined, tag41: number | undefined) {
   const number = cardType === undefined || cardType === SEE_TAG_41 ? tag41 : cardType;
   return number === undefined ? undefined : cardNames[number];
 }
