@@ -119,14 +119,9 @@ export const fields = {
 
 export type FieldName = keyof typeof fields;
 
-interface NamedField extends Field {
-  readonly name: FieldName;
-}
-
-const named = Object.entries(fields).map(([name, entry]) => ({
-  ...entry,
-  name: name as FieldName,
-}));
-export const fieldsByNumber: ReadonlyMap<number, NamedField> = new Map(
-  named.map((entry) => [entry.number, entry]),
+export const fieldsByNumber: ReadonlyMap<number, Field & { readonly name: FieldName }> = new Map(
+  Object.entries<Field>(fields).map(([name, entry]) => [
+    entry.number,
+    { ...entry, name: name as FieldName },
+  ]),
 );
