@@ -1,12 +1,5 @@
 import { maskPansInText } from "../shared/masking/mask.ts";
-import {
-  ByteReader,
-  concat,
-  decodeBigEndian,
-  encodeBigEndian,
-  toHex,
-  ZvtCodecError,
-} from "./bytes.ts";
+import { ByteReader, concat, decodeBigEndian, encodeBigEndian, ZvtCodecError } from "./bytes.ts";
 import { type NamedTag, type TagName, tags as tagsByName, tagsByNumber } from "./tag-table.ts";
 import {
   type Charset,
@@ -161,9 +154,9 @@ function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charse
   if (as === "number" && (content.length === 0 || content.length > NUMBER_BYTES_MAX)) {
     return content;
   }
+  const value = decodeValue(as === "text" ? "zero-text" : as, content, charset);
   // Digits are masked in every tag, because a terminal can put a card number into any tag.
-  if (as === "digits") return maskPansInText(toHex(content).toUpperCase());
-  return decodeValue(as === "text" ? "zero-text" : as, content, charset);
+  return as === "digits" ? maskPansInText(String(value)) : value;
 }
 
 /** Makes a tag from a value. Bytes are written unchanged; digits need a string of even length. */
