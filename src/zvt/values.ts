@@ -27,35 +27,27 @@ export type Charset =
 
 export const DEFAULT_CHARSET: Charset = "cp437";
 
-/** The characters of the 7-bit set that stand for German letters (docs/zvt.md 11.7). */
-const sevenBitLetters: readonly (readonly [string, string])[] = [
-  ["[", "Ä"],
-  ["\\", "Ö"],
-  ["]", "Ü"],
-  ["{", "ä"],
-  ["|", "ö"],
-  ["}", "ü"],
-  ["~", "ß"],
-];
-const lettersOfSevenBit = new Map(sevenBitLetters);
-const sevenBitOfLetters = new Map(sevenBitLetters.map(([code, letter]) => [letter, code]));
+/** The characters of the 7-bit set that stand for German letters, and these (docs/zvt.md 11.7). */
+const SEVEN_BIT = "[\\]{|}~";
+const GERMAN = "ÄÖÜäöüß";
 
 export function decodeText(bytes: Uint8Array, charset: Charset): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   // Every character set except "zvt7" begins with ASCII.
   if (charset !== "zvt7" && isAscii(buffer)) return buffer.toString("latin1");
   if (charset !== "zvt7") return iconv.decode(buffer, charset, { stripBOM: false });
-  return replaceEach(iconv.decode(buffer, "cp437"), lettersOfSevenBit);
+  return replaceEach(iconv.decode(buffer, "cp437"), SEVEN_BIT, GERMAN);
 }
 
 /** Returns the bytes of a text; a character that the set lacks becomes a question mark. */
 export function encodeText(text: string, charset: Charset): Uint8Array {
-  const source = charset === "zvt7" ? replaceEach(text, sevenBitOfLetters) : text;
+  const source = charset === "zvt7" ? replaceEach(text, GERMAN, SEVEN_BIT) : text;
   return new Uint8Array(iconv.encode(source, charset === "zvt7" ? "cp437" : charset));
 }
 
-function replaceEach(text: string, map: ReadonlyMap<string, string>): string {
-  return [...text].map((character) => map.get(character) ?? character).join("");
+/** Returns the text with each character of `from` replaced by the one at its place in `to`. */
+function replaceEach(text: string, from: string, to: string): string {
+  return [...text].map((character) => to[from.indexOf(character)] ?? character).join("");
 }
 
 /** Returns the character set of a code in tag 14 (docs/zvt.md 11.2); undefined: unknown code. */
@@ -170,9 +162,7 @@ function maskedPan(content: Uint8Array): string {
 }
 
 function withoutZeros(content: Uint8Array): Uint8Array {
-  let end = content.length;
-  while (end > 0 && content[end - 1] === 0) end--;
-  return content.subarray(0, end);
+  return content.subarray(0, content.findLastIndex((byte) => byte !== 0) + 1);
 }
 
 function decodeTotals(content: Uint8Array): Totals {
