@@ -6,10 +6,7 @@ export function textOf(bytes: Uint8Array): string {
 }
 
 export function bytesOf(text: string): Uint8Array {
-  for (let i = 0; i < text.length; i++) {
-    if (text.charCodeAt(i) > 0xff) {
-      throw new ConcertCodecError("value", `character ${i + 1} of the text is not Latin-1`);
-    }
-  }
-  return new Uint8Array(Buffer.from(text, "latin1"));
+  const at = text.search(/[\u0100-\uffff]/);
+  if (at < 0) return new Uint8Array(Buffer.from(text, "latin1"));
+  throw new ConcertCodecError("value", `character ${at + 1} of the text is not Latin-1`);
 }

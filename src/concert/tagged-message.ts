@@ -55,14 +55,10 @@ export function readTagged(bytes: Uint8Array): TaggedReading {
 }
 
 /**
- * Reads the next tag and its length. If no tag follows the previous value, the length of that value
- * was wrong, so the value is removed from `tags`.
+ * Reads the next tag and its length, or returns the fault. If no tag follows the previous value,
+ * the length of that value was wrong, so the value is removed from `tags`.
  */
-function readHead(
-  text: string,
-  at: number,
-  tags: Tagged[],
-): { readonly tag: string; readonly length: number } | ConcertFaultCode {
+function readHead(text: string, at: number, tags: Tagged[]) {
   const tag = text.slice(at, at + 2);
   const digits = text.slice(at + 2, at + HEAD_CHARACTERS);
   const isNumber = /^\d*$/.test(digits);
@@ -93,9 +89,7 @@ const results = {
 } as const;
 
 /** Returns the result of an action, tag AE (docs/concert.md 4.4); undefined: missing or unknown. */
-export function actionResult(
-  tags: readonly Tagged[],
-): (typeof results)[keyof typeof results] | undefined {
+export function actionResult(tags: readonly Tagged[]) {
   const state = tagValue(tags, "AE") ?? "";
   return Object.hasOwn(results, state) ? results[state as keyof typeof results] : undefined;
 }
