@@ -6,7 +6,6 @@ import {
   container,
   encodeText,
   fromHex,
-  type MessageInput,
   type RawTag,
   type Totals,
   tag,
@@ -21,12 +20,13 @@ import type { Process } from "./machine/process.ts";
 import { type Reported, timeFields, zvtCard } from "./machine/report.ts";
 
 /** One line of a receipt: a text at the left edge, and perhaps one at the right edge. */
-export interface ReceiptLine {
+interface ReceiptLine {
   readonly text: string;
   readonly right?: string;
   /** The attribute bits of the line (docs/zvt.md 7.3). */
   readonly attribute: number;
 }
+export type Receipt = readonly ReceiptLine[];
 
 const CENTRED = 0x40;
 const LARGE = 0x30;
@@ -46,7 +46,7 @@ interface ReceiptContent {
   readonly result: string;
 }
 
-function transactionReceipt(content: ReceiptContent, parts: Parts): readonly ReceiptLine[] {
+function transactionReceipt(content: ReceiptContent, parts: Parts): Receipt {
   const { type, title, transaction, result } = content;
   const { device, registration } = parts;
   const { receiptNumber, authorisation } = transaction;
@@ -82,7 +82,7 @@ function plain(text: string): ReceiptLine {
   return { text, attribute: 0 };
 }
 
-export function centred(text: string): ReceiptLine {
+function centred(text: string): ReceiptLine {
   return { text, attribute: CENTRED };
 }
 
@@ -109,7 +109,7 @@ const BLOCK_OVERHEAD_BYTES = 32;
 type Printed = "printed" | "printer-not-ready" | "silent";
 
 /** Whether the register prints this type of receipt for the terminal (docs/zvt.md 6.1). */
-export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
+function registerPrints({ parts }: Process, type: ReceiptType): boolean {
   const { registration } = parts;
   const prints =
     type === "administration" ? "registerPrintsAdministration" : "registerPrintsPayments";
@@ -117,11 +117,7 @@ export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
 }
 
 /** Sends a receipt as a block (06 D3) if tag 26 permits, else as lines (06 D1; docs/zvt.md 6.1). */
-export async function print(
-  process: Process,
-  type: ReceiptType,
-  receipt: readonly ReceiptLine[],
-): Promise<Printed> {
+async function print(process: Process, type: ReceiptType, receipt: Receipt): Promise<Printed> {
   const { parts } = process;
   const { printerWidth: width } = parts.registration;
   const lines = receipt.map((line) => ({ attribute: line.attribute, text: filled(line, width) }));
@@ -175,24 +171,29 @@ export async function printReceipts(
 }
 
 /** Prints the receipt of a declined payment if the register asked for such receipts. */
-export async function printDeclined(
-  process: Process,
-  transaction: Reported,
-  resultCode: number,
-): Promise<Printed> {
+export async function printDeclined(process: Process, transaction: Reported, resultCode: number) {
   const copies = wantedCopies(process, "declined") ?? [];
   const { payment: title } = titles;
   const result = `DECLINED ${String(resultCode).padStart(2, "0")}`;
   return await printCopies(process, copies, { title, transaction, result });
 }
 
+export async function printAdministration(process: Process, title: string, lines: Receipt) {
+  if (!registerPrints(process, "administration")) return;
+  const { device, now } = process.parts;
+  const { date, time } = localTime(now);
+  await print(process, "administration", [
+    centred(`** ${title} **`),
+    pair(date, time),
+    pair("Terminal:", device.terminalId),
+    ...lines,
+  ]);
+}
+
 type Copy = "merchant" | "customer";
 
 /** Returns the copies that the command names, or else the registration (docs/zvt.md 6.1). */
-function wantedCopies(
-  { request, parts }: Process,
-  when: keyof typeof wantedBits,
-): readonly Copy[] | undefined {
+function wantedCopies({ request, parts }: Process, when: keyof typeof wantedBits) {
   const wanted = tagValue(request.tags, "receiptsWanted")?.[0] ?? parts.registration.receiptsWanted;
   if (wanted === null) return undefined;
   const bits = wantedBits[when];
@@ -222,11 +223,7 @@ interface Paper {
   readonly last: number | null;
 }
 
-function blocks(
-  { type, charset, last }: Paper,
-  lines: readonly ReceiptLine[],
-  messageBytesMax: number,
-): MessageInput[] {
+function blocks({ type, charset, last }: Paper, lines: Receipt, messageBytesMax: number) {
   const texts: RawTag[][] = [[]];
   let attributeNow = 0;
   let bytes = 0;

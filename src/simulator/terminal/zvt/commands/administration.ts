@@ -6,14 +6,7 @@ import { localTime, type Parts } from "../machine/parts.ts";
 import { type Command, command, commandWhenLocked, type Process } from "../machine/process.ts";
 import { code, failByFault } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
-import {
-  centred,
-  pair,
-  print,
-  type ReceiptLine,
-  registerPrints,
-  reportTotals,
-} from "../receipts.ts";
+import { pair, printAdministration, type Receipt, reportTotals } from "../receipts.ts";
 
 export const administrationCommands: readonly Command[] = [
   /** End of day 06 50 (docs/zvt.md 6.4): reports and prints the totals, and clears the turnover. */
@@ -160,7 +153,7 @@ const UPDATE_FORBIDDEN = 0xe0;
 
 const SET_REGISTER_TIME = 0x0401;
 
-function configurationLines(parts: Parts): readonly ReceiptLine[] {
+function configurationLines(parts: Parts): Receipt {
   const { device, options } = parts;
   const { serial, lineSpeed, behaviour, timers } = options;
   return [
@@ -180,7 +173,7 @@ function configurationLines(parts: Parts): readonly ReceiptLine[] {
 function job(
   control: number,
   title: string | null,
-  lines: (process: Process) => readonly ReceiptLine[] | Promise<readonly ReceiptLine[]> = () => [],
+  lines: (process: Process) => Receipt | Promise<Receipt> = () => [],
 ): Command {
   return command(control, async (process) => {
     await work(process);
@@ -197,22 +190,6 @@ async function work(process: Process): Promise<void> {
   await process.status(status.pleaseWait);
   await failByFault(process);
   await process.pause("administration", process.parts.options.pace.administrationMs);
-}
-
-async function printAdministration(
-  process: Process,
-  title: string,
-  lines: readonly ReceiptLine[],
-): Promise<void> {
-  if (!registerPrints(process, "administration")) return;
-  const { device, now } = process.parts;
-  const { date, time } = localTime(now);
-  await print(process, "administration", [
-    centred(`** ${title} **`),
-    pair(date, time),
-    pair("Terminal:", device.terminalId),
-    ...lines,
-  ]);
 }
 
 /** Returns date and time of a message as local time; undefined: no such time exists. */
