@@ -2,24 +2,22 @@ import type { Memory } from "../memory/memory.ts";
 
 /** A maintenance demand of the terminal, as messages report it (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
-  /** The status code with which a status enquiry reports the demand. */
+  /** The code of the demand in a status enquiry, and in the abort (06 1E) of other commands. */
   readonly status: number;
   /** The commands of the register that fulfil the demand. */
   readonly cures: readonly number[];
-  /** The result code with which the terminal aborts (06 1E) other commands. */
-  readonly refusal: number;
 }
 
 /** All maintenance demands, the most urgent one first: the terminal reports only that one. */
 export const demandTable = {
   /** Terminals of CCV demand 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
-  configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
-  initialisation: { status: 0x51, cures: [0x0693], refusal: 0x51 },
-  diagnosis: { status: 0xc2, cures: [0x0670], refusal: 0xc2 },
-  clock: { status: 0x62, cures: [0x0691, 0x0670], refusal: 0x62 },
-  update: { status: 0xc4, cures: [0x0810], refusal: 0xc4 },
-  "storage-full": { status: 0xb1, cures: [0x0650], refusal: 0xb1 },
-  "end-of-day": { status: 0xf0, cures: [0x0650], refusal: 0xf0 },
+  configuration: { status: 0x51, cures: [0x0813] },
+  initialisation: { status: 0x51, cures: [0x0693] },
+  diagnosis: { status: 0xc2, cures: [0x0670] },
+  clock: { status: 0x62, cures: [0x0691, 0x0670] },
+  update: { status: 0xc4, cures: [0x0810] },
+  "storage-full": { status: 0xb1, cures: [0x0650] },
+  "end-of-day": { status: 0xf0, cures: [0x0650] },
 } as const satisfies Record<string, DemandKind>;
 
 type Demand = keyof typeof demandTable;

@@ -237,11 +237,10 @@ async function runUnlessLocked(command: Command, process: Process): Promise<void
   const { memory, outOfOrder } = process.parts;
   const lock = curesSomething(memory, command.control) ? undefined : mostUrgent(memory);
   if (command.whenLocked || (lock === undefined && !outOfOrder)) {
-    await command.run(process);
-    return;
+    return await command.run(process);
   }
   await process.accept();
-  await process.abort(outOfOrder || !lock ? OUT_OF_ORDER : demandTable[lock].refusal);
+  await process.abort(outOfOrder || !lock ? OUT_OF_ORDER : demandTable[lock].status);
 }
 
 const OUT_OF_ORDER = 0xdf;
