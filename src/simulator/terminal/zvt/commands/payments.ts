@@ -7,13 +7,7 @@ import { PIN_TRIES_OVER, pinPad } from "../../terminal-parts.ts";
 import texts from "../../texts.json" with { type: "json" };
 import { askRegister, beforeHost } from "../asks.ts";
 import { type Command, command, type Process } from "../machine/process.ts";
-import {
-  abortedReport,
-  declinedReport,
-  type Reported,
-  timeFields,
-  zvtCard,
-} from "../machine/report.ts";
+import { abortedReport, declinedReport, timeFields, zvtCard } from "../machine/report.ts";
 import {
   askHost,
   askHostWithPin,
@@ -124,16 +118,18 @@ async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const outcome = entered === "wrong" ? wrongPin : (presented.outcome ?? usual);
   if (typeof outcome === "object") {
     const declined = { ...order, card, trace, ...neverStored, atMs: parts.now.getTime() };
-    return await decline(process, declined, outcome.decline);
+    await process.status(status.declined);
+    await process.report(declinedReport(process, declined, outcome.decline));
+    await printDeclined(process, declined, outcome.decline);
+    return await process.abort(outcome.decline);
   }
   const signed = await askRegister(process, "payment", ["signature"], card);
   if (signed !== undefined) return await stop(process, signed);
   const by = Number(process.fault("other-amount")?.["by"] ?? 0);
   const amountMinor = Math.min(Math.max(order.amountMinor + by, 1), AMOUNT_MAX);
   const tipAllowed = kind === "payment" && asks(process, TIP_ALLOWED);
-  await settle(
-    charge(process, { kind, card, order: { ...order, amountMinor }, trace, tipAllowed }),
-  );
+  const sale = { kind, card, order: { ...order, amountMinor }, trace, tipAllowed };
+  await settle(charge(process, sale));
 }
 
 /** Ends a payment without a card with code 6C; after a time-out with a text (docs/zvt.md 11.4). */
@@ -176,21 +172,12 @@ async function cardFor(
 /** Ends a sale with a card that cannot pay; Card poll reports the card's kind (docs/zvt.md 6.3). */
 async function refuseOtherCard(process: Process): Promise<void> {
   process.parts.screen.show("not-for-payments");
-  if (process.control !== CARD_POLL) {
-    return await stop(process, code.cardUnknown);
-  }
+  if (process.control !== CARD_POLL) return await stop(process, code.cardUnknown);
   const found = [tag("uid", Uint8Array.of(0x08, 0x00, 0x00, 0xff)), tag("cardKind", 0x01)];
   await process.abort(code.cardUnknown, { tags: [container("card", found)] });
 }
 
 const neverStored = { originalTrace: null, authorisation: "", receiptNumber: null };
-
-async function decline(process: Process, declined: Reported, resultCode: number): Promise<void> {
-  await process.status(status.declined);
-  await process.report(declinedReport(process, declined, resultCode));
-  await printDeclined(process, declined, resultCode);
-  await process.abort(resultCode);
-}
 
 /**
  * Reverses the last transaction if the register missed its report: tag 1F1F has the last receipt

@@ -110,11 +110,7 @@ export const opaqueTags: readonly RawTag[] = [
 ];
 
 /** Returns the report of a declined transaction, which has no receipt number. */
-export function declinedReport(
-  process: Process,
-  reported: Reported,
-  resultCode: number,
-): MessageInput {
+export function declinedReport(process: Process, reported: Reported, resultCode: number) {
   const { device, language } = process.parts;
   const card = zvtCard(reported.card);
   return {
