@@ -1,11 +1,4 @@
-import {
-  container,
-  type FieldInputs,
-  findTags,
-  type Message,
-  tag,
-  tagValue,
-} from "../../../zvt/index.ts";
+import { container, type FieldInputs, findTags, tag, tagValue } from "../../../zvt/index.ts";
 import { type CardName, testCards } from "../bank/cards.ts";
 import { localTime, type Outgoing, type Parts } from "./machine/parts.ts";
 import { type Answer, type Process, readable } from "./machine/process.ts";
@@ -106,14 +99,12 @@ function typedIn(answer: Answer): number | undefined {
     : undefined;
 }
 
-function tagsOf(answer: Answer): Message["tags"] {
+function tagsOf(answer: Answer) {
   return (answer.kind !== "silent" && readable(answer.apdu)?.tags) || null;
 }
 
-/** Returns the tags that begin a menu, in which the cardholder chooses (docs/zvt.md 11.2). */
-function menuHead() {
-  return [tag("menuType", 0x01), tag("menuContext", 0x02), tag("menuTarget", 0x02)];
-}
+/** The tags that begin a menu, in which the cardholder chooses (docs/zvt.md 11.2). */
+const menuHead = [tag("menuType", 0x01), tag("menuContext", 0x02), tag("menuTarget", 0x02)];
 
 function menuItem(text: string, value: number) {
   return container("menuItem", [tag("textLine", text), tag("menuReturn", value)]);
@@ -122,7 +113,7 @@ function menuItem(text: string, value: number) {
 function applicationMenu(card: CardName): Outgoing {
   const { label, scheme } = testCards[card];
   const items = [menuItem(label, 1), menuItem(`${scheme} credit`, 2)];
-  return { tags: [container("menu", [...menuHead(), ...items])] };
+  return { tags: [container("menu", [...menuHead, ...items])] };
 }
 
 const MILEAGE_DIGITS_MAX = 6;
@@ -167,7 +158,7 @@ async function showSignature(process: Process, timeoutMs: number): Promise<Answe
     const chunk = signatureImage.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
     const head: FieldInputs = { imageId, imageSize: signatureImage.length, imageType: 0 };
     const fields = { ...head, imageEncoding: 0, imageChunks: count, imageChunk: index };
-    const menu = index === 0 ? [container("menu", [...menuHead(), ...items])] : [];
+    const menu = index === 0 ? [container("menu", [...menuHead, ...items])] : [];
     const piece = { fields, tags: [...menu, tag("fileBlock", chunk)] };
     const answer = await process.say("menu-with-image", piece, last ? { timeoutMs } : {});
     if (last || answer.kind !== "positive") return answer;

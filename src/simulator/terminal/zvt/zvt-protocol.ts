@@ -1,11 +1,4 @@
-import {
-  flag,
-  oneOf,
-  option,
-  type Switch,
-  type SwitchTable,
-  ValueError,
-} from "../../switch-table.ts";
+import { flag, oneOf, option, type SwitchTable, ValueError } from "../../switch-table.ts";
 import type { HelpSection, TerminalProtocol } from "../machine.ts";
 import type { Draft } from "../options.ts";
 import { members } from "../switches.ts";
@@ -28,8 +21,8 @@ const behaviour = members<ZvtOptions, "behaviour">("behaviour", zvtDefaults);
 const pace = members<ZvtOptions, "pace">("pace", zvtDefaults);
 const timer = members<ZvtOptions, "timers">("timers", zvtDefaults);
 
-function does(change: Partial<ZvtOptions["behaviour"]>): Switch<Draft<ZvtOptions>> {
-  return flag(({ behaviour: before }) => ({ behaviour: { ...before, ...change } }));
+function does(change: Partial<ZvtOptions["behaviour"]>) {
+  return flag<Draft<ZvtOptions>>((draft) => ({ behaviour: { ...draft.behaviour, ...change } }));
 }
 
 const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {

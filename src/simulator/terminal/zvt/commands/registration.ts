@@ -16,13 +16,7 @@ import {
 import type { Device } from "../../options.ts";
 import { askRegister } from "../asks.ts";
 import { demandTable, mostUrgent } from "../demands.ts";
-import {
-  localTime,
-  loggedOff,
-  type Outgoing,
-  type Parts,
-  type Registration,
-} from "../machine/parts.ts";
+import { localTime, loggedOff, type Parts, type Registration } from "../machine/parts.ts";
 import { type Command, commandWhenLocked } from "../machine/process.ts";
 import { opaqueTags } from "../machine/report.ts";
 import { askNames } from "../options.ts";
@@ -33,10 +27,8 @@ export const registrationCommands: readonly Command[] = [
     const { parts, request } = process;
     const currency = request.parts.currency ?? null;
     if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
-      await process.answerWith("currency-refused", {
-        parts: { resultCode: WRONG_CURRENCY, currency },
-      });
-      return;
+      const refusal = { resultCode: WRONG_CURRENCY, currency };
+      return await process.answerWith("currency-refused", { parts: refusal });
     }
     await process.accept();
     parts.registration = agreed(request, currency, parts);
@@ -65,7 +57,7 @@ export const registrationCommands: readonly Command[] = [
     await process.accept();
     // The terminal sends its own requests now (docs/zvt.md 6.5); the answers change nothing.
     await askRegister(process, "status", askNames);
-    const status: Outgoing = {
+    const status = {
       parts: {
         ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),
         terminalStatus: terminalStatus(parts),

@@ -60,9 +60,7 @@ export const storedCommands: readonly Command[] = [
       return await process.complete();
     const last = reportedTransaction(parts);
     if (!last) return await process.abort(code.notPossible);
-    if ((service & WITH_STATUS) !== 0) {
-      await process.report(approvedReport(last, parts));
-    }
+    if ((service & WITH_STATUS) !== 0) await process.report(approvedReport(last, parts));
     const selection = tagValue(request.tags, "receiptSelection");
     if ((service & WITHOUT_PRINT) === 0 && (selection ?? 1) <= 3) {
       await printReceipts(process, last);

@@ -150,9 +150,8 @@ export class SerialLine extends Line {
     for (let sends = 1; sends <= SENDS_MAX; sends++) {
       if (this.closed) return "failed";
       // The wait for the ACK begins before the frame is written; T2 runs from the frame's end.
-      const answer = new Promise<"ack" | "again" | "gone">((resolve) => {
-        this.#settle = resolve;
-      });
+      const { promise: answer, resolve } = Promise.withResolvers<"ack" | "again" | "gone">();
+      this.#settle = resolve;
       await this.#transmit(apdu, sends - 1);
       const { clock, t2Ms } = this.options;
       const t2 = clock.startTimer("T2", t2Ms, () => this.#settle?.("again"));

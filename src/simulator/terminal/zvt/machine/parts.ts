@@ -108,11 +108,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return this.readCard?.inside ?? false;
   }
 
-  encode(
-    name: MessageName,
-    { tail = new Uint8Array(0), ...input }: Outgoing,
-    messageId: string | undefined,
-  ): Uint8Array {
+  encode(name: MessageName, { tail = new Uint8Array(0), ...input }: Outgoing, messageId?: string) {
     const id = messageId
       ? { tags: [...(input.tags ?? []), tag("messageSequence", messageId)] }
       : {};

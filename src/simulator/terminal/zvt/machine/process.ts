@@ -324,9 +324,8 @@ export class Process extends RunningCommand<Parts, Point> {
   /** Resolves with the result of `work`, or as soon as the register cancels the command. */
   async untilCancelled<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "cancelled"> {
     const stop = new AbortController();
-    const cancelled = new Promise<"cancelled">((resolve) => {
-      this.cancel = () => resolve("cancelled");
-    });
+    const { promise: cancelled, resolve } = Promise.withResolvers<"cancelled">();
+    this.cancel = () => resolve("cancelled");
     try {
       return await Promise.race([work(AbortSignal.any([stop.signal, this.signal])), cancelled]);
     } finally {
@@ -337,10 +336,7 @@ export class Process extends RunningCommand<Parts, Point> {
 }
 
 /** Returns the message of an APDU; undefined: the APDU cannot be read. */
-export function readable(
-  apdu: Apdu,
-  context?: Parameters<typeof decodeMessage>[1],
-): Message | undefined {
+export function readable(apdu: Apdu, context?: Parameters<typeof decodeMessage>[1]) {
   try {
     return decodeMessage(apdu, context);
   } catch (error) {

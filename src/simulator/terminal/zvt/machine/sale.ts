@@ -7,7 +7,6 @@ import {
   type Booking,
   book,
   type CardPin,
-  type Entered,
   PIN_TRIES_MAX,
   ProcessOver,
   pinPad,
@@ -110,11 +109,7 @@ export async function askHost(process: Process, script: PaymentScript = {}): Pro
 }
 
 /** Asks the bank; after a wrong PIN reports it and asks again (docs/zvt.md 11.4). */
-export async function askHostWithPin(
-  process: Process,
-  pin: CardPin,
-  script: PaymentScript,
-): Promise<Entered> {
+export async function askHostWithPin(process: Process, pin: CardPin, script: PaymentScript) {
   await askHost(process, script);
   if (process.fault("wrong-pin-first")) {
     await reportWrongPin(process);
