@@ -49,17 +49,11 @@ export function receiptTags(
   const base64 = Buffer.from(text, "latin1").toString("base64");
   // Base64 is sent in lines of 76 characters, each with a line feed (docs/concert.md 4.6).
   const lined = base64.replaceAll(/.{1,76}/g, "$&\n");
-  return [
-    [
-      "ZT",
-      textOf(
-        encodeTagged([
-          ["CK", form],
-          ["AK", lined],
-        ]),
-      ),
-    ],
-  ];
+  const content = encodeTagged([
+    ["CK", form],
+    ["AK", lined],
+  ]);
+  return [["ZT", textOf(content)]];
 }
 
 export function receiptLines({ options, now }: ConcertParts, ending: Ending): readonly string[] {

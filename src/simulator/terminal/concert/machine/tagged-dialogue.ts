@@ -53,11 +53,7 @@ export class TaggedDialogue implements Dialogue {
     if (asked.get("CD") === IDENTIFICATION) return this.#answered(asked, [["AE", state.done]]);
     const order = fault ? undefined : orderOf(asked);
     if (order) return this.#request(asked, order);
-    const wrong: readonly Tagged[] = [
-      ["AE", state.notDone],
-      ["AF", reasonOf["message-wrong"]],
-    ];
-    return this.#answered(asked, wrong);
+    return this.#answered(asked, this.#state({ how: "message-wrong" }));
   }
 
   busy(body: Uint8Array): Uint8Array {
@@ -117,19 +113,18 @@ export class TaggedDialogue implements Dialogue {
   }
 
   #tags(asked: Asked, ending: Ending): readonly Tagged[] {
-    const done = ending.how === "done" ? ending : undefined;
     const echo = this.#altered(this.#echo(asked), ending);
     return [
       ...this.#head(asked),
       ...echo,
       ...this.#state(ending),
-      ...(done ? this.#card(asked, done) : []),
+      ...(ending.how === "done" ? this.#card(asked, ending) : []),
       ...(this.#parts.fault("unknown-tags") ? unknown : []),
       ...receiptTags(this.#parts, asked.get("CK"), ending),
     ];
   }
 
-  #state(ending: Ending): readonly Tagged[] {
+  #state(ending: Pick<Ending, "how" | "forced">): readonly Tagged[] {
     const { forced } = ending;
     if (ending.how !== "done") {
       const reason = forced ?? reasonOf[ending.how];
