@@ -1,20 +1,12 @@
 import type { FaultBox } from "../faults/fault-box.ts";
-import {
-  choice,
-  type FaultArgument,
-  type FaultTable,
-  faultsOf,
-  hex,
-  number,
-  repetition,
-} from "../faults/fault-kinds.ts";
+import { choice, faultsOf, hex, number, repetition } from "../faults/fault-kinds.ts";
 import texts from "../texts.json" with { type: "json" };
 
 /** The moments of a payment at which a fault can strike, in their order. */
 export type Point = keyof typeof texts.moments.concert;
 const points = Object.keys(texts.moments.concert) as readonly Point[];
 
-const at = (fallback: Point): FaultArgument => choice("moment", points, fallback);
+const at = (fallback: Point) => choice("moment", points, fallback);
 const noise = hex("the bytes", "7f553041");
 const sessions = ["sessions"] as const;
 const bareTcp = ["tcp", "bare"] as const;
@@ -59,14 +51,8 @@ const taggedFaults = faultsOf(texts.faults.tagged, {
 export type FaultName = keyof (typeof commonFaults & typeof fixedFaults & typeof taggedFaults);
 
 const others = { shared: repetition, points: texts.moments.concert };
-export const fixedFaultTable: FaultTable = {
-  kinds: { ...commonFaults, ...fixedFaults },
-  ...others,
-};
-export const taggedFaultTable: FaultTable = {
-  kinds: { ...commonFaults, ...taggedFaults },
-  ...others,
-};
+export const fixedFaultTable = { kinds: { ...commonFaults, ...fixedFaults }, ...others };
+export const taggedFaultTable = { kinds: { ...commonFaults, ...taggedFaults }, ...others };
 
 const BLANK = 0x20;
 

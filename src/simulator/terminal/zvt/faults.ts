@@ -1,14 +1,6 @@
 import { toHex } from "../../../zvt/index.ts";
 import type { FaultBox } from "../faults/fault-box.ts";
-import {
-  choice,
-  type FaultArgument,
-  type FaultTable,
-  faultsOf,
-  hex,
-  number,
-  repetition,
-} from "../faults/fault-kinds.ts";
+import { choice, faultsOf, hex, number, repetition } from "../faults/fault-kinds.ts";
 import type { Transport } from "../port/ports.ts";
 import texts from "../texts.json" with { type: "json" };
 
@@ -19,12 +11,11 @@ const points = Object.keys(texts.moments.zvt) as readonly Point[];
 const messageKinds = ["answer", "prompt", "report", "print", "end", "any"] as const;
 type MessageKind = (typeof messageKinds)[number];
 
-const at = (fallback: Point): FaultArgument => choice("moment", points, fallback);
-const on = (fallback: MessageKind): FaultArgument =>
-  choice("which messages", messageKinds, fallback);
-const onlyIn = (fallback: string): FaultArgument => ({
+const at = (fallback: Point) => choice("moment", points, fallback);
+const on = (fallback: MessageKind) => choice("which messages", messageKinds, fallback);
+const onlyIn = (fallback: string) => ({
   description: "only in this command, four hexadecimal digits, or any",
-  type: "control",
+  type: "control" as const,
   fallback,
 });
 const noise = hex("the bytes", "00ff1055");
@@ -75,7 +66,7 @@ const faultKinds = faultsOf<FaultName>(texts.faults.zvt, {
   "bare-repeat": { command: onlyIn("0620") },
 });
 
-export const zvtFaults: FaultTable = {
+export const zvtFaults = {
   kinds: faultKinds,
   shared: { ...repetition, command: onlyIn("0601") },
   points: texts.moments.zvt,
