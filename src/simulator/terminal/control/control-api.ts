@@ -84,11 +84,9 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
       ending: maskedDigits.slice(-4),
     })),
   );
-  const traceQuery = z.object({ last: z.coerce.number().int().min(0).optional() });
-  server.get("/trace", ({ query }) => {
-    const { last } = traceQuery.parse(query);
-    return { events: trace.last(last ?? TRACE_EVENTS_DEFAULT) };
-  });
+  const last = z.coerce.number().int().min(0).default(TRACE_EVENTS_DEFAULT);
+  const traceQuery = z.object({ last });
+  server.get("/trace", ({ query }) => ({ events: trace.last(traceQuery.parse(query).last) }));
   server.get("/events", (_request, reply) => {
     reply.hijack();
     const { raw } = reply;

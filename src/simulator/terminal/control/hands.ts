@@ -50,12 +50,7 @@ export function disarm({ faults, terminal }: Controlled): number {
 /** The refusal of a person's action that is not possible now; the message gives the reason. */
 class HandError extends Error {
   override readonly name = "HandError";
-  readonly statusCode: number;
-
-  constructor(message: string, statusCode = 400) {
-    super(message);
-    this.statusCode = statusCode;
-  }
+  readonly statusCode = 409;
 }
 
 /** The arguments of a person's action: its `value`, and those given as `--name value`. */
@@ -140,7 +135,7 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
   unregister: {
     act: ({ terminal }) => {
       const { toggles } = terminal;
-      if (!("unregistered" in toggles)) throw new HandError("this protocol has no registration");
+      if (!("unregistered" in toggles)) throw new ValueError("this protocol has no registration");
       toggles["unregistered"] = true;
     },
   },
@@ -168,10 +163,11 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
   },
 };
 
-/** Performs the action of this name. Throws {@link HandError}, and ZodError for wrong values. */
+/** Performs an action. Throws {@link HandError}, {@link ValueError}, and ZodError for values. */
 export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
   const hand = Object.hasOwn(hands, name) ? hands[name as keyof typeof hands] : undefined;
-  if (!hand) throw new HandError(`there is no ${name}; there are ${Object.keys(hands).join(", ")}`);
+  const all = Object.keys(hands).join(", ");
+  if (!hand) throw new ValueError(`there is no ${name}; there are ${all}`);
   return await hand.act(simulator, asked);
 }
 
@@ -183,7 +179,7 @@ async function customerAction(simulator: Controlled, asked: Asked, action: Custo
   while (!customer.act(action)) {
     if (leftMs <= 0) {
       const why = customer.plays === "auto" ? ": its customer pays alone, say by-hand first" : "";
-      throw new HandError(`the terminal is not waiting for that${why}`, 409);
+      throw new HandError(`the terminal is not waiting for that${why}`);
     }
     await simulator.pause(stepMs);
     leftMs -= stepMs;
