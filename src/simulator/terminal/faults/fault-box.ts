@@ -79,12 +79,10 @@ export class FaultBox {
   }
 }
 
-function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion): boolean {
-  const anyCommand = command === undefined || command === "any";
-  const wantedCommand = anyCommand ? undefined : Number.parseInt(String(command), 16);
+function strikesAt({ command = "any", message = "any", at }: FaultArguments, occasion: Occasion) {
   return (
-    (wantedCommand === undefined || wantedCommand === occasion.command) &&
-    (message === undefined || message === "any" || message === occasion.message) &&
+    (command === "any" || Number.parseInt(String(command), 16) === occasion.command) &&
+    (message === "any" || message === occasion.message) &&
     at === occasion.point
   );
 }
@@ -108,11 +106,7 @@ interface Disturbance {
   readonly given: FaultArguments;
 }
 
-interface Piece {
-  readonly pauseMs: number;
-  readonly bytes: Uint8Array;
-}
-export type Pieces = readonly Piece[];
+export type Pieces = ReadonlyArray<{ readonly pauseMs: number; readonly bytes: Uint8Array }>;
 
 export function disturbedPieces(bytes: Uint8Array, disturbances: readonly Disturbance[]): Pieces {
   return disturbances.reduce<Pieces>(disturbPieces, [{ pauseMs: 0, bytes }]);

@@ -122,11 +122,7 @@ const forms = {
   control: { form: /^([0-9a-fA-F]{4}|any)$/, name: "four hexadecimal digits or any" },
 } as const;
 
-function argumentValue(
-  what: string,
-  { type, choices }: FaultArgument,
-  value: unknown,
-): number | string {
+function argumentValue(what: string, { type, choices }: FaultArgument, value: unknown) {
   const text = String(value);
   if (type === "word") {
     if (choices?.includes(text)) return text;
