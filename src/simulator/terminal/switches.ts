@@ -15,12 +15,7 @@ import {
 } from "../switch-table.ts";
 import { cardNames } from "./bank/cards.ts";
 import { parseOutcomeRule } from "./bank/ledger.ts";
-import {
-  type FaultRequest,
-  type FaultTable,
-  faultRequest,
-  parseFault,
-} from "./faults/fault-kinds.ts";
+import { type FaultTable, faultRequest, parseFault } from "./faults/fault-kinds.ts";
 import type { TerminalProtocol } from "./machine.ts";
 import {
   type Draft,
@@ -28,7 +23,6 @@ import {
   type Group,
   instantPace,
   languages,
-  type PaymentScript,
   type SerialDevice,
   type TerminalOptions,
 } from "./options.ts";
@@ -62,11 +56,12 @@ function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const { host: usualHost, port: usualPort } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
   const usual = `${usualHost}:${usualPort}`;
   const none = { path: "", ...serialLine };
-  const serial =
-    (read: (value: string) => Partial<SerialDevice>) =>
-    (value: string, { serial: before }: Draft<TerminalOptions>) => ({
-      serial: { ...(before ?? none), ...read(value) },
-    });
+  const serial = (what: string, read: (value: string) => Partial<SerialDevice>, usual?: number) =>
+    option<Draft<TerminalOptions>>(
+      what,
+      (value, { serial: before }) => ({ serial: { ...(before ?? none), ...read(value) } }),
+      usual,
+    );
   const stopBits = (value: string) => (oneOf(value, ["1", "2"]) === "1" ? 1 : 2);
   const tcp = (value: string) => {
     const [, host = "", port] = /^(.+):(\d{1,5})$/.exec(value) ?? [];
@@ -80,20 +75,9 @@ function lines({ defaults, serialLine }: TerminalProtocol): Table {
     "no-tcp": flag(() => ({ tcp: null })),
     pty: flag(({ pty }) => ({ pty: { link: pty?.link ?? null } })),
     "pty-link": option("PATH", (link) => ({ pty: { link } })),
-    serial: option(
-      "PATH",
-      serial((path) => ({ path })),
-    ),
-    "baud-rate": option(
-      "N",
-      serial((value) => ({ baudRate: whole(value, 1) })),
-      none.baudRate,
-    ),
-    "stop-bits": option(
-      "N",
-      serial((value) => ({ stopBits: stopBits(value) })),
-      none.stopBits,
-    ),
+    serial: serial("PATH", (path) => ({ path })),
+    "baud-rate": serial("N", (value) => ({ baudRate: whole(value, 1) }), none.baudRate),
+    "stop-bits": serial("N", (value) => ({ stopBits: stopBits(value) }), none.stopBits),
   };
 }
 
@@ -199,5 +183,5 @@ function readScenario(table: FaultTable, path: string) {
   }
   const parsed = scenario.safeParse(json);
   if (!parsed.success) throw new ValueError(`${path}: ${z.prettifyError(parsed.error)}`);
-  return parsed.data as { faults: readonly FaultRequest[]; payments: readonly PaymentScript[] };
+  return parsed.data as Pick<TerminalOptions, "faults" | "payments">;
 }
