@@ -31,11 +31,7 @@ interface BytePortHandlers {
 }
 
 /** Returns the port of a stream; `ways`: how a port of this kind writes and closes. */
-function streamPort<W extends Omit<BytePort, "name" | "start">>(
-  name: string,
-  stream: Duplex,
-  ways: W,
-) {
+function streamPort(name: string, stream: Duplex, ways: Omit<BytePort, "name" | "start">) {
   // After an error the event "close" follows, so an error ends a line like any other close.
   stream.on("error", () => ways.close());
   const start = ({ data, closed }: BytePortHandlers): void => {
@@ -68,19 +64,12 @@ async function listenTcp(host: string, port: number, onPort: (port: BytePort) =>
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-interface Pty {
-  /** What registers open. */
-  readonly path: string;
-  /** The terminal's end of the line; the caller handles its errors. */
-  readonly terminalEnd: ReadStream;
-  close(): void;
-}
-
 /**
  * Opens a pseudo-terminal, whose register's end stays open too: otherwise the kernel would close
- * the terminal's end with the register. Rejects with advice if this machine has none.
+ * the terminal's end with the register. Rejects with advice if this machine has none. Registers
+ * open `path`; the caller handles the errors of `terminalEnd`.
  */
-export async function openPty(): Promise<Pty> {
+export async function openPty() {
   const { master, slave, pty: path } = await openBothEnds();
   // Programs that this one starts would inherit the package's file, and keep the line alive.
   const registerEnd = openSync(path, constants.O_RDWR | constants.O_NOCTTY);

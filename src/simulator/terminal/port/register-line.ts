@@ -27,6 +27,7 @@ export abstract class RegisterLine<
   H extends { closed(): void } = { closed(): void },
 > {
   readonly name: string;
+  readonly transport: Transport;
   /** What the trace calls a message of this protocol. */
   protected abstract readonly what: string;
   protected readonly port: BytePort;
@@ -43,16 +44,13 @@ export abstract class RegisterLine<
 
   constructor(port: BytePort, options: O) {
     this.name = port.name;
+    this.transport = options.transport;
     this.port = port;
     this.options = options;
   }
 
   get closed(): boolean {
     return this.#over.signal.aborted;
-  }
-
-  get transport(): Transport {
-    return this.options.transport;
   }
 
   start(handlers: H): void {
