@@ -9,7 +9,7 @@ import { announcePresence } from "../shared/process/presence.ts";
 export function announceReady(
   path: string | null,
   content: Readonly<Record<string, unknown>>,
-  stop: () => Promise<void>,
+  stop: () => Promise<void> | undefined,
 ): void {
   // The compile cache makes the next start quick. A killed simulator could not write it any more.
   flushCompileCache();

@@ -28,11 +28,7 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
     for (const [name, way] of Object.entries({ listening, pty, serial, control })) {
       if (way) process.stdout.write(`${name} ${way}\n`);
     }
-    announceReady(
-      readyFile,
-      { pid: process.pid, ...ways },
-      () => simulator?.close() ?? Promise.resolve(),
-    );
+    announceReady(readyFile, { pid: process.pid, ...ways }, () => simulator?.close());
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
     process.exitCode = exitCodes.unavailable;
