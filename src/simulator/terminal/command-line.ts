@@ -24,12 +24,9 @@ export function readCommandLine(argv: readonly string[]): Asked<Start> {
   const protocol = protocolIn(argv);
   const switches = allSwitches(protocol);
   const draft: Draft<TerminalOptions> = { faults: [], pace: {}, device: {}, behaviour: {} };
-  const options = ({ readyFile: _, ...given }: typeof draft): Start => ({
-    protocol,
-    options: given,
-  });
+  const start = ({ readyFile: _, ...options }: typeof draft): Start => ({ protocol, options });
   const help = () => helpText(protocol, switches);
-  return readSwitches({ switches, draft, options, help }, argv);
+  return readSwitches({ switches, draft, options: start, help }, argv);
 }
 
 /** Returns the protocol that `--protocol` names; it decides which other switches exist. */
