@@ -1,5 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
-import { openDatabase, transaction } from "../../../shared/store/sqlite.ts";
+import { openDatabase, Tables } from "../../../shared/store/sqlite.ts";
 
 const migrations = [
   `CREATE TABLE ledger (id INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
@@ -14,11 +13,9 @@ const migrations = [
 ];
 
 /** The file of the switch `--state`: the bank's ledger and the terminal's memory. */
-export class StateFile {
-  readonly #database: DatabaseSync;
-
+export class StateFile extends Tables {
   constructor(path: string) {
-    this.#database = openDatabase(path, migrations);
+    super(openDatabase(path, migrations));
   }
 
   /** Returns every stored object of one kind, oldest first. */
@@ -28,38 +25,30 @@ export class StateFile {
       counters: "counters",
       stored: "turnover ORDER BY sequence",
     };
-    const rows = this.#database.prepare(`SELECT ${what} FROM ${from[what]}`).all();
+    const rows = this.all<Record<string, string>>(`SELECT ${what} FROM ${from[what]}`);
     return rows.map((row) => JSON.parse(String(row[what])) as T);
   }
 
   keepEntry(entry: { readonly id: number }): void {
-    this.#run("INSERT OR REPLACE INTO ledger VALUES (?, ?)", entry.id, JSON.stringify(entry));
+    this.run("INSERT OR REPLACE INTO ledger VALUES (?, ?)", entry.id, JSON.stringify(entry));
   }
 
   keepCounters(counters: object): void {
-    this.#run("INSERT OR REPLACE INTO counters VALUES (1, ?)", JSON.stringify(counters));
+    this.run("INSERT OR REPLACE INTO counters VALUES (1, ?)", JSON.stringify(counters));
   }
 
   keepTransaction(stored: { readonly trace: number; readonly closed: boolean }): void {
     const { trace, closed } = stored;
     const keep = `INSERT INTO turnover (trace, closed, stored) VALUES (?1, ?2, ?3)
       ON CONFLICT (trace) DO UPDATE SET closed = ?2, stored = ?3`;
-    this.#run(keep, trace, closed ? 1 : 0, JSON.stringify(stored));
+    this.run(keep, trace, closed ? 1 : 0, JSON.stringify(stored));
   }
 
   forgetClosed(exceptTrace: number): void {
-    this.#run("DELETE FROM turnover WHERE closed = 1 AND trace <> ?", exceptTrace);
-  }
-
-  together<T>(work: () => T): T {
-    return transaction(this.#database, work);
-  }
-
-  #run(sql: string, ...values: readonly (string | number)[]): void {
-    this.#database.prepare(sql).run(...values);
+    this.run("DELETE FROM turnover WHERE closed = 1 AND trace <> ?", exceptTrace);
   }
 
   close(): void {
-    this.#database.close();
+    this.database.close();
   }
 }
