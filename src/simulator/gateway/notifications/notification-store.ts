@@ -1,17 +1,11 @@
 import { Rows } from "../rows.ts";
 
 /**
- * The pauses between two attempts to deliver a notification, in seconds: short pauses first, for
- * shops that are busy for a moment, later long ones, for shops that are down. The schedule of the
- * real gateway is not public (docs/gateway.md 3.6).
+ * The pauses in ms after no, one, two and more attempts to deliver a notification: short ones for
+ * shops that are busy for a moment, long ones for shops that are down. After more attempts than
+ * this no other is made. The schedule of the real gateway is not public (docs/gateway.md 3.6).
  */
-const pausesSeconds: readonly number[] = [2, 10, 30, 120, 600, 1_800, 3_600];
-
-/** Returns the pause after a number of attempts; undefined: no further attempt is made. */
-function pauseAfterMs(attempts: number): number | undefined {
-  const seconds = pausesSeconds[attempts - 1];
-  return seconds && seconds * 1_000;
-}
+const pausesMs = [0, 2_000, 10_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 
 type DeliveryState = "waiting" | "delivered" | "refused" | "given-up";
 
@@ -30,7 +24,7 @@ export function verdictOf(status: number): Attempt["verdict"] {
 function stateAfter(verdict: Attempt["verdict"], attempts: number): DeliveryState {
   if (verdict === "taken") return "delivered";
   if (verdict === "refused") return "refused";
-  return pauseAfterMs(attempts) === undefined ? "given-up" : "waiting";
+  return attempts < pausesMs.length ? "waiting" : "given-up";
 }
 
 export interface NewNotification {
@@ -87,7 +81,7 @@ export class NotificationStore extends Rows {
       state: stateAfter(verdict, attempts),
       outcome: answer,
       attempts,
-      dueMs: this.clock.now() + (pauseAfterMs(attempts) ?? 0),
+      dueMs: this.clock.now() + (pausesMs[attempts] ?? 0),
     });
   }
 
