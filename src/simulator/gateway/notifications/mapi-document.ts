@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { formatMajor } from "../../../shared/money.ts";
 import type { FreeDatum, Order, OrderOperation } from "../orders/order.ts";
 import { textOf, type Values } from "../soap/parameters.ts";
@@ -16,10 +16,7 @@ export type ResultFields = ReadonlyArray<
  */
 export function mapiDocument(fields: ResultFields, secret: string, badDigest = false): string {
   const result = xml("result", fields.map(resultChild));
-  const digest = createHash("md5")
-    .update(result)
-    .update(badDigest ? `${secret}?` : secret)
-    .digest("hex");
+  const digest = hash("md5", result + (badDigest ? `${secret}?` : secret));
   const mapi = xml("mapi", [xml("mapiversion", "1.0"), xml("md5content", digest), result]);
   return `${xmlDocument(mapi)}\n`;
 }
@@ -27,11 +24,10 @@ export function mapiDocument(fields: ResultFields, secret: string, badDigest = f
 function resultChild([name, value]: ResultFields[number]): string {
   if (typeof value === "string") return xml(name, value);
   // Keys that are no XML names are left out, because the real form of such keys is not public.
-  const items = value.filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key));
-  return xml(
-    name,
-    items.map((item) => xml(`_aKey_${item.key}`, item.value)),
-  );
+  const items = value
+    .filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key))
+    .map((item) => xml(`_aKey_${item.key}`, item.value));
+  return xml(name, items);
 }
 
 /** Returns invented texts for why an operation failed; empty texts if it did not fail. */
