@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { type Migration, Tables } from "../../shared/store/sqlite.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 
@@ -72,7 +72,7 @@ export const migrations: readonly Migration[] = [
 ];
 
 /** A row of a table: each member is a column, whose name in the database is in snake case. */
-type Members = Readonly<Record<string, SQLOutputValue>>;
+type Members = Readonly<Record<string, SQLInputValue>>;
 
 export class Rows extends Tables {
   protected readonly clock: Clock;
@@ -86,18 +86,14 @@ export class Rows extends Tables {
     return isoTime(this.clock.now());
   }
 
-  protected insert(table: string, members: Readonly<Record<string, SQLInputValue>>): number {
+  protected insert(table: string, members: Members): number {
     const names = Object.keys(members);
     const marks = names.map(() => "?").join(", ");
     const sql = `INSERT INTO ${table} (${names.map(columnOf).join(", ")}) VALUES (${marks})`;
     return Number(this.database.prepare(sql).run(...Object.values(members)).lastInsertRowid);
   }
 
-  protected update(
-    table: string,
-    id: number,
-    members: Readonly<Record<string, SQLInputValue>>,
-  ): void {
+  protected update(table: string, id: number, members: Members): void {
     const changed = { ...members, updatedAt: this.now() };
     const changes = Object.keys(changed).map((name) => `${columnOf(name)} = ?`);
     const sql = `UPDATE ${table} SET ${changes.join(", ")} WHERE id = ?`;
