@@ -28,7 +28,7 @@ const operatorPolicy =
 
 /** Adds the routes for tests and operators, which only the sandbox has, not the real gateway. */
 export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  const { orders, notifications, sender } = parts;
+  const { orders, notifications, sender, faults } = parts;
   const showOperatorPage = (reply: FastifyReply, problem?: string): FastifyReply => {
     const rows = orders.list(OPERATOR_ROWS).map((order) => detailsOf(order, parts));
     const latest = notifications.latest(OPERATOR_ROWS);
@@ -74,18 +74,6 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
       return showOperatorPage(reply.code(error.statusCode), error.message);
     }
   });
-  faultRoutes(app, parts);
-}
-
-function detailsOf(order: Order, { orders, notifications }: SandboxParts): OperatorRow {
-  return {
-    order,
-    operations: orders.operations(order.id),
-    notifications: notifications.ofOrder(order.id),
-  };
-}
-
-function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
   app.get("/sandbox/faults", () => faults.all);
   app.post("/sandbox/faults", (request) => {
     faults.add(...jsonBody(request, faultsSchema));
@@ -95,6 +83,14 @@ function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
     faults.clear();
     return faults.all;
   });
+}
+
+function detailsOf(order: Order, { orders, notifications }: SandboxParts): OperatorRow {
+  return {
+    order,
+    operations: orders.operations(order.id),
+    notifications: notifications.ofOrder(order.id),
+  };
 }
 
 type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
