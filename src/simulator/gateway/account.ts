@@ -4,7 +4,7 @@ import { z } from "zod";
 const category = z.strictObject({ id: z.int().positive(), label: z.string().min(1) });
 
 /** Invented categories of goods; at the real gateway each merchant has a list of its own. */
-const defaultCategories: readonly Category[] = [
+const defaultCategories: Category[] = [
   { id: 1, label: "General" },
   { id: 5, label: "Vending machine" },
   { id: 8, label: "Ticket machine" },
@@ -17,10 +17,7 @@ const webAddress = z.url({ protocol: /^https?$/, error: "must be an http or http
 const websiteSchema = z.strictObject({
   id: z.int().positive(),
   currency: z.string().regex(/^[A-Z]{3}$/, "must be three capital letters"),
-  categories: z
-    .array(category)
-    .min(1)
-    .default([...defaultCategories]),
+  categories: z.array(category).min(1).default(defaultCategories),
   /** The address of the merchant's style sheet for the payment page. */
   css: httpsAddress.optional(),
   /** The address that gets the fraud event (docs/design.md 12.19: svnotif.url). */
@@ -57,11 +54,7 @@ export type Account = z.infer<typeof accountSchema>;
 export type AccountInput = z.input<typeof accountSchema>;
 
 /** Returns the account if login and password are right; passwords are compared in constant time. */
-export function accountOf(
-  accounts: readonly Account[],
-  login: string,
-  password: string,
-): Account | undefined {
+export function accountOf(accounts: readonly Account[], login: string, password: string) {
   const account = accounts.find((candidate) => candidate.login === login);
   return account && sameSecret(account.password, password) ? account : undefined;
 }

@@ -55,10 +55,7 @@ export function strikesAfterCommit({ kind, commit }: Fault): boolean {
 /** Reads the value of `--fault`: `kind` or `kind:name=value,name=value`. */
 export function parseFault(text: string): Fault {
   const [kind, ...rest] = text.split(":");
-  const settings = rest
-    .join(":")
-    .split(",")
-    .filter((part) => part !== "");
+  const settings = rest.join(":").split(",").filter(Boolean);
   const given = settings.map((part): [string, unknown] => {
     const [name = "", value = ""] = part.split("=", 2);
     return [name, name === "merchantReference" ? value : settingValue(value)];

@@ -117,14 +117,12 @@ function accountsOf({ accounts: given, login, password, ...draft }: Draft): Acco
 }
 
 function accountFile(path: string): AccountInput[] {
-  let content: unknown;
   try {
-    content = JSON.parse(readText(path));
+    return checked("", JSON.parse(readText(path)));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ValueError(`it is not JSON: ${error.message}`);
   }
-  return checked("", content);
 }
 
 function checked(where: string, content: unknown): AccountInput[] {

@@ -91,10 +91,7 @@ function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
 }
 
 /** Returns the account that HTTP Basic or the header X-API-KEY names (docs/gateway.md 4.4). */
-function authenticated(
-  { headers }: FastifyRequest,
-  accounts: readonly Account[],
-): Account | undefined {
+function authenticated({ headers }: FastifyRequest, accounts: readonly Account[]) {
   const key = headers["x-api-key"];
   if (typeof key === "string") {
     return accounts.find(({ apiKey }) => apiKey !== undefined && sameSecret(apiKey, key));

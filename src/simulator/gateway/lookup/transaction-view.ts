@@ -31,10 +31,7 @@ const operationTypes: Readonly<Partial<Record<OrderOperation["type"], string>>> 
 };
 
 /** Returns the v3 transaction object (docs/design.md 12.19; docs/gateway.md 4.6). */
-export function transactionView(
-  order: Order,
-  operations: readonly OrderOperation[],
-): Readonly<Record<string, unknown>> {
+export function transactionView(order: Order, operations: readonly OrderOperation[]) {
   const [state, status] = states[order.state];
   const amount = (minor: number): string => formatMajor(minor, order.decimals);
   const authorized = operations.find(

@@ -117,10 +117,7 @@ function isMail({ url }: Notification): boolean {
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** Posts a notification on a new connection and returns the HTTP status; follows no redirect. */
-function post(
-  { url, contentType, body, signature }: Notification,
-  signal: AbortSignal,
-): Promise<number> {
+function post({ url, contentType, body, signature }: Notification, signal: AbortSignal) {
   const target = new URL(url);
   const request = target.protocol === "https:" ? httpsRequest : httpRequest;
   const headers = {
@@ -129,7 +126,7 @@ function post(
     "user-agent": "gateway-sandbox",
     ...(signature !== "" && { "x-allopass-signature": signature }),
   };
-  return new Promise((resolve, reject) => {
+  return new Promise<number>((resolve, reject) => {
     let status: number | undefined;
     const outgoing = request(target, { method: "POST", agent: false, signal, headers });
     outgoing.on("response", (response) => {

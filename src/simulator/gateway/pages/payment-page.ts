@@ -52,12 +52,7 @@ export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 /** Sends the payment page. A merchant's style sheet comes last and can override the page's own. */
-function show(
-  reply: FastifyReply,
-  { accounts, clock }: SandboxParts,
-  order: Order,
-  retry?: Retry,
-): FastifyReply {
+function show(reply: FastifyReply, { accounts, clock }: SandboxParts, order: Order, retry?: Retry) {
   const lang = languageOf(textOf(order.fields, "locale"));
   const texts: Texts = catalogue.pages[lang];
   const { state, fields } = order;
@@ -204,7 +199,7 @@ ${input("tokenCardHolder", texts.cardHolder, holderAttributes)}
 }
 
 /** Returns the attributes id and name of a field; the field with the fault gets the focus. */
-function named(id: string, retry: Retry | undefined): Html {
+function named(id: string, retry?: Retry): Html {
   const wrong = retry !== undefined && faulty[retry.fault] === id;
   const mark = wrong ? html` aria-invalid="true" aria-describedby="fault" autofocus` : undefined;
   return html`id="${id}" name="${id}"${mark}`;
@@ -222,12 +217,7 @@ function cardTypes({ cardType }: Texts): Html {
 }
 
 /** Returns a list in which nothing is preselected, so that the customer has to choose. */
-function select(
-  id: string,
-  label: string,
-  values: readonly string[],
-  retry: Retry | undefined,
-): Html {
+function select(id: string, label: string, values: readonly string[], retry?: Retry): Html {
   const options = values.map((value) => html`<option>${value}</option>`);
   return html`<label for="${id}">${label}</label><select ${named(id, retry)} required>
 <option value="">–</option>${options}</select>`;

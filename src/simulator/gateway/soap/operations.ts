@@ -20,7 +20,7 @@ import {
   textOf,
   type Values,
 } from "./parameters.ts";
-import type { Operation, OperationName } from "./services.ts";
+import type { Operation } from "./services.ts";
 import type { XmlElement } from "./xml.ts";
 
 interface OperationContext extends SandboxParts {
@@ -45,15 +45,7 @@ export interface Answer {
   readonly result: Result;
 }
 
-type Handler = (values: Values, context: OperationContext) => Result;
-
-const handlers: Readonly<Record<OperationName, Handler>> = {
-  generate,
-  confirm,
-  cancel,
-  getDetails,
-  card,
-};
+const handlers = { generate, confirm, cancel, getDetails, card };
 
 /**
  * Carries out a SOAP operation. A missing or unknown parameter is answered with HTTP 500
@@ -102,10 +94,7 @@ function checkSubAccount(values: Values, { subAccounts }: Account): void {
 }
 
 /** Returns the child elements of a result, without nillable elements that have no value. */
-export function resultChildren(
-  { response }: Operation,
-  result: Result,
-): ReadonlyArray<readonly [string, string]> {
+export function resultChildren({ response }: Operation, result: Result) {
   return response.fields.flatMap(({ name, nillable }) => {
     const value = result[name];
     return value === undefined && nillable ? [] : [[name, String(value ?? "")] as const];

@@ -38,10 +38,8 @@ const freeData = list("ArrayOfDatawrapper", record("DataWrapper", datum));
 const affiliate = { name: string, hipayAccountId: int, amount: string };
 const affiliates = list("ArrayOfAffiliateparameters", record("AffiliateParameters", affiliate));
 
-const taxes = list(
-  "ArrayOfTaxeparameters",
-  record("TaxeParameters", { label: string, amount: float }),
-);
+const tax = { label: string, amount: float };
+const taxes = list("ArrayOfTaxeparameters", record("TaxeParameters", tax));
 
 const items = list(
   "ArrayOfItemparameters",
@@ -158,12 +156,7 @@ export interface Service {
 }
 
 /** Returns a SOAP operation; `stem` is the beginning of its type names in the WSDL. */
-function operation(
-  name: OperationName,
-  stem: string,
-  parameters: Fields,
-  response: Fields,
-): Operation {
+function operation(name: OperationName, stem: string, parameters: Fields, response: Fields) {
   return {
     name,
     parameters: record(`${stem}Parameters`, { ...parameters, ...credentialFields }),

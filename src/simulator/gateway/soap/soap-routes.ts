@@ -46,10 +46,7 @@ export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 /** Returns the service of an address. Throws {@link RequestRefused} for an unknown address. */
-function addressed(
-  { params, url }: FastifyRequest<Address>,
-  { websiteIdMandatory }: SandboxParts,
-): Service {
+function addressed({ params, url }: FastifyRequest<Address>, { websiteIdMandatory }: SandboxParts) {
   const { operation } = params;
   const service = serviceAt(params.service, websiteIdMandatory);
   const known =

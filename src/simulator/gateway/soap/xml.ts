@@ -149,11 +149,7 @@ function toElement(node: Node, outer: Scope, count: { elements: number }): XmlEl
 }
 
 /** Splits a name into local name and namespace; `unprefixed`: the namespace without a prefix. */
-function resolve(
-  qualified: string,
-  scope: Scope,
-  unprefixed: string,
-): { name: string; namespace: string } {
+function resolve(qualified: string, scope: Scope, unprefixed: string) {
   const colon = qualified.indexOf(":");
   if (colon < 0) return { name: qualified, namespace: unprefixed };
   const namespace = scope.get(qualified.slice(0, colon));
