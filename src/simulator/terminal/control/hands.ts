@@ -163,7 +163,7 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
   },
 };
 
-/** Performs an action. Throws {@link HandError}, {@link ValueError}, and ZodError for values. */
+/** Performs the action of this name. Throws {@link HandError}, {@link ValueError} or ZodError. */
 export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
   const hand = Object.hasOwn(hands, name) ? hands[name as keyof typeof hands] : undefined;
   const all = Object.keys(hands).join(", ");
