@@ -138,7 +138,7 @@ const details: Fields = {
 };
 const refunded: Fields = { ...outcome, currency: text, amount: decimal, transactionPublicId: text };
 
-export type OperationName = "generate" | "confirm" | "cancel" | "getDetails" | "card";
+type OperationName = "generate" | "confirm" | "cancel" | "getDetails" | "card";
 
 export interface Operation {
   readonly name: OperationName;
