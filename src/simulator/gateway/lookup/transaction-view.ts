@@ -34,9 +34,7 @@ const operationTypes: Readonly<Partial<Record<OrderOperation["type"], string>>> 
 export function transactionView(order: Order, operations: readonly OrderOperation[]) {
   const [state, status] = states[order.state];
   const amount = (minor: number): string => formatMajor(minor, order.decimals);
-  const authorized = operations.find(
-    ({ type, status: s }) => type === "authorization" && s === "ok",
-  );
+  const authorized = operations.find((one) => one.type === "authorization" && one.status === "ok");
   const chargebacks = operations.filter(({ type }) => type === "reject");
   return {
     id: TRANSACTION_ID_BASE + order.id,

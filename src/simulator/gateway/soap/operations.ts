@@ -124,11 +124,8 @@ function generate(values: Values, context: OperationContext): Result {
     fields: maskStored(values),
   });
   if (context.autoPay) context.ledger.accept(order, autoPayment(order));
-  return {
-    redirectUrl: `${baseUrl}/index/ws/id/${order.pageId}`,
-    code: 0,
-    description: "N/A",
-  };
+  const redirectUrl = `${baseUrl}/index/ws/id/${order.pageId}`;
+  return { redirectUrl, code: 0, description: "N/A" };
 }
 
 function websiteOf(values: Values, websites: readonly Website[]): Website {

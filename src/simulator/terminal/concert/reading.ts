@@ -175,10 +175,9 @@ export class TaggedReading implements MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody {
     const { tags, fault } = readTagged(body);
     const rest = fault ? unreadText(body.subarray(fault.at)) : "";
-    const at = fault === null ? "" : `(${fault.code} at byte ${fault.at})`;
     return {
       ...(direction === "in" ? request(tags) : answer(tags)),
-      ...(fault === null ? {} : { note: at }),
+      ...(fault ? { note: `(${fault.code} at byte ${fault.at})` } : {}),
       fields: [
         ...tags.flatMap((one) => fieldsOf(one, tags)),
         ...(rest === "" ? [] : [field("cannot be read", rest)]),

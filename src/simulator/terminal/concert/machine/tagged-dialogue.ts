@@ -90,7 +90,7 @@ export class TaggedDialogue implements Dialogue {
 
   /** Returns a request that is answered at once, because it begins no payment. */
   #answered(asked: Asked, tags: readonly Tagged[]): Request {
-    const own = (["CA", "CD"] as const).flatMap((tag) => pair(tag, asked.get(tag)));
+    const own = ["CA", "CD"].flatMap((tag) => pair(tag, asked.get(tag)));
     const early = encodeTagged([...this.#head(asked), ...own, ...tags]);
     return { order: null, early, repliesAtEnd: false, reply: () => early };
   }
@@ -107,9 +107,7 @@ export class TaggedDialogue implements Dialogue {
 
   /** Returns the tags of the request that the answer repeats (docs/concert.md 4.2). */
   #echo(asked: Asked): readonly Tagged[] {
-    return (["CA", "CE", "BA", "CD", "CB", "CF", "CH"] as const).flatMap((tag) =>
-      pair(tag, asked.get(tag)),
-    );
+    return ["CA", "CE", "BA", "CD", "CB", "CF", "CH"].flatMap((tag) => pair(tag, asked.get(tag)));
   }
 
   #tags(asked: Asked, ending: Ending): readonly Tagged[] {
