@@ -52,6 +52,12 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
   }
 }
 
+/** The refusal by the control API of what is not possible now; the message gives the reason. */
+export class NotNow extends Error {
+  override readonly name = "NotNow";
+  readonly statusCode = 409;
+}
+
 /** Whether the terminal can serve a register; `unregistered` exists in ZVT only. */
 export type Condition = "unregistered" | "ready" | "busy";
 

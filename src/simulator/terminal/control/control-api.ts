@@ -6,6 +6,7 @@ import { pageFile } from "../../../shared/process/page-packages.ts";
 import { ValueError } from "../../switch-table.ts";
 import { testCards } from "../bank/cards.ts";
 import { type CustomerAction, customerActions } from "../cardholder.ts";
+import { NotNow } from "../machine.ts";
 import pageTexts from "../page/texts.json" with { type: "json" };
 import texts from "../texts.json" with { type: "json" };
 import { arm, type Controlled, disarm, faultsHere, hands, say } from "./hands.ts";
@@ -129,10 +130,10 @@ function handRoutes(server: FastifyInstance, simulator: Controlled): void {
 
 function actingRoutes(server: FastifyInstance, simulator: Controlled): void {
   const { parts } = simulator.terminal;
-  server.post("/customer", async (request, reply) => {
+  server.post("/customer", (request) => {
     const acted = parts.customer.act(customerActions.parse(request.body) as CustomerAction);
-    if (acted) return { acted };
-    return await reply.code(409).send({ error: "the terminal is not waiting for that" });
+    if (!acted) throw new NotNow("the terminal is not waiting for that");
+    return { acted };
   });
   server.post("/reboot", () => {
     simulator.reboot();

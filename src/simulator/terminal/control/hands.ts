@@ -3,7 +3,7 @@ import { ValueError } from "../../switch-table.ts";
 import { cardNames } from "../bank/cards.ts";
 import { type CardAction, type CustomerAction, keys } from "../cardholder.ts";
 import { type FaultTable, faultRequest, missingTraits } from "../faults/fault-kinds.ts";
-import type { Machine, TerminalProtocol } from "../machine.ts";
+import { type Machine, NotNow, type TerminalProtocol } from "../machine.ts";
 import type { Endpoints } from "../port/ports.ts";
 import type { Host } from "../terminal-parts.ts";
 import texts from "../texts.json" with { type: "json" };
@@ -45,12 +45,6 @@ export function disarm({ faults, terminal }: Controlled): number {
   const disarmed = faults.disarm();
   terminal.parts.release();
   return disarmed;
-}
-
-/** The refusal of a person's action that is not possible now; the message gives the reason. */
-class HandError extends Error {
-  override readonly name = "HandError";
-  readonly statusCode = 409;
 }
 
 /** The arguments of a person's action: its `value`, and those given as `--name value`. */
@@ -163,7 +157,7 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
   },
 };
 
-/** Performs the action of this name. Throws {@link HandError}, {@link ValueError} or ZodError. */
+/** Performs the action of this name. Throws {@link NotNow}, {@link ValueError} or ZodError. */
 export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
   const hand = Object.hasOwn(hands, name) ? hands[name as keyof typeof hands] : undefined;
   const all = Object.keys(hands).join(", ");
@@ -179,7 +173,7 @@ async function customerAction(simulator: Controlled, asked: Asked, action: Custo
   while (!customer.act(action)) {
     if (leftMs <= 0) {
       const why = customer.plays === "auto" ? ": its customer pays alone, say by-hand first" : "";
-      throw new HandError(`the terminal is not waiting for that${why}`);
+      throw new NotNow(`the terminal is not waiting for that${why}`);
     }
     await simulator.pause(stepMs);
     leftMs -= stepMs;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { FIXED_AMOUNT_MAX } from "../../../../concert/index.ts";
 import { sleep } from "../../../../shared/time.ts";
 import type { LineTrait } from "../../faults/fault-kinds.ts";
-import { type Condition, Machine } from "../../machine.ts";
+import { type Condition, Machine, NotNow } from "../../machine.ts";
 import type { BytePort, Transport } from "../../port/ports.ts";
 import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
@@ -90,24 +90,20 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       currency: text(/^\d{3}$/, "978"),
       private: text(/^[ -~]{0,10}$/, ""),
     });
-    server.post("/sale", async (request, reply) => {
+    server.post("/sale", (request) => {
       const { amountMinor, currency, private: reference } = sale.parse(request.body);
       const order: Order = { action: "debit", amountMinor, currency };
       const line = this.#line;
       if (this.running || !this.parts.options.sessions || !line) {
-        return await reply
-          .code(409)
-          .send({ error: "no sale can begin: a payment runs, or the line has no sessions" });
+        throw new NotNow("no sale can begin: a payment runs, or the line has no sessions");
       }
       this.#run(line, this.#dialogue.ownSale(order, reference), order);
       return { selling: true };
     });
-    server.post("/again", async (_request, reply) => {
+    server.post("/again", () => {
       const [line, last] = [this.#line, this.#last];
       if (this.running || !last || !line?.inSessions) {
-        return await reply
-          .code(409)
-          .send({ error: "there is no reply to repeat, or a payment runs" });
+        throw new NotNow("there is no reply to repeat, or a payment runs");
       }
       this.#answer(line, last.body);
       return { telling: true };
