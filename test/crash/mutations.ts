@@ -439,7 +439,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/orders/orders.ts`,
-        from: "    if (isAsync) running.isUntold = true;",
+        from: "    if (isAsync) journal.attempts.unanswered = running.transactionId;",
         to: "",
       },
     ],

@@ -144,6 +144,8 @@ export class AttemptRows extends rows("attempts", {
   #known: Known | undefined;
   /** Called with every event of an attempt when the event is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
+  /** The attempt that runs after a request for it was answered without the outcome. */
+  unanswered: string | undefined;
 
   /**
    * Returns the attempt that decides an order's status: the newest one, or an earlier one that
@@ -243,8 +245,9 @@ export class AttemptRows extends rows("attempts", {
     if (isOpen && state.phase === from && !sale) {
       return this.sql.updateInPhase.run(text, ticket, transactionId, from).changes;
     }
-    // A charge found by recovery counts as unread by the kiosk (docs/rules/11-unread.md).
-    const isFound = isCharged(state) && state.by === "recovery" && !saleOf(before);
+    // The same commit says that the kiosk has not read the charge (docs/rules/11-unread.md).
+    const by = isCharged(state) && !saleOf(before) ? state.by : null;
+    const isUnread = by === "recovery" || (by === "payment" && transactionId === this.unanswered);
     return this.sql.update.run(
       state.phase,
       text,
@@ -252,7 +255,7 @@ export class AttemptRows extends rows("attempts", {
       isOpen ? null : atMs,
       sale?.report.receiptNumber ?? null,
       sale?.report.traceNumber ?? null,
-      isFound ? atMs : null,
+      isUnread ? atMs : null,
       transactionId,
       from,
     ).changes;

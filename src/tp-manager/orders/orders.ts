@@ -74,8 +74,6 @@ interface RunningOrder {
   readonly begun: Promise<Attempt>;
   readonly approved: Promise<Attempt>;
   readonly ended: Promise<Attempt>;
-  /** Whether a request was, or may be, answered before the outcome (docs/rules/11-unread.md). */
-  isUntold: boolean;
 }
 
 /**
@@ -293,14 +291,11 @@ export class Orders {
           return written;
         },
         approved: approve,
-        ended: (attempt) => {
-          handOff.begin(attempt, settings.gatewayWaitMs);
-          if (running.isUntold && isCharged(attempt.state)) this.#chargeUntold(request.orderId);
-        },
+        ended: (attempt) => handOff.begin(attempt, settings.gatewayWaitMs),
         refused: (why) => this.#refused(transactionId, request, why),
       })
       .catch((error) => attemptThatDecided(error, request, settings.repeatMustMatch));
-    const running = { transactionId, request, begun, approved, ended, isUntold: false };
+    const running = { transactionId, request, begun, approved, ended };
     this.#running = running;
     const over = (): void => {
       if (this.#running === running) this.#running = undefined;
@@ -310,34 +305,20 @@ export class Orders {
   }
 
   async #answer(running: RunningOrder, isAsync: boolean): Promise<PaymentResult> {
-    const { clock, settings } = this.#parts;
+    const { clock, journal, settings } = this.#parts;
     const limitMs = settings.prepareMs + this.#answerMs;
     const outcome = this.#answerable(running);
     // Set before the wait, so that no charge can come in between: an answer about it clears it.
-    if (isAsync) running.isUntold = true;
+    if (isAsync) journal.attempts.unanswered = running.transactionId;
     const first = isAsync ? Promise.race([running.begun, outcome]) : outcome;
     const attempt = await within(clock, "payment answer", limitMs, first);
     if (attempt && isAsync && isPaying(attempt.state)) {
       return { attempt, delivery: null, replayed: false, isRunning: true };
     }
     if (attempt) return this.result(attempt, false);
-    // This request gets no outcome, and the kiosk may not ask again: a charge is noted as unread
-    // (docs/rules/11-unread.md).
-    void running.ended.then(
-      ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
-      () => {}, // the arbiter has logged the error
-    );
+    // The kiosk gets no outcome here, and may not ask again: a charge from now on is unread.
+    journal.attempts.unanswered = running.transactionId;
     return this.result(this.#sure(this.decisive(running.request.orderId, true)), false);
-  }
-
-  #chargeUntold(orderId: string): void {
-    try {
-      this.chargeAnswered(orderId, false);
-    } catch (error) {
-      const { log } = this.#parts;
-      const text = "could not write to the journal that the kiosk has not read a charge";
-      log.error({ orderId, err: error }, text);
-    }
   }
 
   /**

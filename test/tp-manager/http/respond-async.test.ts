@@ -131,6 +131,17 @@ test("a charge after a 202 is unread until the kiosk itself has read it", async 
   await expect.poll(site.unread).toEqual([]);
 });
 
+test("a power cut after the charge leaves it unread: one commit writes both", async () => {
+  const site = await asyncSite();
+  const { ends } = heldPayments(site);
+  expect((await site.post({ orderId: "A-1", amount: 9.99 })).http).toBe(202);
+  const { attempts } = site.at.journal;
+  const onDisk: unknown[] = [];
+  attempts.onStep = ({ state }) => onDisk.push([state.phase, site.unread()]);
+  ends();
+  await expect.poll(() => onDisk.at(-1)).toEqual(["charged", ["A-1"]]);
+});
+
 test("a reader that waits for the charge leaves it read", async () => {
   const site = await asyncSite();
   const { ends } = heldPayments(site);
