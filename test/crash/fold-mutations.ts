@@ -10,6 +10,7 @@ const ofStaff = ["test/tp-manager/orders/shared-reversal.test.ts"];
 const commands = "src/tp-manager/arbiter/financial-commands.ts";
 const folds = ["test/tp-manager/attempts/payment-machine.test.ts"];
 const lateGoods = "test/tp-manager/orders/late-goods.test.ts";
+const goodsInAnyOrder = "test/tp-manager/orders/goods-in-any-order.test.ts";
 const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 
 /** Whether a receipt number still names its sale. */
@@ -215,15 +216,41 @@ const ofFold: readonly Mutation[] = [
     [lateGoods],
     [
       commands,
-      'return writer.advance({ input: "decide-late", decision, ...(approved && { approved }) });',
-      "return attempt;",
+      'writer.advance({ input: "decide-late", decision, ...(approved && { approved }) });',
+      "void approved;",
     ],
   ),
   oneEdit(
     "the alarm about goods that are not charged",
     ["5.12", "calls an operator when the kiosk reports too late that goods came out"],
     [lateGoods],
-    [commands, 'isOut && chargedOf(attempt) !== "yes"', "isCharged(state)"],
+    [commands, 'isOut && chargedOf(decisive) !== "yes"', "isCharged(decisive.state)"],
+  ),
+  oneEdit(
+    "the attempt whose goods are reported",
+    ["5.12", "is about the newest attempt of the order that was approved or charged"],
+    [goodsInAnyOrder],
+    [commands, "all.findLast((each) => attempts.hadGoods(each));", "all.at(-1);"],
+  ),
+  oneEdit(
+    "the goods of an attempt before one that charged nothing",
+    ["5.12", "as long as one of its attempts does, whatever became of later attempts"],
+    [goodsInAnyOrder],
+    [
+      "src/tp-manager/journal/attempt-rows.ts",
+      "?? attempts.findLast(({ state }) => isUnconfirmed(state)) ??",
+      "??",
+    ],
+  ),
+  oneEdit(
+    "the order's answer to the request of an attempt that charged nothing",
+    ["5.12", "also to the request of a later attempt"],
+    [goodsInAnyOrder],
+    [
+      "src/tp-manager/orders/orders.ts",
+      "(isNotCharged(end.state) ? this.decisive(request.orderId, true) : end)",
+      "end",
+    ],
   ),
   oneEdit(
     "the lost line before a sale that was taken back",

@@ -5,7 +5,7 @@ import { within } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
 import { type Attempt, isCharged, isNotCharged, isReversed } from "../attempts/payment.ts";
-import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
+import { chargedOf, isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -92,7 +92,9 @@ export class FinancialCommands {
         const end = await this.#ended(begun, run.writer, finished, payment.ended);
         reconciler.sold(end);
         log.info(about, `the payment ended in the phase ${end.state.phase}`);
-        return oneWay?.decisiveAfter(end) ?? end;
+        // A late result that waited for this write is judged now.
+        this.#parts.terminal.endWritten?.();
+        return end;
       },
       refused: payment.refused,
     });
@@ -250,23 +252,26 @@ export class RunningPayment {
 
   /**
    * Writes a decision about the goods that comes too late for the terminal, unless the kiosk has
-   * decided the same before. Raises an alarm for goods of an order that is not charged.
+   * decided the same before. The decision is about the newest attempt that was approved: no other
+   * had goods to give. `decisive`: the attempt that decides the order's status. Raises an alarm for
+   * goods of an order that is not charged.
    */
-  decideLate(attempt: Attempt, decision: GoodsDecision): Attempt {
-    const { transactionId, state, request } = attempt;
+  decideLate(decisive: Attempt, decision: GoodsDecision): void {
     const { attempts } = this.#parts.journal;
+    const all = attempts.ofOrder(decisive.request.orderId);
+    const sold = all.findLast((each) => attempts.hadGoods(each));
+    if (!sold && isRunning(decisive.state)) return;
+    const attempt = sold ?? decisive;
     const writer = new AttemptWriter(attempt, this.#parts);
     const isAgain = isDeepStrictEqual(writer.goodsSaid?.input?.["decision"], decision);
-    if (isAgain && !isNotCharged(state)) return attempt;
+    if (isAgain && !isNotCharged(attempt.state)) return;
     // A repeated decision raises an alarm that was lost because the process ended before it.
     const isOut = decision.goods !== "not-issued";
-    if (isOut && chargedOf(attempt) !== "yes") writer.alarmUnpaidGoods();
+    if (isOut && chargedOf(decisive) !== "yes") writer.alarmUnpaidGoods();
     // An archived attempt has no events any more.
-    if (isAgain || attempts.read(transactionId) === undefined) return attempt;
-    // The goods may be those of an earlier attempt of the order.
-    const all = attempts.ofOrder(request.orderId).map((each) => each.transactionId);
-    const approved = all.flatMap((id) => attempts.events(id)).some((e) => e.kind === "approved");
-    return writer.advance({ input: "decide-late", decision, ...(approved && { approved }) });
+    if (isAgain || attempts.read(attempt.transactionId) === undefined) return;
+    const approved = sold !== undefined;
+    writer.advance({ input: "decide-late", decision, ...(approved && { approved }) });
   }
 
   awaitsGoods(orderId: string): boolean {

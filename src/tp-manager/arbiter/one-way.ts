@@ -1,6 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
   isCharged,
@@ -202,17 +201,6 @@ export class OneWay {
         if (id !== null) terminalLog.endUnmatched(id, clock.now(), "known", because);
       }
     }
-  }
-
-  /**
-   * Returns the attempt that decides the order's status after `end` was written: a late result that
-   * waited for this write may have changed the order. Throws STORAGE_FAILED.
-   */
-  decisiveAfter(end: Attempt): Attempt {
-    const { terminal, journal } = this.#parts;
-    terminal.endWritten?.();
-    if (!isNotCharged(end.state)) return end;
-    return storage(() => journal.attempts.decisive(end.request.orderId) ?? end, "unknown", true);
   }
 
   /** Writes what follows from a late result. Returns false if the attempt awaits no such result. */

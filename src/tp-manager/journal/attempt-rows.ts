@@ -10,6 +10,8 @@ import {
   isCharged,
   isNeverSent,
   isNotCharged,
+  isUnconfirmed,
+  isWithoutGoods,
   type NotCharged,
   notCharged,
   REVERSAL_BEGINS,
@@ -142,15 +144,15 @@ export class AttemptRows extends rows("attempts", {
 })<{ events: EventRows; handOffs: HandOffRows; archive: Archive }> {
   readonly #listed = this.statements.add("attempts listed", listed);
   #known: Known | undefined;
-  /** Called with every event of an attempt when the event is on disk. Must not throw. */
-  onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
   /** The attempt that runs after a request for it was answered without the outcome. */
   unanswered: string | undefined;
+  /** Called with every event of an attempt when the event is on disk. Must not throw. */
+  onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
 
   /**
-   * Returns the attempt that decides an order's status: the newest one, or an earlier one that
-   * later turned out to be charged or in doubt, if the newer attempts charged nothing
-   * (docs/rules/19-late.md). Returns undefined for an unknown order.
+   * Returns the attempt that decides an order's status: the newest one, or an earlier one that is
+   * charged, in doubt, or not charged with goods that may be out, if the newer attempts charged
+   * nothing (docs/rules/19-late.md). Returns undefined for an unknown order.
    */
   decisive(orderId: string): Attempt | undefined {
     const recent = this.sql.latest.kept(orderId);
@@ -176,6 +178,12 @@ export class AttemptRows extends rows("attempts", {
   /** Whether the terminal can have received a command of this attempt. */
   canHaveLeft({ transactionId, baseline }: Attempt): boolean {
     return baseline !== null && !isNeverSent(this.events(transactionId));
+  }
+
+  /** Whether an attempt was approved or charged, so that its goods can have come out. */
+  hadGoods({ transactionId, state }: Attempt): boolean {
+    if (saleOf(state) || isWithoutGoods(state)) return true;
+    return this.events(transactionId).some(({ kind }) => kind === "approved");
   }
 
   /** Returns the order id of an attempt, even of an archived one. */
@@ -369,11 +377,13 @@ export class AttemptRows extends rows("attempts", {
 
 /**
  * Returns the attempt that decides an order's status: the newest one that is or may be charged,
- * else the newest one whose sale was paid back, else the newest one.
+ * else the newest one whose sale was paid back, else the newest one whose goods may be out
+ * (docs/design.md 5.12), else the newest one.
  */
 function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
   const standing = attempts.findLast((attempt) => chargedOf(attempt) !== "no");
-  return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
+  const sold = standing ?? attempts.findLast(({ state }) => !isNotCharged(state));
+  return sold ?? attempts.findLast(({ state }) => isUnconfirmed(state)) ?? attempts.at(-1);
 }
 
 function reportedResult(row: Row): ReportedResult[] {

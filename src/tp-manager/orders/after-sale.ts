@@ -69,7 +69,10 @@ export class AfterSale {
     const { orders, arbiter, journal } = this.#parts;
     const attempt = orders.decisive(orderId);
     // The archive keeps the outcome of a two-phase sale, and not that it was one.
-    if (!attempt.request.delivery && !isWithoutGoods(attempt.state)) {
+    const isTwoPhase = storage(() => journal.attempts.ofOrder(orderId), "unknown").some(
+      ({ request, state }) => request.delivery || isWithoutGoods(state),
+    );
+    if (!isTwoPhase) {
       const lack = arbiter.lease.lackOf("decideGoods");
       if (lack) throw lack;
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {
@@ -84,11 +87,9 @@ export class AfterSale {
     }
     const taken = arbiter.running.decide(orderId, decision);
     if (taken === undefined) return this.#decidedBefore(orderId, decision);
-    const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     // No goods of this attempt can be out yet: the report is about those of an earlier one.
-    const earlier = isEarly && storage(() => journal.attempts.ofOrder(orderId).at(-2), "unknown");
-    if (earlier) this.#late(earlier, decision);
-    if (isEarly) throw decided(attempt);
+    const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
+    if (isEarly) throw decided(this.#late(attempt, decision));
     // The outcome shows whether another decision, or the terminal's time limit, came first.
     await arbiter.lease.whenFree();
     if (taken === "other") {
@@ -129,10 +130,11 @@ export class AfterSale {
     });
   }
 
-  /** Keeps a decision that came too late, on disk before it is answered; returns the attempt. */
+  /** Keeps a decision that came too late, on disk; returns the attempt that then decides. */
   #late(attempt: Attempt, decision: GoodsDecision): Attempt {
-    const { running } = this.#parts.arbiter;
-    return storage(() => running.decideLate(attempt, decision), chargedOf(attempt));
+    const { arbiter, orders } = this.#parts;
+    storage(() => arbiter.running.decideLate(attempt, decision), chargedOf(attempt));
+    return orders.decisive(attempt.request.orderId, true);
   }
 
   /**

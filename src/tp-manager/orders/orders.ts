@@ -294,6 +294,8 @@ export class Orders {
         ended: (attempt) => handOff.begin(attempt, settings.gatewayWaitMs),
         refused: (why) => this.#refused(transactionId, request, why),
       })
+      // An earlier attempt may decide: by a late result, or because its goods may be out.
+      .then((end) => (isNotCharged(end.state) ? this.decisive(request.orderId, true) : end))
       .catch((error) => attemptThatDecided(error, request, settings.repeatMustMatch));
     const running = { transactionId, request, begun, approved, ended };
     this.#running = running;

@@ -2,8 +2,9 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { AppError } from "../../../src/shared/catalog/errors.ts";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
-import { alarms, type House, house, pay } from "../../support/house/payment-house.ts";
+import { alarms, type House, house, pay, request } from "../../support/house/payment-house.ts";
 import {
   approved,
   broken,
@@ -160,31 +161,82 @@ test("goods that the kiosk took back are not alarmed by the proof", async () => 
   expect(raised(at)).toEqual([]);
 });
 
-/** The second attempt of the order, whose card nobody has put in yet. */
-async function unapproved(at: House): Promise<(end: PaymentEnd) => void> {
+/** Another attempt of the order, whose card nobody has put in yet, and its answer. */
+async function unapproved(at: House, asked = twoPhase) {
   let ends = (_end: PaymentEnd): void => {};
   at.terminal.script = () =>
     new Promise((resolve) => {
       ends = resolve;
     });
-  void at.orders.pay(twoPhase).catch(() => undefined);
+  const answer = pay(at, asked);
   await at.clock.advance(0);
-  return (end) => ends(end);
+  return { ends: (end: PaymentEnd) => ends(end), answer };
 }
 
-test("goods of the first attempt are kept while the second is not approved", async () => {
+const refused: PaymentEnd = { ...aborted, reason: "declined" };
+const unsold = { ...uncharged, error: mayBeOut };
+
+/** How many late reports about goods each attempt has. */
+async function lateOfEach(at: House): Promise<number[]> {
+  const { attempts } = await at.orders.lookUp("A-1");
+  const isLate = ({ kind }: { kind: string }) => kind === "goods-decided-late";
+  return attempts.map(({ events }) => events.filter(isLate).length);
+}
+
+test.each([
+  ["a two-phase sale", twoPhase],
+  ["a sale without goods", request("A-1")],
+])("goods of the first attempt outlast the decline of the second, %s", async (_, asked) => {
   const at = await withheld();
-  const ends = await unapproved(at);
+  const { ends, answer } = await unapproved(at, asked);
   for (let times = 0; times < 2; times += 1) {
     await expect(deliver(at, true)).rejects.toMatchObject(decided("unknown"));
     expect(raised(at)).toHaveLength(1);
   }
-  ends({ ...aborted, reason: "declined" });
+  ends(refused);
+  const { http, body } = await answer;
+  expect({ http, ...body }).toMatchObject(unsold);
+  expect(await found(at)).toMatchObject(unsold);
+  expect(await lateOfEach(at)).toEqual([1, 0]);
+});
+
+test("goods of the first attempt outlast a second that is declined and a third", async () => {
+  const at = await withheld();
+  (await unapproved(at)).ends(refused);
   await at.clock.advance(0);
-  const { attempts } = await at.orders.lookUp("A-1");
-  const late = attempts.map(({ events }) => events.filter((e) => e.kind === "goods-decided-late"));
-  expect(late.map(({ length }) => length)).toEqual([1, 0]);
-  expect(attempts[0]?.state).toMatchObject({ outcome: { newer: "DELIVERY_UNCONFIRMED" } });
+  const { ends } = await unapproved(at);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("unknown"));
+  ends(refused);
+  await at.clock.advance(0);
+  expect(await found(at)).toMatchObject(unsold);
+  expect(await lateOfEach(at)).toEqual([1, 0, 0]);
+});
+
+test("goods of the first attempt outlast a second whose line is lost unapproved", async () => {
+  const at = await withheld();
+  const { ends } = await unapproved(at);
+  ends(lost("line broken"));
+  await expect(deliverInDoubt(at, true)).rejects.toMatchObject(decided("unknown"));
+  expect(raised(at)).toHaveLength(1);
+  const { attempt, delivery } = await at.settle(settled("not_charged"));
+  expect(answerOf(attempt, delivery).body).toMatchObject({ status: "Cancelled", error: mayBeOut });
+  expect(await lateOfEach(at)).toEqual([1, 0]);
+});
+
+test("goods that may be out outlast a second sale whose goods did not come out", async () => {
+  const at = await silent();
+  at.terminal.script = (_order, observer) => {
+    observer.report(report({ receiptNumber: "0042", traceNumber: "000042" }));
+    return new Promise((resolve) => {
+      at.terminal.onDecision = () => resolve(aborted);
+    });
+  };
+  expect((await pay(at, twoPhase)).body.status).toBe("Approved");
+  for (let times = 0; times < 2; times += 1) {
+    expect((await deliver(at, false)).body).toMatchObject({ error: mayBeOut });
+  }
+  expect(await lateOfEach(at)).toEqual([0, 0]);
+  expect(raised(at)).toEqual([]);
 });
 
 test("a first attempt has no goods before its approval: nothing is kept or alarmed", async () => {
@@ -208,14 +260,16 @@ test("goods of the first attempt are kept while the second is prepared", async (
 
 test("goods of the first attempt: after the second's decline nobody buys again", async () => {
   const at = await withheld();
-  const ends = await unapproved(at);
-  ends({ ...aborted, reason: "declined" });
+  const { ends } = await unapproved(at);
+  ends(refused);
   await at.clock.advance(0);
-  expect((await found(at)).error).toMatchObject({ code: "PAYMENT_DECLINED" });
+  expect((await found(at)).error).toMatchObject({ code: "PAYMENT_DECLINED", ...mayBuyAgain });
   await expect(deliver(at, true)).rejects.toMatchObject(decided("no"));
-  expect(await found(at)).toMatchObject({ ...uncharged, error: mayBeOut });
+  expect(await found(at)).toMatchObject(unsold);
   expect(raised(at)).toHaveLength(1);
-  expect((await deliver(at, false)).body.error).toMatchObject(noGoods);
+  const { body } = await deliver(at, false);
+  expect(body.error).toMatchObject({ code: "PAYMENT_DECLINED", ...mayBuyAgain });
+  expect(await lateOfEach(at)).toEqual([2, 0]);
 });
 
 test("a second attempt may be charged after goods without a charge, once", async () => {
