@@ -245,6 +245,31 @@ test.skipIf(!hasPrevious)("back to version 1 and forth again: no audit finds a f
   expect(found(audit(path))).toEqual(clean);
 });
 
+test("a journal of a version that was never released is understood", async () => {
+  const path = join(temporaryFolder(), "journal.db");
+  const at = house(path);
+  addGoods(at);
+  at.close();
+  const database = new DatabaseSync(path);
+  database.exec(`UPDATE attempt_event SET
+      input = json_set(input, '$.v', 2, '$.mayBeOut', json('true')) WHERE kind = 'approved';
+    UPDATE attempt_event SET detail = json_remove(detail, '$.unsaid'),
+      input = json_set(json_remove(input, '$.decision.unsaid'), '$.unsaid', json('true'))
+      WHERE kind = 'goods-decided' AND json_extract(detail, '$.unsaid');
+    UPDATE attempt SET state = json_set(json_remove(state, '$.goods.decision.unsaid'),
+      '$.goods.mayBeOut', json('true')) WHERE phase = 'in-doubt'`);
+  database.close();
+  expect(found(audit(path))).toEqual(clean);
+  const again = house(path);
+  const outcome = { newer: "DELIVERY_UNCONFIRMED" };
+  for (const orderId of ["open", "out"]) {
+    const { attempt } = await again.settle({ orderId, outcome: "not_charged", note });
+    expect(attempt.state).toMatchObject({ outcome });
+  }
+  again.close();
+  expect(found(audit(path))).toEqual(clean);
+});
+
 test("the audit accepts that an older version left a code out, and no other code", () => {
   const path = join(temporaryFolder(), "journal.db");
   const at = house(path);
