@@ -312,7 +312,10 @@ function decode(
   at: number,
 ): void {
   const { point, unit, byte, percent, hex, decimal } = groups;
-  if (percent !== undefined) return decodePercent(read, percent, at);
+  if (percent !== undefined) {
+    decodePercent(read, percent, at);
+    return;
+  }
   const number = point ?? unit ?? byte ?? hex;
   const code = number === undefined ? Number(decimal ?? 0x20) : Number.parseInt(number, 16);
   const isLine = /\\[nrt]$/.test(written);
