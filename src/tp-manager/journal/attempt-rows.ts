@@ -79,11 +79,6 @@ interface Change {
   readonly withdraw?: boolean;
 }
 
-type NewAttempt = Omit<
-  Attempt,
-  "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
->;
-
 /** The attempt that was written last, cached because a payment reads it at each step. */
 interface Known {
   readonly attempt: Attempt;
@@ -340,7 +335,7 @@ export class AttemptRows extends rows("attempts", {
     };
   }
 
-  #insert(given: NewAttempt, limitMs?: number): Attempt {
+  #insert(given: Begun & Pick<Attempt, "state" | "baseline" | "endedAtMs">, limitMs?: number) {
     const { request, state, startedAtMs } = given;
     this.#known = this.parts.events.commit((emit) => {
       const row = this.sql.insert.get(

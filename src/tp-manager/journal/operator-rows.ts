@@ -294,10 +294,8 @@ export class AuditEntryRows extends rows("auditEntries", {
     FROM act WHERE id < ? ORDER BY id DESC LIMIT ?`,
 }) {
   /** Writes an audit entry to the disk and returns its number. */
-  begin(
-    { login, name, reason, call, body }: Omit<AuditEntry, "id" | "atMs" | "http" | "code">,
-    atMs: number,
-  ): number {
+  begin(entry: Omit<AuditEntry, "id" | "atMs" | "http" | "code">, atMs: number): number {
+    const { login, name, reason, call, body } = entry;
     const { lastInsertRowid } = this.sql.begin.run(atMs, login, name, reason, call, body);
     return Number(lastInsertRowid);
   }
