@@ -1,6 +1,5 @@
 /** The end of day, from open pre-authorisations to the totals (docs/zvt.md 6.3, 6.4). */
 
-import type { Logger } from "../../../shared/process/logger.ts";
 import { findTags, type Message, type Totals } from "../../../zvt/index.ts";
 import { coded, codeOf, codeText, isGoodCompletion } from "../../../zvt/tables/result-codes.ts";
 import type { ClosingTotals, TelecollectionEnd } from "../terminal.ts";
@@ -8,7 +7,7 @@ import { endOfDay, NO_RECEIPT_NUMBER, openPreAuths } from "./commands/commands.t
 import { PrintCollector } from "./report/print-collector.ts";
 import type { RunCommand } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import type { ZvtOptions } from "./zvt-options.ts";
+import type { ZvtContext, ZvtOptions } from "./zvt-options.ts";
 
 const PRE_AUTHORISATIONS_OPEN = 0xb8;
 const GOOD_STATUS = "0";
@@ -16,8 +15,7 @@ const GOOD_STATUS = "0";
 /** Runs the end of day. Never rejects for anything that happens on the wire. */
 export async function telecollection(
   run: RunCommand,
-  options: ZvtOptions,
-  log: Logger,
+  { options, log }: ZvtContext,
 ): Promise<TelecollectionEnd> {
   const asked = await run(openPreAuths());
   if (asked.end === "lost" || asked.end === "not-sent") {

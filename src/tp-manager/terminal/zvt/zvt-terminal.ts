@@ -329,10 +329,9 @@ export class ZvtTerminal implements Terminal {
   }
 
   async telecollect(signal: AbortSignal): Promise<TelecollectionEnd> {
-    const { log } = this.#zvt;
     try {
       return await this.#onIdleWire(signal, async (run) => {
-        const end = await telecollection(run, this.#zvt.options, log);
+        const end = await telecollection(run, this.#zvt);
         if (this.state.demands.includes("end-of-day")) await this.#relearn(run);
         return end;
       });
