@@ -107,9 +107,8 @@ export class TcpLink extends ApduLink {
 
   send(apdu: Apdu, done: (outcome: SendOutcome) => void): void {
     const problem = this.write(encodeApdu(apdu));
-    done(
-      problem !== null ? { outcome: "not-begun", problem } : { outcome: "delivered", copies: 1 },
-    );
+    if (problem === null) done({ outcome: "delivered", copies: 1 });
+    else done({ outcome: "not-begun", problem });
   }
 
   data(bytes: Uint8Array): void {
