@@ -108,10 +108,8 @@ function readReply(
 function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
   const [amount, currency] = [tagValue(tags, "CB"), tagValue(tags, "CE")];
   const named = reference ? tagValue(tags, reference) : undefined;
-  const isReadable = (value: string | undefined, form: RegExp): boolean =>
-    value === undefined || form.test(value);
-  const isAmount = isReadable(amount, AMOUNT);
-  const isCurrency = isReadable(currency, CURRENCY);
+  const isAmount = amount === undefined || AMOUNT.test(amount);
+  const isCurrency = currency === undefined || CURRENCY.test(currency);
   const ending = endingOf(tags);
   // An approval of an unreadable amount or currency does not show which sale it is for.
   const isUnclear = ending.good && !(isAmount && isCurrency);
