@@ -1,62 +1,52 @@
-import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
+import { finding, inTwo } from "../../shared/catalog/findings.ts";
 import {
-  type Config,
-  loadConfig,
+  faultText,
   parseConfig,
-  SetupFileFaulty,
+  permissionWarning,
+  readSetupFile,
 } from "../../shared/config/config.ts";
-import type { Program } from "../../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/program/installation.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 
 export const CONFIG_CHECK = "config";
 
-export interface ReadConfigs {
-  /** The settings as tp-manager reads them; undefined: the settings are faulty. */
-  readonly terminal: Config | undefined;
-  /** The settings as the supervisor reads them; undefined: the settings are faulty. */
-  readonly gateway: Config | undefined;
-  readonly findings: readonly Finding[];
-}
-
-/** Returns a finding for each fault and warning of the setup file, which both programs read. */
-export function checkConfig({ configFile: file }: Installation): ReadConfigs {
-  let unreadable: string | undefined;
-  const faults = new Set<string>();
-  const warnings = new Set<string>();
-  const read = (program: Program): Config | undefined => {
-    try {
-      const result = loadConfig(file, program, program === "tp-manager" ? protocolPart : undefined);
-      for (const warning of result.warnings) warnings.add(warning);
-      return result.config;
-    } catch (error) {
-      if (!(error instanceof ProgramExit)) throw error;
-      if (!(error instanceof SetupFileFaulty)) unreadable = error.message;
-      else {
-        for (const fault of error.faults) faults.add(fault);
-        for (const warning of error.warnings) warnings.add(warning);
-      }
-      return undefined;
-    }
-  };
-  const [terminal, gateway] = [read("tp-manager"), read("supervisor")];
+/**
+ * Returns a finding for each fault and warning of the setup file, and its settings as tp-manager
+ * and as the supervisor read them; undefined: the settings are faulty.
+ */
+export function checkConfig({ configFile: file }: Installation) {
+  let text: string;
+  try {
+    text = readSetupFile(file);
+  } catch (error) {
+    if (!(error instanceof ProgramExit)) throw error;
+    const otherwise = `correct ${file}, then ./launch.sh restart`;
+    return { findings: [finding("setup-unreadable", inTwo(error.message, otherwise))] };
+  }
+  const { terminal, gateway } = asRead(text);
+  const faults = new Set([...terminal.faults, ...gateway.faults].map(faultText));
+  const mode = terminal.config || gateway.config ? permissionWarning(file) : [];
+  const warnings = new Set([...terminal.warnings, ...gateway.warnings, ...mode]);
   const findings = [
+    ...(faults.size === 0 ? [finding("setup-right", { file })] : []),
     ...[...faults].map((detail) => finding("setup-faulty", { detail, file })),
     ...[...warnings].map((detail) => finding("setup-doubtful", { detail, file })),
   ];
-  if (unreadable !== undefined) {
-    const otherwise = `correct ${file}, then ./launch.sh restart`;
-    findings.unshift(finding("setup-unreadable", inTwo(unreadable, otherwise)));
-  } else if (faults.size === 0) findings.unshift(finding("setup-right", { file }));
-  return { terminal, gateway, findings };
+  return { terminal: terminal.config, gateway: gateway.config, findings };
 }
 
 /** Returns the faults that both programs find in the text of a setup file: messages with lines. */
 export function faultsIn(text: string): ReadonlyMap<string, number> {
-  const { faults } = parseConfig(text, "tp-manager", protocolPart);
-  const all = [...faults, ...parseConfig(text, "supervisor").faults];
+  const { terminal, gateway } = asRead(text);
+  const all = [...terminal.faults, ...gateway.faults];
   return new Map(all.map(({ line, message }) => [message, line]));
+}
+
+/** Returns the text of a setup file as tp-manager and as the supervisor read it. */
+function asRead(text: string) {
+  const terminal = parseConfig(text, "tp-manager", protocolPart);
+  return { terminal, gateway: parseConfig(text, "supervisor") };
 }
 
 /**

@@ -23,25 +23,16 @@ export type { Config } from "./schema.ts";
 export function loadConfig(path: string, program: Program, added?: ConfigPart) {
   const { config, faults, warnings } = parseConfig(readSetupFile(path), program, added);
   if (!config) {
-    const lines = faults.map(({ line, message }) => `${line ? `line ${line}: ` : ""}${message}`);
-    throw new SetupFileFaulty(path, lines, warnings);
+    const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
+    // Warnings are included, because a misspelled name is often why another name is missing.
+    const lines = [...faults.map(faultText), ...warnings].map((line) => `  ${line}`);
+    throw new ProgramExit(exitCodes.configuration, `${path} has ${count}:\n${lines.join("\n")}`);
   }
   return { config, warnings: [...warnings, ...permissionWarning(path)] };
 }
 
-/** The error of a readable setup file with faults; each fault and warning names its line. */
-export class SetupFileFaulty extends ProgramExit {
-  readonly faults: readonly string[];
-  readonly warnings: readonly string[];
-
-  constructor(path: string, faults: readonly string[], warnings: readonly string[]) {
-    const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
-    // Warnings are included, because a misspelled name is often why another name is missing.
-    const lines = [...faults, ...warnings].map((line) => `  ${line}`);
-    super(exitCodes.configuration, `${path} has ${count}:\n${lines.join("\n")}`);
-    this.faults = faults;
-    this.warnings = warnings;
-  }
+export function faultText({ line, message }: LineFault): string {
+  return line ? `line ${line}: ${message}` : message;
 }
 
 /** The largest setup file in bytes; a larger file is surely no setup file, and is not read. */
@@ -196,7 +187,7 @@ function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {
   return [{ name: login.name, message: "OPERATOR_LOGIN must differ from TERMINAL_MANAGER_LOGIN" }];
 }
 
-function permissionWarning(path: string): string[] {
+export function permissionWarning(path: string): string[] {
   if (process.platform === "win32" || (statSync(path).mode & 0o077) === 0) return [];
   return [`${path} holds passwords and can be read by others: chmod 600 ${path}`];
 }
