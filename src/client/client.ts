@@ -244,10 +244,7 @@ export class ConnectorClient {
     }
   }
 
-  async *#stream(
-    signal: AbortSignal,
-    lastId: number | undefined,
-  ): AsyncGenerator<ReturnType<typeof eventOf>> {
+  async *#stream(signal: AbortSignal, lastId: number | undefined) {
     const response = await this.#fetch(`${this.#url}/events`, {
       headers: {
         authorization: this.#authorization,

@@ -19,11 +19,7 @@ const STORE_COPIES = 3;
  * Returns the bytes that a new version needs in addition to the two versions on the disk: its
  * folder, its archives, and the copies of the databases (docs/updates.md 4.4).
  */
-export function roomNeeded(
-  dataDirectory: string,
-  versionFolder: string,
-  archiveBytes: number,
-): number {
+export function roomNeeded(dataDirectory: string, versionFolder: string, archiveBytes: number) {
   const programs = sizeOf(versionFolder) * GROWTH;
   const stores = sizeOfStores(dataDirectory) * STORE_COPIES;
   return Math.ceil(programs + archiveBytes + stores + MARGIN_BYTES);
@@ -45,10 +41,7 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /** Removes unneeded files of earlier updates; `storesToo`: the copies of the databases too. */
-export function makeRoom(
-  dataDirectory: string,
-  { storesToo }: { readonly storesToo: boolean },
-): void {
+export function makeRoom(dataDirectory: string, { storesToo }: { readonly storesToo: boolean }) {
   const folder = updateFolderOf(dataDirectory);
   const names = ["downloads", "self-test", "stores-given-up"];
   for (const name of storesToo ? [...names, "stores-before"] : names) {

@@ -133,10 +133,7 @@ export function areReadableByOlder(dataDirectory: string): boolean {
 }
 
 /** Returns whether programs with the given schema versions can read the present databases. */
-export function areReadableBy(
-  schemas: Readonly<Record<string, number>>,
-  dataDirectory: string,
-): boolean {
+export function areReadableBy(schemas: Readonly<Record<string, number>>, dataDirectory: string) {
   return Object.entries(schemas).every(([path, known]) => {
     if (!existsSync(join(dataDirectory, path))) return true;
     const { schema, from } = factsOf(join(dataDirectory, path));

@@ -180,10 +180,7 @@ export function tryUpdateLock(dataDirectory: string): ExclusiveLock | undefined 
  * gives up the lock, and the next check continues its downloads. Returns undefined if the lock
  * stayed taken, because a version is being installed.
  */
-export async function takeUpdateLock(
-  dataDirectory: string,
-  clock: Clock,
-): Promise<ExclusiveLock | undefined> {
+export async function takeUpdateLock(dataDirectory: string, clock: Clock) {
   const free = tryUpdateLock(dataDirectory);
   if (free) return free;
   const wanted = takeExclusiveLock(wantedIn(dataDirectory), CONTENTION_MS);

@@ -44,11 +44,7 @@ interface Reading {
 }
 
 /** Reads a small file completely from a web server, with the checks of {@link openWebFile}. */
-export async function readWebFile(
-  settings: WebSettings,
-  url: string,
-  reading: Reading,
-): Promise<Buffer> {
+export async function readWebFile(settings: WebSettings, url: string, reading: Reading) {
   return buffer((await openWebFile(settings, url, reading)).body);
 }
 

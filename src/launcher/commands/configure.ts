@@ -78,12 +78,7 @@ function refuseFaults(text: string, isOurs = (_name: string): boolean => true): 
 const nameIn = (message: string): string => message.replace(/ .*/s, "");
 
 /** Asks all questions, and returns the text of the setup file with the answers. */
-async function interview(
-  before: string,
-  dialogue: Dialogue,
-  output: Output,
-  isRunning: boolean,
-): Promise<string> {
+async function interview(before: string, dialogue: Dialogue, output: Output, isRunning: boolean) {
   let text = before;
   const of = (name: string): string => valueIn(text, name);
   const ask = async (name: string, proposed = of(name), read = (answer: string) => answer) => {

@@ -34,10 +34,7 @@ export const stopTexts = {
  * Stops tp-manager, then the supervisor, then the simulators, and returns the exit code. `quiet`:
  * prints nothing about a program that did not run. The caller holds the launch lock.
  */
-export async function stopHere(
-  { dataDirectory, clock, output }: CommandContext,
-  quiet = false,
-): Promise<number> {
+export async function stopHere({ dataDirectory, clock, output }: CommandContext, quiet = false) {
   let isAnyLeft = false;
   const report = (name: ProcessName, stopped: Stopped): void => {
     const { mood, state, details } = stopTexts[stopped];

@@ -31,10 +31,7 @@ type Ids = Pick<Config, "GATEWAY_WEBSITE_ID" | "GATEWAY_CATEGORY_ID">;
  * certificates, takes the same proxy and has the same credentials as a lookup of the supervisor.
  * `nowMs`: the gateway's time, read from its answer.
  */
-export async function checkGateway(
-  settings: Settings,
-  clock: Clock,
-): Promise<{ readonly finding: Finding; readonly nowMs: number | undefined }> {
+export async function checkGateway(settings: Settings, clock: Clock) {
   try {
     const headers = { accept: "application/json", ...lookupCredentials(settings) };
     const answer = await get(settings, `/v3/transaction/${NO_TRANSACTION}`, clock, headers);

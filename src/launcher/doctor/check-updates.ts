@@ -40,11 +40,7 @@ function held({ who, sinceMs, untilMs }: Hold): Finding {
 }
 
 /** Checks by the unverified date in timestamp.json whether the publisher renews the metadata. */
-export async function checkServer(
-  url: string,
-  caFile: string | undefined,
-  clock: Clock,
-): Promise<Finding> {
+export async function checkServer(url: string, caFile: string | undefined, clock: Clock) {
   try {
     const ca = certificatesIn("UPDATE_CA_FILE", caFile);
     const reading = { lengthMax: BYTES_MAX, deadlineMs: ANSWER_WITHIN_MS };

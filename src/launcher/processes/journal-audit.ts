@@ -11,15 +11,11 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
  * Audits a copy of a data folder's journal, or the file `journal`. Throws {@link ProgramExit} if
  * there is no journal, or no room for the copy. `limitMs`: the time limit; 0: there is none.
  */
-export function auditOf(
-  dataDirectory: string,
-  journal: string | undefined,
-  limitMs = 0,
-): Promise<JournalAudit> {
+export function auditOf(dataDirectory: string, journal: string | undefined, limitMs = 0) {
   const args = journal ? ["--journal", resolve(journal)] : ["--data", dataDirectory];
   const options = { maxBuffer: OUTPUT_BYTES_MAX, timeout: limitMs, windowsHide: true };
   const command = [programFile("audit"), ...args];
-  return new Promise((done, refused) => {
+  return new Promise<JournalAudit>((done, refused) => {
     execFile(process.execPath, command, options, (error, stdout, stderr) => {
       if (!error) return done(JSON.parse(stdout) as JournalAudit);
       const code = error.code === exitCodes.unavailable ? error.code : exitCodes.internal;

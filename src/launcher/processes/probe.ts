@@ -18,11 +18,7 @@ type Probe = "answers" | "no-answer" | "unreachable";
  * loading the full client takes longer than an empty start of Node.js, and the keep-alive runs
  * every two minutes on a small machine (docs/design.md 9.2). Never rejects.
  */
-export async function probe(
-  runDirectory: string,
-  program: Program,
-  withinMs: number,
-): Promise<Probe> {
+export async function probe(runDirectory: string, program: Program, withinMs: number) {
   let address: string;
   let token: string;
   try {
@@ -35,7 +31,7 @@ export async function probe(
   const isRight = address.startsWith("\\\\.\\pipe\\")
     ? (await import("../../shared/ipc/pipe.ts")).isPipeOfLiving
     : () => true;
-  return await new Promise((resolve) => {
+  return await new Promise<Probe>((resolve) => {
     let result: Probe = "unreachable";
     let received = "";
     // Reads from the socket without a stream, which would lengthen each keep-alive run by a tenth.

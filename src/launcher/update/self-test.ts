@@ -10,7 +10,6 @@ import { isFull } from "../../shared/store/storage-fault.ts";
 import { copySynced } from "../../shared/store/store-file.ts";
 import { programFile, programFileOf } from "../../shared/version-files.ts";
 import { removeWhole } from "../../update/durable-files.ts";
-import type { SwitchEvent } from "../../update/switch-machine.ts";
 import type { CommandContext } from "../output.ts";
 import { programNames } from "../processes/process-table.ts";
 import { isWhole, runtimeOf } from "./versions.ts";
@@ -23,19 +22,14 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const { PRIORITY_BELOW_NORMAL } = constants.priority;
 const stores = ["journal", "supervisor"] as const;
 
-/** Why a test failed; `bars`: whether the programs of the version are at fault. */
-type Failure = Omit<Extract<SwitchEvent, { event: "failed" }>, "event">;
-
 /**
  * Tests a new version while the present one runs (docs/updates.md 4.1), and returns why the test
- * failed; undefined: it has passed. The new programs read a copy of the setup file and migrate
- * copies of the stores; then the new launcher runs a demo with one payment in an empty folder. The
- * demo has a setup file of its own, so that it cannot reach the installation's terminal or gateway.
+ * failed; undefined: it has passed. `bars`: whether the programs of the version are at fault. The
+ * new programs read a copy of the setup file and migrate copies of the stores; then the new
+ * launcher runs a demo with one payment in an empty folder. The demo has a setup file of its own,
+ * so that it cannot reach the installation's terminal or gateway.
  */
-export async function selfTest(
-  version: string,
-  { dataDirectory, configFile }: CommandContext,
-): Promise<Failure | undefined> {
+export async function selfTest(version: string, { dataDirectory, configFile }: CommandContext) {
   const folder = folderOf(dataDirectory);
   const [copies, demo] = [join(folder, "copies"), join(folder, "demo")];
   const runtime = runtimeOf(version).file;

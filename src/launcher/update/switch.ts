@@ -45,11 +45,7 @@ const carriedOut: SwitchEvent = { event: "carried-out" };
  * before its work begins, and may be begun again after a power cut (docs/updates.md 4.2). `first`:
  * the event with which the present step has ended already. The caller holds the launch lock.
  */
-export async function carrySwitchOut(
-  site: SwitchSite,
-  begun: SwitchRecord,
-  first?: SwitchEvent,
-): Promise<SwitchRecord> {
+export async function carrySwitchOut(site: SwitchSite, begun: SwitchRecord, first?: SwitchEvent) {
   let [record, onDisk] = [begun, begun];
   for (let event = first; !isOver(record); event = undefined) {
     const next: SwitchEvent = event ?? (await outcomeOf(site, record));

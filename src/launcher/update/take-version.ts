@@ -71,9 +71,7 @@ export async function startTakingReady(context: CommandContext): Promise<void> {
  * manager would end any other launcher with the service (docs/updates.md 4.4). `hasSwitched`: the
  * programs were stopped for the update, so that the launcher of the new version has to run.
  */
-export async function takeReadyHere(
-  context: CommandContext,
-): Promise<{ readonly hasSwitched: boolean; readonly fault?: string }> {
+export async function takeReadyHere(context: CommandContext) {
   try {
     if (!isToBeTaken(context)) return { hasSwitched: false };
     await takeReady(context);
@@ -87,10 +85,7 @@ export async function takeReadyHere(
 }
 
 /** Ends an update that was cut off, then runs `work` under the update lock. */
-export async function withUpdateLock(
-  context: CommandContext,
-  work: () => Promise<number>,
-): Promise<number> {
+export async function withUpdateLock(context: CommandContext, work: () => Promise<number>) {
   const { dataDirectory } = context;
   if (readSwitch(dataDirectory)) {
     const elsewhere = await withLaunchLock(context, () => finishSwitch(context));
@@ -144,11 +139,7 @@ async function mustBeRunning(context: CommandContext): Promise<void> {
  * Tests a complete version, and switches to it in an idle moment unless `against` returns a reason
  * not to. Returns the exit code.
  */
-async function take(
-  context: CommandContext,
-  to: string,
-  against: () => string | undefined,
-): Promise<number> {
+async function take(context: CommandContext, to: string, against: () => string | undefined) {
   const { dataDirectory, clock, output } = context;
   if (to === versionNumber) throw refused(`${to} runs already`);
   const linkWasUp = (await runningStatus(context)).terminal.link === "connected";
@@ -261,11 +252,7 @@ export async function goBackFromCrashes(context: CommandContext, what: string): 
 }
 
 /** Gives up the version of a finished switch and returns the last record of going back. */
-async function switchBack(
-  context: CommandContext,
-  last: SwitchRecord,
-  why: string,
-): Promise<SwitchRecord> {
+async function switchBack(context: CommandContext, last: SwitchRecord, why: string) {
   const { dataDirectory } = context;
   // The databases are marked as used before the record is written, so no copy can replace them.
   admitPayments(dataDirectory);

@@ -202,10 +202,7 @@ export async function untilSteady(
 }
 
 /** Returns the terminal's link state; undefined: a program of `version` does not answer. */
-async function linkOf(
-  { dataDirectory, clock }: CommandContext,
-  version: string,
-): Promise<string | undefined> {
+async function linkOf({ dataDirectory, clock }: CommandContext, version: string) {
   const ask = <P extends Program>(name: P) =>
     askStatus(programSpec(name, dataDirectory), clock, ANSWER_WITHIN_MS);
   try {
