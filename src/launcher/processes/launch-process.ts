@@ -45,7 +45,8 @@ export function spawnProcess(
 export async function launchDetached(launch: Launch, logDirectory: string) {
   mkdirSync(logDirectory, { recursive: true });
   const file = join(logDirectory, `${launch.name}.out`);
-  keepEarlier(file);
+  const earlierBytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (earlierBytes > 0) renameSync(file, `${file}.1`);
   const out = openSync(file, "w", 0o600);
   try {
     const child = spawnProcess(launch, { detached: true, stdio: ["ignore", out, out] });
@@ -62,13 +63,5 @@ export async function launchDetached(launch: Launch, logDirectory: string) {
     };
   } finally {
     closeSync(out);
-  }
-}
-
-function keepEarlier(file: string): void {
-  try {
-    if (statSync(file).size > 0) renameSync(file, `${file}.1`);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
