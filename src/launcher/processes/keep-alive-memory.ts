@@ -45,13 +45,12 @@ export function pauseMs(kind: string, failures: number): number {
   return Math.min(2 ** doublings * 2, configuration ? 30 : 10) * MINUTE_MS;
 }
 
-const none = { missed: 0, failures: 0, kind: "", launchedMs: 0, notBeforeMs: 0 };
-export const noFailure: FailureRecord = none;
+export const noFailure = { missed: 0, failures: 0, kind: "", launchedMs: 0, notBeforeMs: 0 };
 
 /** Returns the record with one more failure; the pause before the next launch begins now. */
 export function failed(before: FailureRecord, kind: string, nowMs: number): FailureRecord {
   const failures = before.kind === kind ? before.failures + 1 : 1;
-  return { ...none, failures, kind, notBeforeMs: nowMs + pauseMs(kind, failures) };
+  return { ...noFailure, failures, kind, notBeforeMs: nowMs + pauseMs(kind, failures) };
 }
 
 /** Whether the next launch still has to wait; a far too long wait (a wrong clock) is ignored. */
@@ -90,12 +89,11 @@ export function readMemory(
 
 export function writeMemory(runDirectory: string, memory: KeepAliveMemory): void {
   const file = fileIn(runDirectory);
-  if (Object.keys(memory.programs).length === 0) {
-    rmSync(file, { force: true });
-    return;
+  if (Object.keys(memory.programs).length === 0) forgetFailures(runDirectory);
+  else {
+    writeFileSync(`${file}.new`, JSON.stringify(memory));
+    renameSync(`${file}.new`, file);
   }
-  writeFileSync(`${file}.new`, JSON.stringify(memory));
-  renameSync(`${file}.new`, file);
 }
 
 export function forgetFailures(runDirectory: string): void {
