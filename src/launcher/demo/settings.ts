@@ -87,8 +87,6 @@ export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
   throw new ProgramExit(exitCodes.configuration, `no passwords in ${dataDirectory}/config.txt`);
 }
 
-type Passwords = ReturnType<typeof keptPasswords>;
-
 function keptPasswords(configFile: string) {
   const value = settingsIn(configFile);
   return {
@@ -114,7 +112,7 @@ function netrcText(login: string, password: string): string {
 /** Returns a new password of 24 characters; the gateway accepts at most 32. */
 export const newPassword = (): string => randomBytes(18).toString("base64url");
 
-function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string {
+function configText({ protocol, ...ports }: DemoSetup, kept: ReturnType<typeof keptPasswords>): string {
   const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
   const made = Object.entries(kept).map(([name, value]) => [name, value || newPassword()]);
   const app = join(projectRoot, "examples", "kiosk");

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { type ExecFileException, execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { win32 } from "node:path";
@@ -136,15 +136,13 @@ async function runCrontab(args: readonly string[], input = "") {
     const { stdout, stderr } = await running;
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
-    const { code, stdout = "", stderr = "" } = error as Failure;
+    const { code, stdout = "", stderr = "" } = error as ExecFileException;
     // EACCES also means that this user may not enter a folder of PATH, for example after su.
     if (code === "ENOENT" || code === "EACCES") throw notToBeRun(code);
     if (typeof code === "string") throw error;
     return { code, out: stdout, err: stderr };
   }
 }
-
-type Failure = { code?: string | number; stdout?: string; stderr?: string };
 
 function notToBeRun(code: "ENOENT" | "EACCES"): ProgramExit {
   const { missing, forbidden } = texts.crontab;
