@@ -93,8 +93,6 @@ export function allowedAddress(url: string): URL {
   throw new UpdateError("address", `${url} is not asked: https, or http on this machine only`);
 }
 
-type Watch = ReturnType<typeof watchOver>;
-
 /** Ends a request whose answer stalls, or is incomplete at its deadline. */
 function watchOver(
   request: ClientRequest,
@@ -159,7 +157,7 @@ function tooLong(address: URL, lengthMax: number): UpdateError {
 async function* bodyOf(
   request: ClientRequest,
   response: IncomingMessage,
-  watch: Watch,
+  watch: ReturnType<typeof watchOver>,
   address: URL,
   bytesMax: number,
 ) {
@@ -211,18 +209,12 @@ export async function downloadTarget(download: Download): Promise<void> {
   if (sizeOf(part) > target.length) removeWhole(part);
   const hadPart = sizeOf(part) > 0;
   await completePart(download, part);
-  let fault = await faultOf(part, target);
-  if (fault !== undefined && hadPart) {
-    // The partial file of an earlier download can be wrong, so the whole file is downloaded again.
-    removeWhole(part);
-    await completePart(download, part);
-    fault = await faultOf(part, target);
-  }
-  if (fault !== undefined) {
-    removeWhole(part);
-    throw fault;
-  }
-  renameSynced(part, file);
+  const fault = await faultOf(part, target);
+  if (fault === undefined) return renameSynced(part, file);
+  removeWhole(part);
+  // The partial file of an earlier download can be wrong, so the whole file is downloaded again.
+  if (!hadPart) throw fault;
+  await downloadTarget(download);
 }
 
 async function completePart(download: Download, part: string): Promise<void> {
