@@ -7,6 +7,7 @@ import { certificatesIn, readGiven } from "../shared/config/server-trust.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
 import { updateFolderOf } from "../shared/program/probation.ts";
+import { readOr } from "../shared/read-or.ts";
 import { systemClock } from "../shared/time.ts";
 import { installationRoot, versionFolder } from "../shared/version-files.ts";
 import {
@@ -301,13 +302,11 @@ function metadataFolderOf(dataDirectory: string): string {
 
 /** Returns the earliest expiry of the stored metadata; null: a file is missing or damaged. */
 function nextExpiryMs(dataDirectory: string): number | null {
-  try {
+  return readOr<number | null>(null, () => {
     const times = ["root", "targets", "snapshot", "timestamp"].map((role) => {
       const text = readFileSync(join(metadataFolderOf(dataDirectory), `${role}.json`), "utf8");
       return Date.parse(metadataSchema.parse(JSON.parse(text)).signed.expires);
     });
     return Math.min(...times);
-  } catch {
-    return null;
-  }
+  });
 }

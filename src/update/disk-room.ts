@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { updateFolderOf } from "../shared/program/probation.ts";
+import { readOr } from "../shared/read-or.ts";
 import { syncFolder } from "../shared/store/store-file.ts";
 import { removeWhole, sizeOf } from "./durable-files.ts";
 import { unmark } from "./release.ts";
@@ -65,7 +66,7 @@ export function lackOfRoom(folder: string, bytes: number, free = freeBytes(folde
  * Removes the versions that are neither named by files in the installation folder nor among `kept`,
  * and the runtimes that no remaining version needs (docs/updates.md 4.5). The mark of a version is
  * removed first, so that a half removed version is never run; a runtime has no mark and is renamed
- * first. Files in use stay until the next call.
+ * first. Files in use, which Windows refuses to remove, stay until the next call.
  */
 export function clearOldVersions(
   root: string,
@@ -78,7 +79,7 @@ export function clearOldVersions(
   const needed = new Set([...kept, ...named]);
   for (const entry of readdirSync(versions, { withFileTypes: true })) {
     if (!entry.isDirectory() || needed.has(entry.name)) continue;
-    quietly(() => {
+    readOr(undefined, () => {
       unmark(join(versions, entry.name));
       remove(join(versions, entry.name));
     });
@@ -89,7 +90,7 @@ export function clearOldVersions(
     ...keptRuntimes,
   ]);
   for (const name of existsSync(runtimes) ? readdirSync(runtimes) : []) {
-    if (!used.has(name)) quietly(() => remove(withoutName(runtimes, name)));
+    if (!used.has(name)) readOr(undefined, () => remove(withoutName(runtimes, name)));
   }
 }
 
@@ -108,12 +109,4 @@ function withoutName(runtimes: string, name: string): string {
 /** Returns the only line of a file; an empty array if there is no such file. */
 export function lineIn(file: string): string[] {
   return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
-}
-
-function quietly(remove: () => void): void {
-  try {
-    remove();
-  } catch {
-    // Windows refuses to remove files in use; the next call tries again.
-  }
 }
