@@ -113,11 +113,8 @@ function header(name: string, bytes: number, modifiedMs: number): Buffer {
   block.fill(" ", 148, 156); // while the checksum is computed, its own field counts as blanks
   block.write("0", 156, "latin1");
   block.write("ustar\u000000", 257, "latin1");
-  octal(
-    block.reduce((sum, byte) => sum + byte, 0),
-    148,
-    6,
-  );
+  const checksum = block.reduce((sum, byte) => sum + byte, 0);
+  octal(checksum, 148, 6);
   block.write("\u0000 ", 154, "latin1");
   return block;
 }
