@@ -36,7 +36,9 @@ class Writer {
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream;
-    this.#colours = wantsColours(stream);
+    // Colours are written to a terminal, unless NO_COLOR is set (no-color.org).
+    const isPlain = process.env["NO_COLOR"] || process.env["TERM"] === "dumb";
+    this.#colours = stream.isTTY === true && !isPlain;
   }
 
   text(text: string): void {
@@ -148,11 +150,6 @@ export function shellArgument(text: string): string {
 /** Returns a template in which each `{name}` is replaced by its value. */
 export function filled(template: string, value: (name: string) => string): string {
   return template.replace(/\{(\w+)\}/g, (_all, name: string) => value(name));
-}
-
-/** Whether to write colours: to a terminal, unless NO_COLOR is set (no-color.org). */
-function wantsColours(stream: NodeJS.WriteStream): boolean {
-  return stream.isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb";
 }
 
 /** Returns a duration for people: `45 s`, `12 min`, `3 h 05 min` or `2 d 4 h`. */
