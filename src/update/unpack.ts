@@ -56,15 +56,10 @@ export async function unpack(unpacking: Unpacking): Promise<void> {
     renameSynced(unfinished, to);
   } catch (error) {
     removeWhole(unfinished);
-    throw asArchiveFault(error);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code?.startsWith("Z_")) refuse(`is damaged (${message})`); // an error of zlib
+    throw error;
   }
-}
-
-/** Returns an error of zlib as "archive damaged"; any other error is returned unchanged. */
-function asArchiveFault(error: unknown): unknown {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (!code?.startsWith("Z_")) return error;
-  return new UpdateError("archive", `the archive is damaged (${message}): refused`);
 }
 
 function refuse(what: string): never {
