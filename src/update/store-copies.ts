@@ -50,7 +50,14 @@ export function copyStores(dataDirectory: string): void {
   const folder = folderIn(dataDirectory);
   removeWhole(folder);
   try {
-    copyInto(folder, dataDirectory);
+    const files = storeFiles(dataDirectory);
+    copyFiles(files, dataDirectory, folder);
+    const stores = databases.filter((name) => files.includes(name));
+    const schemas = Object.fromEntries(
+      stores.map((name) => [name, factsOf(join(dataDirectory, name)).schema]),
+    );
+    replaceHeld(listIn(dataDirectory), `${JSON.stringify({ files, schemas })}\n`);
+    syncFolder(dirname(folder));
   } catch (error) {
     // The previous programs could not start again on a disk that the copies have filled.
     removeWhole(folder);
@@ -74,18 +81,6 @@ function copyFiles(paths: readonly string[], from: string, to: string): void {
   for (const path of paths) copySynced(join(from, path), join(to, path));
   syncFolder(join(to, "stores"));
   syncFolder(to);
-}
-
-function copyInto(folder: string, dataDirectory: string): void {
-  const files = storeFiles(dataDirectory);
-  copyFiles(files, dataDirectory, folder);
-  const schemas = Object.fromEntries(
-    files
-      .filter((path) => databases.some((name) => name === path))
-      .map((path) => [path, factsOf(join(dataDirectory, path)).schema]),
-  );
-  replaceHeld(listIn(dataDirectory), `${JSON.stringify({ files, schemas })}\n`);
-  syncFolder(dirname(folder));
 }
 
 /**
