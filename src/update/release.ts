@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { syncFolder } from "../shared/store/store-file.ts";
 import { UpdateError } from "./errors.ts";
-import { isVersion, type Release } from "./offer-policy.ts";
+import { isVersion } from "./offer-policy.ts";
 
 /** The form of a name that is used in the names of folders and targets. */
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
@@ -68,20 +68,13 @@ interface Target {
 }
 
 /** A release with the names of the targets that contain it. */
-export interface OfferedRelease extends Release {
-  readonly target: string;
-  readonly runtime: string;
-  readonly notes: string;
-}
+export type OfferedRelease = ReturnType<typeof releasesIn>[number];
 
 /**
  * Returns the releases among the targets. A target of an unknown kind is left out, because a later
  * publisher may have more kinds. A release with wrong metadata is left out, and `wrong` is called.
  */
-export function releasesIn(
-  targets: readonly Target[],
-  wrong: (message: string) => void,
-): OfferedRelease[] {
+export function releasesIn(targets: readonly Target[], wrong: (message: string) => void) {
   return targets.flatMap(({ path, custom }) => {
     if ((custom as { kind?: unknown } | undefined)?.kind !== "programs") return [];
     const read = releaseSchema.safeParse(custom);
