@@ -156,8 +156,10 @@ export const taskScheduler: Schedule = {
     refuseControlCharacters([entry.script, ...entry.args]);
     const known = (await this.find(entry)) !== undefined;
     const file = win32.join(openRunDirectory(entry.dataDirectory), "keep-alive-task.xml");
+    const { USERDOMAIN: domain = ".", USERNAME: name = "" } = process.env;
+    const xml = taskXml(entry, `${domain}\\${name}`);
     // schtasks reads UTF-16 with a byte order mark, independent of the machine's code page.
-    writeFileSync(file, `\ufeff${taskXml(entry, currentUser())}`, "utf16le");
+    writeFileSync(file, `\ufeff${xml}`, "utf16le");
     try {
       await schtasks("/Create", "/TN", taskName(entry), "/XML", file, "/F");
     } finally {
@@ -205,11 +207,6 @@ function escaped(text: string): string {
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");
-}
-
-function currentUser(): string {
-  const { USERDOMAIN: domain = ".", USERNAME: name = "" } = process.env;
-  return `${domain}\\${name}`;
 }
 
 async function schtasks(...args: string[]): Promise<void> {
