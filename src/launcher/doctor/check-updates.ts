@@ -14,11 +14,9 @@ const ANSWER_WITHIN_MS = 10_000;
 const BYTES_MAX = 64 * 1024;
 const timestampSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
 
-type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CA_FILE">;
-
 /** Returns findings about updates; an empty list in a checkout of the sources, which gets none. */
 export async function checkUpdates(
-  { UPDATE_URL: url, UPDATE_CA_FILE: caFile }: Settings,
+  { UPDATE_URL: url, UPDATE_CA_FILE: caFile }: Config,
   { dataDirectory, clock }: CommandContext,
 ): Promise<Finding[]> {
   if (!isDelivery) return [];
