@@ -70,9 +70,7 @@ export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConf
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const { ports, config, gatewayAccount } = demoFiles(dataDirectory);
   replaceSynced(ports, `${JSON.stringify(setup)}\n`);
-  if (!keepConfig || !existsSync(config)) {
-    replaceSynced(config, configText(setup, keptPasswords(config)));
-  }
+  if (!keepConfig || !existsSync(config)) replaceSynced(config, configText(setup, config));
   writeNetrcFiles(dataDirectory);
   const websites = [{ id: WEBSITE_ID, currency: "EUR" }];
   const account = { login: GATEWAY_LOGIN, password: keptPasswords(config).gateway, websites };
@@ -112,9 +110,11 @@ function netrcText(login: string, password: string): string {
 /** Returns a new password of 24 characters; the gateway accepts at most 32. */
 export const newPassword = (): string => randomBytes(18).toString("base64url");
 
-function configText({ protocol, ...ports }: DemoSetup, kept: ReturnType<typeof keptPasswords>): string {
+/** Returns the text of a demo's setup file; the passwords are those of an earlier file. */
+function configText({ protocol, ...ports }: DemoSetup, earlierFile: string): string {
   const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
-  const made = Object.entries(kept).map(([name, value]) => [name, value || newPassword()]);
+  const kept = Object.entries(keptPasswords(earlierFile));
+  const made = kept.map(([name, value]) => [name, value || newPassword()]);
   const app = join(projectRoot, "examples", "kiosk");
   const logins = { login: API_LOGIN, operatorLogin: OPERATOR_LOGIN, gatewayLogin: GATEWAY_LOGIN };
   const gateway = { gatewayPort: ports.gateway, website: WEBSITE_ID, ...logins };
