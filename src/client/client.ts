@@ -313,8 +313,7 @@ function errorOf(one: Record<string, unknown>): ApiError {
 
 /** Returns the event in one block of the event stream; a block with only an id has the name "". */
 function eventOf(block: string) {
-  const lineOf = (name: string): string | undefined =>
-    new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+  const lineOf = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
   const id = lineOf("id");
   return {
     id: id === undefined ? undefined : Number(id),

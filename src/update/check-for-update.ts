@@ -152,7 +152,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
   const tuf = {
     ...settings,
     ca,
-    folder: metadataFolderOf(dataDirectory),
+    folder: metadataIn(dataDirectory),
     trustedRoot: existsSync(rootFile) ? readFileSync(rootFile) : undefined,
     metadataUrl: `${withoutSlash(url)}/metadata`,
     builtMs: own.builtMs,
@@ -281,8 +281,7 @@ function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: 
   throw new UpdateError("archive", `the archive of ${version} holds something else: refused`);
 }
 
-const downloadsIn = (dataDirectory: string): string =>
-  join(updateFolderOf(dataDirectory), "downloads");
+const downloadsIn = (dataDirectory: string) => join(updateFolderOf(dataDirectory), "downloads");
 
 /** Returns the folder for the downloads of a version, and removes downloads of other versions. */
 function downloadsFor(dataDirectory: string, version: string): string {
@@ -296,15 +295,13 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, "");
 
 const metadataSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
 
-function metadataFolderOf(dataDirectory: string): string {
-  return join(updateFolderOf(dataDirectory), "metadata");
-}
+const metadataIn = (dataDirectory: string) => join(updateFolderOf(dataDirectory), "metadata");
 
 /** Returns the earliest expiry of the stored metadata; null: a file is missing or damaged. */
 function nextExpiryMs(dataDirectory: string): number | null {
   return readOr<number | null>(null, () => {
     const times = ["root", "targets", "snapshot", "timestamp"].map((role) => {
-      const text = readFileSync(join(metadataFolderOf(dataDirectory), `${role}.json`), "utf8");
+      const text = readFileSync(join(metadataIn(dataDirectory), `${role}.json`), "utf8");
       return Date.parse(metadataSchema.parse(JSON.parse(text)).signed.expires);
     });
     return Math.min(...times);

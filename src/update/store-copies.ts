@@ -23,11 +23,9 @@ const listSchema = z.object({
   schemas: z.record(z.string(), z.int()),
 });
 
-const folderIn = (dataDirectory: string): string =>
-  join(updateFolderOf(dataDirectory), "stores-before");
-const asideIn = (dataDirectory: string): string =>
-  join(updateFolderOf(dataDirectory), "stores-given-up");
-const listIn = (dataDirectory: string): string => join(folderIn(dataDirectory), "list.json");
+const folderIn = (dataDirectory: string) => join(updateFolderOf(dataDirectory), "stores-before");
+const asideIn = (dataDirectory: string) => join(updateFolderOf(dataDirectory), "stores-given-up");
+const listIn = (dataDirectory: string) => join(folderIn(dataDirectory), "list.json");
 
 /** Returns the existing files that are copied, as paths in the data folder. */
 function storeFiles(dataDirectory: string): string[] {

@@ -272,8 +272,7 @@ function isWhole(folder: string): boolean {
   return "root.json" in there && JSON.stringify(there) === JSON.stringify(seal.files);
 }
 
-const sealOf = (folder: string): Seal | undefined =>
-  readJsonIfWhole(join(folder, SEAL), sealSchema);
+const sealOf = (folder: string) => readJsonIfWhole(join(folder, SEAL), sealSchema);
 
 /** Returns the SHA-256 of each file, by name; for a folder a text that matches no hash. */
 function hashesOf(folder: string): Record<string, string> {

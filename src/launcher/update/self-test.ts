@@ -62,8 +62,7 @@ export async function selfTest(version: string, { dataDirectory, configFile }: C
   }
 }
 
-const folderOf = (dataDirectory: string): string =>
-  join(updateFolderOf(dataDirectory), "self-test");
+const folderOf = (dataDirectory: string) => join(updateFolderOf(dataDirectory), "self-test");
 
 /** Ends the programs that a test has started, and removes the folder of the test. */
 export async function clearSelfTest(version: string, dataDirectory: string): Promise<void> {

@@ -165,8 +165,7 @@ export async function switchWhenIdle(
   against: () => string | undefined,
 ): Promise<SwitchRecord> {
   const { dataDirectory } = context;
-  const fail = (why: string): SwitchRecord =>
-    recordNext(context, record, { event: "failed", why, bars: false });
+  const fail = (why: string) => recordNext(context, record, { event: "failed", why, bars: false });
   const moment = () => idleStatus(context);
   const end = await inMoment(context, TAKE_WITHIN_MS, moment, async ({ terminal }) => {
     // The free disk room is checked before the stop, as programs cannot start on a full disk.
