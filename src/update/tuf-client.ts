@@ -277,12 +277,9 @@ const sealOf = (folder: string) => readJsonIfWhole(join(folder, SEAL), sealSchem
 /** Returns the SHA-256 of each file, by name; for a folder a text that matches no hash. */
 function hashesOf(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== SEAL);
-  return Object.fromEntries(
-    entries
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map((entry) => {
-        const path = join(folder, entry.name);
-        return [entry.name, entry.isFile() ? hash("sha256", readFileSync(path)) : "no file"];
-      }),
-  );
+  const hashes = entries.map((entry) => {
+    const path = join(folder, entry.name);
+    return [entry.name, entry.isFile() ? hash("sha256", readFileSync(path)) : "no file"] as const;
+  });
+  return Object.fromEntries(hashes.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
