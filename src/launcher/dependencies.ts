@@ -30,10 +30,7 @@ process.exitCode = areInstalled ? 0 : 1;
 
 function packagesOf(file: string): Record<string, Package> {
   try {
-    const lock = JSON.parse(readFileSync(join(root, file), "utf8")) as {
-      packages?: Record<string, Package>;
-    };
-    return lock.packages ?? {};
+    return JSON.parse(readFileSync(join(root, file), "utf8")).packages ?? {};
   } catch {
     return {}; // the file is missing or cut short, so nothing counts as installed
   }
