@@ -39,22 +39,18 @@ export async function checkPages(config: PortConfig, states: ProgramStates): Pro
     { name: "console", setting: "CONSOLE_PORT", port: consolePortOf(config) ?? 0 },
     { name: "kiosk pages", setting: "KIOSK_PORT", port: config.KIOSK_PORT },
   ].filter(({ setting, port }) => port !== 0 && !clashing.has(setting));
-  return await Promise.all(asked.map((page) => checkPage(page, states)));
-}
-
-async function checkPage(
-  { name, setting, port }: { name: string; setting: string; port: number },
-  states: ProgramStates,
-): Promise<Finding> {
   const status = reportOf(states.tpManager);
-  const page = status?.pages?.find((one) => one.name === name && one.port === port);
-  const values = { setting, port };
-  if (page?.fault === null) return finding("page-served", values);
-  const fault = await loopbackFault(port);
-  if (fault === "EADDRINUSE") return await heldPort(setting, port, states);
-  const detail = fault ?? page?.fault;
-  if (detail) return finding("page-missing", { ...values, detail });
-  return finding(status ? "page-changed" : "page-free", values);
+  const checks = asked.map(async ({ name, setting, port }) => {
+    const page = status?.pages?.find((one) => one.name === name && one.port === port);
+    const values = { setting, port };
+    if (page?.fault === null) return finding("page-served", values);
+    const fault = await loopbackFault(port);
+    if (fault === "EADDRINUSE") return await heldPort(setting, port, states);
+    const detail = fault ?? page?.fault;
+    if (detail) return finding("page-missing", { ...values, detail });
+    return finding(status ? "page-changed" : "page-free", values);
+  });
+  return await Promise.all(checks);
 }
 
 /** Returns the finding of a port that another process has, which is named if it is found. */
