@@ -53,7 +53,11 @@ export async function carrySwitchOut(site: SwitchSite, begun: SwitchRecord, firs
       record = onDisk = recordNext(site, record, next);
     } catch (error) {
       if (!leadsToBefore(onDisk)) throw error;
-      record = unwritten(site, record, next, error as Error);
+      // The next step leads to the previous programs, so it is carried out without its record.
+      const { to, step } = record;
+      const { message } = error as Error;
+      site.output.fault(`update to ${to}: could not record the step ${step}: ${message}`);
+      record = nextSwitchState(record, step === "stopping" ? failure(message) : next);
     }
   }
   return record;
@@ -66,17 +70,6 @@ export async function carrySwitchOut(site: SwitchSite, begun: SwitchRecord, firs
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   if (step === "going-back") return !withStores;
   return ["testing", "stopping", "restarting"].includes(step);
-}
-
-/** Returns the next record, which leads to the previous programs and could not be written. */
-function unwritten(
-  { output }: SwitchSite,
-  record: SwitchRecord,
-  event: SwitchEvent,
-  { message }: Error,
-): SwitchRecord {
-  output.fault(`update to ${record.to}: could not record the step ${record.step}: ${message}`);
-  return nextSwitchState(record, record.step === "stopping" ? failure(message) : event);
 }
 
 /** Returns the event "failed" for a failure that is no fault of the new version. */
