@@ -33,7 +33,12 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
   };
   const own = at(defaultDataDirectory);
   const demo = at(demoDataDirectory);
-  const target = async (): Promise<CommandContext> => at(await targetDirectory());
+  /** Returns the demo if it runs alone, else the installation (docs/design.md 9.1). */
+  const target = async (): Promise<CommandContext> => {
+    if (!existsSync(demoDataDirectory)) return own;
+    const { isDemoTarget } = await import("./demo/settings.ts");
+    return isDemoTarget(demoDataDirectory) ? demo : own;
+  };
   const commands: Record<LauncherArguments["command"], () => number | Promise<number>> = {
     help: () => {
       output.note(usage);
@@ -69,11 +74,4 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     },
   };
   return await commands[given.command]();
-}
-
-/** Returns the demo's data folder if the demo runs alone, else the default (docs/design.md 9.1). */
-async function targetDirectory(): Promise<string> {
-  if (!existsSync(demoDataDirectory)) return defaultDataDirectory;
-  const { isDemoTarget } = await import("./demo/settings.ts");
-  return isDemoTarget(demoDataDirectory) ? demoDataDirectory : defaultDataDirectory;
 }
