@@ -9,8 +9,6 @@ import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/program/installation.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 
-export const CONFIG_CHECK = "config";
-
 /**
  * Returns a finding for each fault and warning of the setup file, and its settings as tp-manager
  * and as the supervisor read them; undefined: the settings are faulty.

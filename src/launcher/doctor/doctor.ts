@@ -8,7 +8,7 @@ import { type CommandContext, forThisSystem, type Mood, shellArgument } from "..
 import { programStates, reportOf } from "../processes/programs.ts";
 import { dataArguments } from "../schedule/entry.ts";
 import { writeBundle } from "./bundle.ts";
-import { CONFIG_CHECK, checkConfig } from "./check-config.ts";
+import { checkConfig } from "./check-config.ts";
 import { checkGateway, checkIds } from "./check-gateway.ts";
 import { checkLocalPort, checkPages, checkSerialPort } from "./check-ports.ts";
 import { checkJournal, checkPrograms } from "./check-programs.ts";
@@ -47,7 +47,7 @@ export async function runDoctor(
     if (!json) output.note(note);
   }
   if (report.well) return exitCodes.ok;
-  const isSetup = failed.some(({ check }) => check === CONFIG_CHECK);
+  const isSetup = failed.some(({ check }) => check === "config");
   return isSetup ? exitCodes.configuration : exitCodes.unavailable;
 }
 
