@@ -1,12 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { replaceSynced, syncFile, syncFolder } from "../shared/store/store-file.ts";
-
-/** Syncs the files of a folder that has no subfolders, and the files' names. */
-export function syncFlatFolder(folder: string): void {
-  for (const name of readdirSync(folder)) syncFile(join(folder, name));
-  syncFolder(folder);
-}
+import { replaceSynced, syncFolder } from "../shared/store/store-file.ts";
 
 export function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

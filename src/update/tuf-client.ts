@@ -5,9 +5,9 @@ import { Metadata, MetadataKind, type TargetFile } from "@tufjs/models";
 import { Updater } from "tuf-js";
 import { DownloadHTTPError, ExpiredMetadataError, PersistError } from "tuf-js/dist/error.js";
 import { z } from "zod";
-import { readJsonIfWhole, writeSynced } from "../shared/store/store-file.ts";
+import { readJsonIfWhole, syncFile, syncFolder, writeSynced } from "../shared/store/store-file.ts";
 import { isoTime } from "../shared/time.ts";
-import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable-files.ts";
+import { makeFolder, removeWhole, renameSynced } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import { allowedAddress, downloadTarget, readWebFile, type WebSettings } from "./web-source.ts";
 
@@ -213,7 +213,8 @@ export class MetadataStore {
       return;
     }
     writeSynced(join(this.#work, SEAL), `${JSON.stringify(seal)}\n`);
-    syncFlatFolder(this.#work);
+    for (const name of readdirSync(this.#work)) syncFile(join(this.#work, name));
+    syncFolder(this.#work);
     if (existsSync(this.#folder)) {
       removeWhole(this.#previous);
       renameSynced(this.#folder, this.#previous);
