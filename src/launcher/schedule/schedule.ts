@@ -46,7 +46,8 @@ export const crontab: Schedule = {
   name: `crontab of ${userName()}`,
   async install(entry) {
     refuseControlCharacters([entry.script, ...entry.args, entry.runtimeFolder ?? ""]);
-    const wanted = bytes(crontabLine(entry));
+    // Lines are decoded as latin1, so that bytes that are no UTF-8 stay unchanged.
+    const wanted = Buffer.from(crontabLine(entry), "utf8").toString("latin1");
     const lines = await readLines();
     const own = lines.filter((line) => isOwn(line, entry));
     if (own.length === 1 && own[0] === wanted) return "was installed already";
@@ -93,11 +94,6 @@ function shellArguments(command: string): string[] {
       String(single ?? double?.replace(/\\(.)/g, "$1") ?? escaped),
     ),
   );
-}
-
-/** Returns a line decoded as latin1, so that bytes that are no UTF-8 stay unchanged. */
-function bytes(line: string): string {
-  return Buffer.from(line, "utf8").toString("latin1");
 }
 
 function utf8Of(line: string): string {
