@@ -85,10 +85,8 @@ export function clearOldVersions(
     });
   }
   const runtimes = join(root, "runtimes");
-  const used = new Set([
-    ...readdirSync(versions).flatMap((version) => lineIn(join(versions, version, "runtime"))),
-    ...keptRuntimes,
-  ]);
+  const theirs = readdirSync(versions).flatMap((one) => lineIn(join(versions, one, "runtime")));
+  const used = new Set([...keptRuntimes, ...theirs]);
   for (const name of existsSync(runtimes) ? readdirSync(runtimes) : []) {
     if (!used.has(name)) readOr(undefined, () => remove(withoutName(runtimes, name)));
   }

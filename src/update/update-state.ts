@@ -185,10 +185,9 @@ export async function takeUpdateLock(dataDirectory: string, clock: Clock) {
   if (free) return free;
   const wanted = takeExclusiveLock(wantedIn(dataDirectory), CONTENTION_MS);
   if (!wanted) return undefined;
-  const lock = (): ExclusiveLock | undefined => tryUpdateLock(dataDirectory);
-  return await poll(clock, "update lock", TRY_EVERY_MS, GIVEN_WITHIN_MS, lock).finally(() =>
-    wanted.release(),
-  );
+  const lock = () => tryUpdateLock(dataDirectory);
+  const given = poll(clock, "update lock", TRY_EVERY_MS, GIVEN_WITHIN_MS, lock);
+  return await given.finally(() => wanted.release());
 }
 
 /** Returns the lock file by which a process shows that it waits; its end frees the lock. */
