@@ -1,4 +1,3 @@
-import { DAY_MS, HOUR_MS } from "../../shared/time.ts";
 import type {
   Baseline,
   LastTransaction,
@@ -225,6 +224,8 @@ function secondOf({ localDate, localTime }: NamedRecord): number | null {
 
 /** A clock's largest error, plus the time that a customer takes (docs/rules/02-proof.md). */
 const CLOCK_TOLERANCE_MS = 10 * 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 interface PaymentTime {
   /** When the payment command may have been sent, in epoch milliseconds of the wall clock. */
