@@ -2,7 +2,7 @@ import texts from "./texts-en.json" with { type: "json" };
 
 /** Whether the order that an error is about is charged (docs/rules/10-charged.md). */
 export type Charged = "no" | "yes" | "unknown";
-export type Retry = "safe" | "same_order" | "after_recovery" | "never";
+type Retry = "safe" | "same_order" | "after_recovery" | "never";
 
 interface ErrorRow {
   readonly http: number;
