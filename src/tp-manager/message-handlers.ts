@@ -1,16 +1,25 @@
-import type { Handlers, ServedPage, tpManagerMessages } from "../shared/ipc/contract.ts";
+import type {
+  Handlers,
+  ResponseOf,
+  ServedPage,
+  tpManagerMessages,
+} from "../shared/ipc/contract.ts";
 import { versionNumber } from "../shared/program/installation.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { openPayments, ownConditions, type Watched } from "./http/status/facts.ts";
-import type { Matcher } from "./matching/matcher.ts";
 import { textOfSale } from "./supervisor/store-guard.ts";
+import type { TerminalState } from "./terminal/terminal.ts";
+
+type Status = ResponseOf<typeof tpManagerMessages, "status">;
 
 interface HandlerParts
   extends Pick<Watched, "journal" | "handOff" | "clock" | "arbiter" | "guard"> {
   readonly port: number;
   readonly pages: readonly ServedPage[];
   readonly watch: TerminalWatch;
-  readonly matcher: Matcher;
+  readonly matcher: {
+    takenForGranted(terminal: TerminalState): Pick<Status["terminal"], "assumptions" | "shown">;
+  };
   readonly requestStop: (why: string) => void;
 }
 
