@@ -1,5 +1,4 @@
 import { type Currency, parseAmount } from "../../shared/money.ts";
-import { readOr } from "../../shared/read-or.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 
 /** The first words of the warning that a basket was not forwarded to the gateway. */
@@ -63,8 +62,11 @@ function checkLine(value: unknown, currency: Currency) {
 function signedMinor(value: unknown, currency: Currency): number | null {
   if (typeof value !== "number" || !Number.isFinite(value)) return null;
   if (value === 0) return 0;
-  const text = String(Math.abs(value));
-  return readOr(null, () => Math.sign(value) * parseAmount(text, currency, BASKET_DIGITS_MAX));
+  try {
+    return Math.sign(value) * parseAmount(String(Math.abs(value)), currency, BASKET_DIGITS_MAX);
+  } catch {
+    return null;
+  }
 }
 
 /** The most digits of a basket figure: more than any payment has, and still an exact number. */
