@@ -91,7 +91,7 @@ export class Housekeeping {
     const code = end.message.fields.resultCode ?? 0;
     if (end.end === "completed" && isGoodCompletion(code)) return null;
     const failed = end.end === "completed" ? code : codeOf(end.message);
-    const { code: shown, text } = coded(failed, this.#zvt.options.language);
-    return `${shown} ${text}`;
+    const { code: named, text } = coded(failed, this.#zvt.options.language);
+    return `${named} ${text}`;
   }
 }
