@@ -100,7 +100,7 @@ export class AttemptWriter {
     const steps = events.map((each) => {
       const from = state;
       state = fold([each], from);
-      // Version 1 lacks the newer code, and leaves the event out (docs/design.md 3).
+      // Version 1 lacks the newer code, and leaves the event out.
       const v = isNotCharged(state) && state.outcome.newer ? 2 : each.v;
       return stepOf({ ...each, v }, from);
     });
