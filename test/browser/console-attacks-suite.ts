@@ -105,7 +105,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
     onTestFinished(() => context.close());
     const page = await context.newPage();
     await page.goto(url);
-    await page.locator("input[autocomplete=username]").waitFor();
+    await page.locator("input[autocomplete=username]:focus").waitFor();
     await page.keyboard.type("operator");
     await page.keyboard.press("Tab");
     await page.keyboard.type("test-operator-password");

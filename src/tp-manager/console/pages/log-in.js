@@ -1,5 +1,5 @@
 import { faultOf, useSentence } from "./sentences.js";
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 /**
  * @param {{ api: import("./api.js").Api, texts: import("./texts.js").Texts, over: boolean,
@@ -11,7 +11,7 @@ export function LogIn({ api, texts, over, entered }) {
   const [fault, setFault] = useSentence(texts, "");
   const [waits, setWaits] = useState(false);
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   const logIn = async (/** @type {Event} */ event) => {
     event.preventDefault();
     setWaits(true);

@@ -2,7 +2,7 @@ import { noteOf, useReading } from "../actions.js";
 import { money, moneyOfMinor, plainNumber, terminalTimeOf, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
 import { askingText, Detail, own } from "../sentences.js";
-import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { sentenceOf } from "../views/step-texts.js";
 import { likely } from "./likely.js";
 
@@ -14,7 +14,7 @@ import { likely } from "./likely.js";
 export function OrderInDoubt(props) {
   const { api, texts, listed, compared, first } = props;
   const head = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (first) head.current?.focus();
   }, [first]);
   /** @type {ReturnType<typeof useReading<any>>} */

@@ -5,7 +5,7 @@ import { Conditions, Differences, NewTerminal, Unmatched, Waiting } from "../in-
 import { useLive } from "../live.js";
 import { Answered, Silence, Unread } from "../parts.js";
 import { faultOf, OutcomeText, useOutcome } from "../sentences.js";
-import { html, useEffect, useRef } from "../vendor/htm-preact.js";
+import { html, useLayoutEffect, useRef } from "../vendor/htm-preact.js";
 
 /** The items that are listed of each kind; further ones come when these are settled. */
 const LISTED = 20;
@@ -21,7 +21,7 @@ export default function InDoubt(props) {
   const [outcome, setOutcome] = useOutcome(texts);
   const line = useRef(/** @type {HTMLElement | null} */ (null));
   // What an action settles leaves the page with its button: the focus goes to the outcome above.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (outcome) line.current?.focus();
   }, [outcome]);
   /** @type {(path: string, body: object | undefined, question: any) => Promise<void>} */

@@ -1,7 +1,7 @@
 import { money, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
 import { askingText, Detail, faultOf, own } from "../sentences.js";
-import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { Actions } from "./order-actions.js";
 import { Sending } from "./sending.js";
 import { sentenceOf } from "./step-texts.js";
@@ -22,10 +22,8 @@ export function Timeline(props) {
       setAnswer({ status: 0 });
     }
   };
-  useEffect(() => {
-    head.current?.focus();
-    void read();
-  }, []);
+  useLayoutEffect(() => head.current?.focus(), []);
+  useEffect(() => void read(), []);
   const title = html`<p><button type="button" onclick=${back}>${texts("timeline.back")}</button></p>
     <h1 ref=${head} tabindex="-1">${texts("timeline.title", { orderId })}</h1>`;
   if (!answer) return html`${title}<p role="status">${texts("loading")}</p>`;
