@@ -68,8 +68,6 @@ export function draw() {
   write("message", messageOf());
   write("again", say(again ? "again" : "ok"));
   byId("tickets").hidden = now !== "choose";
-  // The next customer finds every ticket in view.
-  if (isNew && now === "choose") byId("listed").open = false;
   // Once the sale is approved, its goods are coming out.
   byId("cancel").hidden = now !== "paying" || mayLeave || !isOpen(order);
   byId("cancel").disabled = !mayCancel;

@@ -5,7 +5,7 @@
 import { resetAids } from "./aids.js";
 import { customerMessageName, customerMessages } from "./customer-messages.js";
 import { isOpen, list, orders, over } from "./orders.js";
-import { show, view } from "./screen.js";
+import { byId, show, view } from "./screen.js";
 import { say, speak, spoken } from "./texts.js";
 
 /** @typedef {import("./orders.js").Order} Order */
@@ -26,6 +26,8 @@ export function showChoice() {
   clearTimeout(backTimer);
   // An order that nobody wants to try again is over.
   if (view.again) void over(view.again);
+  // The next customer finds every ticket in view.
+  byId("listed").open = false;
   show({ screen: "choose", order: null, message: () => "", again: null, ...still });
 }
 
