@@ -20,7 +20,7 @@ test("what other rooms see of the lease gives nobody the terminal", async () => 
   const at = house();
   const { lease } = at.arbiter;
   const asserts = ["assertFree", "assertNothingInDoubt", "assertWritable"];
-  const asked = [...asserts, "closed", "current", "lackOf", "updating"];
+  const asked = [...asserts, "current", "lackOf", "stopping", "updating"];
   expect(namesOf(lease)).toEqual([...asked, "close", "whenFree"].sort());
   expect(Object.isFrozen(lease)).toBe(true);
 
