@@ -1,4 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../attempts/comparison.ts";
 import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts";
 import type { Conclusion, Verdict } from "../matching/table.ts";
@@ -204,7 +205,7 @@ export class Inquiries {
     this.#isRunning = true;
     try {
       while (this.#open.size > 0 && !this.#abort.signal.aborted) {
-        this.dropAnswered();
+        this.#dropAnswered();
         const due = this.#due;
         for (const open of due.filter((each) => this.#isElsewhere(each))) this.#askLater(open);
         const here = due.filter((each) => !this.#isElsewhere(each));
@@ -220,7 +221,7 @@ export class Inquiries {
   }
 
   /** Concludes the questions that need no probe any more, for example after a settlement. */
-  dropAnswered(): void {
+  #dropAnswered(): void {
     const accepted = this.#guarded(undefined, () =>
       this.#parts.journal.terminalLog.acceptedTerminal(),
     );
@@ -276,9 +277,7 @@ export class Inquiries {
       for (const open of due) this.#askLater(open);
       return;
     }
-    // A settled question was dropped, and may have been asked anew, while the terminal was awaited.
-    const still = due.filter((open) => this.#open.get(open.question.key) === open);
-    for (const open of still) this.#guarded(open, () => this.#process(open, probe));
+    for (const open of due) this.#guarded(open, () => this.#process(open, probe));
     this.#callbacks.probed(probe);
   }
 
@@ -350,12 +349,13 @@ export class Inquiries {
     const waiting = this.#askable;
     const nextMs = Math.min(...waiting.map(({ dueAtMs }) => dueAtMs));
     const isAway = waiting.every((each) => this.#isElsewhere(each));
-    const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
-    this.#wake = wake;
-    const name = isAway ? "recovery at another terminal" : "recovery";
-    const timer = clock.startTimer(name, Math.max(nextMs - this.#nowMs, 0), wake);
-    await woken;
-    timer.clear();
+    let timer: Timer | undefined;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      const name = isAway ? "recovery at another terminal" : "recovery";
+      timer = clock.startTimer(name, Math.max(nextMs - this.#nowMs, 0), resolve);
+    });
+    timer?.clear();
     this.#wake = undefined;
   }
 }

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { askingText } from "../../../src/shared/catalog/errors.ts";
-import { Inquiries, type Question } from "../../../src/tp-manager/arbiter/inquiries.ts";
-import {
-  type LastTransaction,
-  TerminalUnavailable,
-} from "../../../src/tp-manager/terminal/terminal.ts";
+import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, pay, request } from "../../support/house/payment-house.ts";
 import { baseline, identity, report } from "../../support/terminals/reports.ts";
 import { disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
@@ -101,23 +97,6 @@ describe("until when the terminal is asked about an order in doubt", () => {
     expect(after.arbiter.inquiries.untilMs(id)).toBe(after.clock.now() + LIMIT_MS);
   });
 
-  test("is no time once an operator has decided, though the probe still waits", async () => {
-    const at = house();
-    const id = await losesLine(at);
-    at.terminal.become({ link: "disconnected" });
-    // A driver waits a while for a terminal that is away.
-    at.terminal.lastTransaction = () => new Promise(() => undefined);
-    await at.clock.advance(LIMIT_MS);
-    const reasons = () => at.arbiter.notReadyReasons.map(({ code }) => code);
-    expect(reasons()).toEqual(["TERMINAL_DISCONNECTED", "TERMINAL_IN_DOUBT"]);
-    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen at the bank" });
-    expect(reasons()).toEqual(["TERMINAL_DISCONNECTED"]);
-    expect([at.arbiter.inquiries.untilMs(id), at.arbiter.inquiries.untilMs()]).toEqual([
-      undefined,
-      undefined,
-    ]);
-  });
-
   test("is not said of a terminal that cannot be asked: one answer ends the question", async () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "its protocol has no such question" };
@@ -154,43 +133,4 @@ test("every answer about the order says until when the terminal is asked", async
   await at.clock.advance(LIMIT_MS);
   const { error } = (await call("GET", "/payment/A-1")).one;
   expect([error.code, "asking" in error.details]).toEqual(["PAYMENT_UNKNOWN", false]);
-});
-
-test("the probe of a question that was dropped judges no later question with its key", async () => {
-  const { terminal, clock, journal, log, matcher } = house();
-  const answers = [0, 1].map(() => Promise.withResolvers<LastTransaction>());
-  let probes = 0;
-  terminal.lastTransaction = () => answers[probes++]?.promise ?? Promise.resolve(baseline.last);
-  const parts = { terminal, clock, journal, log, matcher } as never;
-  const inquiries = new Inquiries(parts, {
-    readyToProbe: () => Promise.resolve(),
-    probed: () => undefined,
-    asking: () => undefined,
-  });
-  const judged: string[] = [];
-  let isSettled = false;
-  const question = (name: string, isOpen: () => boolean): Question => ({
-    key: "T-1",
-    orderId: "A-1",
-    about: {},
-    identity,
-    blocks: true,
-    isOpen,
-    judge: () => ({ verdict: "probe-again", because: name, waitMs: 1_000, leftMs: 1_000 }),
-    conclude: () => undefined,
-    note: () => void judged.push(name),
-  });
-  void inquiries.ask(question("the sale", () => !isSettled));
-  await clock.advance(0);
-  isSettled = true;
-  inquiries.dropAnswered();
-  isSettled = false; // its reversal, which is in doubt now, is asked about with the same key
-  void inquiries.ask(question("the reversal", () => true));
-  answers[0]?.resolve(baseline.last);
-  await clock.advance(0);
-  expect([probes, judged]).toEqual([2, []]);
-  answers[1]?.resolve(baseline.last);
-  await clock.advance(0);
-  expect(judged).toEqual(["the reversal"]);
-  await inquiries.close();
 });

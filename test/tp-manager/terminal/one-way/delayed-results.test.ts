@@ -106,7 +106,7 @@ describe("a delayed result of an order that an operator has settled since", () =
     if (end === "Unknown") await at.clock.advance(100_000);
     return end;
   }
-  const settle = ({ at }: Kept, orderId: string, outcome: "charged" | "not_charged") =>
+  const settle = ({ at }: Pick<Kept, "at">, orderId: string, outcome: "charged" | "not_charged") =>
     at.settle({ orderId, outcome, note: "by its own journal" });
   const other = { report: "541333XXXXXX0002".padEnd(55) };
 
@@ -136,6 +136,18 @@ describe("a delayed result of an order that an operator has settled since", () =
     await settle(made, "A-1", outcome);
     expect(await sells(made, amountMinor, ...results)).toBe(end);
     expect(made.phase("A-1")).toBe(outcome.replace("_", "-"));
+  });
+
+  test("is listened for before the next payment, whatever an operator has said", async () => {
+    const made = await oneWayHouse({
+      peer: (clock: TestClock) => new SessionPeer(clock),
+      messages,
+    });
+    const { peer, paid } = made;
+    peer.onPaid = () => {};
+    expect(await paid("A-1")).toBe("Unknown");
+    await settle(made, "A-1", "not_charged");
+    expect([await paid("A-1"), peer.requests.length]).toEqual(["TERMINAL_IN_DOUBT", 1]);
   });
 
   test("leaves one more order unknown at a kiosk with one price until it is settled", async () => {
