@@ -176,12 +176,19 @@ export class Orders {
     const { transactionId, request } = attempt;
     const { orderId } = request;
     if (chargedOf(attempt) !== "no") return undefined;
-    const running = this.#runningOf(orderId);
-    if (running && running.transactionId !== transactionId) return new AppError("PAYMENT_RUNNING");
+    const running = this.#runningOf(orderId)?.transactionId ?? transactionId;
+    const isOver = running === transactionId || this.#isRecordedAsNotCharged(running);
+    if (!isOver) return new AppError("PAYMENT_RUNNING");
     if (this.#parts.guard.mayLackNewer(transactionId)) {
       return new AppError("STORES_DISAGREE", undefined, { charged: "unknown" });
     }
     return this.#lateReportOf(orderId);
+  }
+
+  /** Whether an attempt has ended without a charge; its request may not be answered yet. */
+  #isRecordedAsNotCharged(transactionId: string): boolean {
+    const attempt = reading(() => this.#parts.journal.attempts.read(transactionId));
+    return attempt !== undefined && isNotCharged(attempt.state);
   }
 
   /** Returns the attempt; throws the error of {@link #unsureOf} instead. */

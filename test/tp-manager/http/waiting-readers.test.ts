@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Baseline, PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { pay, request } from "../../support/house/payment-house.ts";
+import { decided, deliver, mayBeOut, silent } from "../../support/house/two-phase-house.ts";
 import { report } from "../../support/terminals/reports.ts";
 import { aborted, disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
 import { type AsyncSite, asyncSite, heldPayments } from "./async-site.ts";
@@ -44,6 +45,19 @@ test.each([
     expect([at.clock.now(), waiting()]).toEqual([nowMs, 0]);
   },
 );
+
+test("a reader is answered as a second attempt ends, with the goods of the first", async () => {
+  const first = await silent();
+  const { at, post, waits, waiting } = await asyncSite({}, first);
+  const { ends } = heldPayments({ at });
+  const body = { orderId: "A-1", amount: 9.99, delivery: { withinSeconds: 30 } };
+  expect((await post(body)).http).toBe(202);
+  await expect(deliver(at, true)).rejects.toMatchObject(decided("unknown"));
+  const { answer } = await waits("A-1");
+  ends(declines);
+  const { http, one } = await answer;
+  expect([http, one.error, waiting()]).toMatchObject([200, mayBeOut, 0]);
+});
 
 test("a reader that waits is answered when the sale is approved", async () => {
   const site = await asyncSite();
