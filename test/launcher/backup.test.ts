@@ -6,6 +6,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -69,6 +70,23 @@ test("a copy of both databases is made while they are open, for its owner alone"
   const printed = lines.join("\n");
   expect(printed).toMatch(/^copy good made .*\/backup-[\d-]+ \(0\.\d MB\)$/m);
   expect(printed).toContain(`./launch.sh restore --from ${path}, then ./launch.sh.`);
+});
+
+test("a copy is not removed as the oldest after the clock was set back", async () => {
+  const { backups, clock, lines, site } = installation();
+  for (const _ of [1, 2]) {
+    expect(await backup(site, {})).toBe(0);
+    await clock.advance(SECOND_MS);
+  }
+  for (const name of readdirSync(backups)) {
+    const path = join(backups, name);
+    const later = new Date(statSync(path).mtimeMs + 3_600 * SECOND_MS);
+    utimesSync(path, later, later);
+  }
+  lines.length = 0;
+  expect(await backup(site, { json: true })).toBe(0);
+  const { path } = JSON.parse(lines.join(""));
+  expect(readdirSync(path)).toContain("journal.db");
 });
 
 test("the newest copy is restored by itself, and any of them by its folder", async () => {

@@ -102,6 +102,14 @@ test("the simulator in place of a gateway needs no answers about it", async () =
   );
 });
 
+test("stored transactions of the real gateway are not given to a simulated one", async () => {
+  const sitting = new Sitting(completeConfig);
+  writeFileSync(join(sitting.site.dataDirectory, "supervisor.db"), "");
+  sitting.type("", "", "", "simulator", "", "").end();
+  await expect(sitting.ended).rejects.toThrow(/^Nothing was written: this data folder may have/);
+  expect(sitting.text).toBe(completeConfig);
+});
+
 const old = `# our kiosk\r\nMY_NOTE=1\r\n${completeConfig.replaceAll("\n", "\r\n")}`;
 const enters = Array(all.length).fill("");
 

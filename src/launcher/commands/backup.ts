@@ -3,6 +3,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { takeExclusiveLock } from "../../shared/process/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { readOr } from "../../shared/read-or.ts";
 import * as copies from "../../shared/store/copies.ts";
 import { forgetLastSession } from "../../shared/store/store.ts";
 import { syncFolder } from "../../shared/store/store-file.ts";
@@ -12,6 +13,7 @@ import { lackOfRoom, roomForSwitch } from "../../update/disk-room.ts";
 import { sizeOf } from "../../update/durable-files.ts";
 import type { LauncherArguments } from "../arguments.ts";
 import { type CommandContext, filled, shellArgument } from "../output.ts";
+import { refuseOtherUser } from "../schedule/entry.ts";
 import texts from "../texts-en.json" with { type: "json" };
 
 const UNFINISHED = ".unfinished";
@@ -25,6 +27,7 @@ export async function backup(
   { dataDirectory, clock, output }: CommandContext,
   { subject, json }: Partial<Pick<LauncherArguments, "subject" | "json">>,
 ): Promise<number> {
+  refuseOtherUser(dataDirectory);
   const missing = copies.storeNames.find((name) => !existsSync(join(dataDirectory, `${name}.db`)));
   if (missing) throw refusal(`${missing}.db is not in ${dataDirectory}: nothing can be copied`);
   // An update that is taken back replaces the databases file by file.
@@ -38,7 +41,8 @@ export async function backup(
     const isUsual = existsSync(usual) && folder === realpathSync(usual);
     if (isUsual) clear(folder, madeAtMs);
     const path = await copyInto(folder, dataDirectory, madeAtMs);
-    if (isUsual) clear(folder, madeAtMs);
+    // An old copy that cannot be removed is reported by the next backup, which begins with it.
+    if (isUsual) readOr(undefined, () => clear(folder, madeAtMs, path));
     const bytes = sizeOf(path);
     if (json) output.text(JSON.stringify({ path, madeAt: isoTime(madeAtMs), bytes }));
     else {
@@ -88,11 +92,12 @@ async function copyInto(folder: string, data: string, nowMs: number): Promise<st
 }
 
 /** Removes the oldest copies and what interrupted copies left; no other copy is being made here. */
-function clear(folder: string, nowMs: number): void {
+function clear(folder: string, nowMs: number, newest?: string): void {
   const made = copies.copiesOf(folder, "journal", nowMs).filter(copies.isSet);
   const left = readdirSync(folder).filter((one) => copies.isSet(one) && one.endsWith(UNFINISHED));
   for (const name of [...made.slice(0, -copies.COPIES_KEPT), ...left]) {
-    rmSync(join(folder, name), { recursive: true, force: true });
+    const path = join(folder, name);
+    if (path !== newest) rmSync(path, { recursive: true, force: true });
   }
 }
 

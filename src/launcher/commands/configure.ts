@@ -42,6 +42,11 @@ export async function configure(context: CommandContext, io: Streams = process):
   const dialogue = dialogueWith(io, output);
   const text = await interview(start, dialogue, output, isRunning).finally(() => dialogue.close());
   refuseFaults(text);
+  const isTrial = (one: string): boolean => valueIn(one, "GATEWAY_URL") === sandbox.GATEWAY_URL;
+  const hasStored = existsSync(join(dataDirectory, "supervisor.db"));
+  if (isTrial(text) && !isTrial(start) && hasStored) {
+    throw new ProgramExit(exitCodes.usage, says.stored);
+  }
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   replaceSetup(configFile, before, text);
   await closeFolder(context);
@@ -50,7 +55,7 @@ export async function configure(context: CommandContext, io: Streams = process):
     program: [process.execPath, programFile("gateway-sandbox")].map(shellArgument).join(" "),
     data: ["", ...dataArguments(dataDirectory).map(shellArgument)].join(" "),
   };
-  const next = valueIn(text, "GATEWAY_URL") === sandbox.GATEWAY_URL ? [says.simulated] : [];
+  const next = isTrial(text) ? [says.simulated] : [];
   for (const one of [says.written, ...next, isRunning ? says.restart : says.start]) {
     output.note(filled(one, (name) => values[name] ?? valueIn(text, name)));
   }
@@ -119,7 +124,7 @@ type Dialogue = ReturnType<typeof dialogueWith>;
 /** Returns the questions to a person at a terminal, or to a file of answers. */
 function dialogueWith({ stdin, stdout }: Streams, output: Output) {
   const terminal = stdin.isTTY === true;
-  const lines = createInterface({ input: stdin, output: stdout, terminal });
+  const lines = createInterface({ input: stdin, output: stdout, terminal, historySize: 0 });
   const answers = lines[Symbol.asyncIterator]();
   return {
     close: () => lines.close(),

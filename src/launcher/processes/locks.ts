@@ -35,7 +35,11 @@ export async function withLaunchLock<T>(
     const why = "another launcher is still at work on this data folder: wait for it, or stop it";
     throw new ProgramExit(exitCodes.alreadyRunning, why);
   }
-  return await work().finally(() => lock.release());
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
 }
 
 /** Runs `work` while no program can start. Throws {@link ProgramExit} 75 if a program runs. */

@@ -182,7 +182,11 @@ export async function finishSwitch(context: CommandContext): Promise<number | un
   }
   const lock = tryUpdateLock(dataDirectory);
   if (!lock) return undefined; // another launcher is updating and has not begun the switch
-  await endSwitch(switchSiteOf(context)).finally(() => lock.release());
+  try {
+    await endSwitch(switchSiteOf(context));
+  } finally {
+    lock.release();
+  }
   return (namedVersion() ?? versionNumber) === versionNumber ? undefined : exitCodes.ok;
 }
 
