@@ -128,8 +128,9 @@ export function openCalls(
 
 function countAnswers(app: FastifyInstance, { metrics }: Monitor): void {
   app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
-    // The time of an event stream is not measured, because it lasts until its reader leaves.
-    if (!routeOptions.config?.call?.streams) {
+    // An event stream lasts until its reader leaves, and a lookup may wait: neither is measured.
+    const hasWaited = /^wait/.test(String(reply.getHeader("preference-applied")));
+    if (!routeOptions.config?.call?.streams && !hasWaited) {
       metrics.answered(method, routeOptions.url ?? "none", reply.statusCode, reply.elapsedTime);
     }
     done();

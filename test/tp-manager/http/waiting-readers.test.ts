@@ -36,13 +36,15 @@ test.each([
 ] as const)(
   "a reader that waits is answered with the end of the payment: %s",
   async (says, how) => {
-    const { at, waits, ends, waiting } = await paying();
+    const { at, get, waits, ends, waiting } = await paying();
     const { answer } = await waits("A-1");
     const nowMs = at.clock.now();
     ends(how);
     const got = await answer;
     expect([got.http, got.one.status, applied(got)]).toEqual([200, says, "wait=30"]);
     expect([at.clock.now(), waiting()]).toEqual([nowMs, 0]);
+    // The time in which it waited is no time of the API.
+    expect(await (await get("/metrics")).text()).not.toContain('route="/payment/:orderId"');
   },
 );
 

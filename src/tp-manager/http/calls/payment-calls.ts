@@ -48,9 +48,10 @@ export const paymentCalls: readonly AnyCall[] = [
       ],
     }),
     async handle({ headers, request, reply }, at) {
-      const { isAsync } = preferencesOf(headers["prefer"]);
       const order = readPaymentRequest(request.body, at.defaultCurrency);
       const { orderId, generatedId, currency, echo } = order;
+      // A URL loses the parts "." and "..": no later lookup can name such an order.
+      const isAsync = preferencesOf(headers["prefer"]).isAsync && !/^\.{1,2}$/.test(orderId);
       const repeated = { currency: currency.alpha, ...echo };
       const named = { orderId, ...repeated };
       request.about = { orderId, echo: generatedId ? repeated : named };
