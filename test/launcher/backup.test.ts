@@ -1,4 +1,5 @@
 import {
+  chownSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -187,6 +188,19 @@ test("while a copy is being made, a second one is refused", async () => {
   expect(await first).toBe(0);
   await expect(backup(site, {})).rejects.toThrow(/it holds a copy of this second/);
   expect(readdirSync(backups)).toHaveLength(1);
+});
+
+const isRoot = process.getuid?.() === 0;
+test.runIf(isRoot)("another user copies to another folder, and leaves nothing here", async () => {
+  const { folder, site } = installation();
+  const own = ["", "journal.db", "supervisor.db"].map((name) => join(folder, name));
+  for (const path of own) chownSync(path, 12_345, 12_345);
+  await expect(backup(site, {})).rejects.toThrow(/belongs to user 12345, and this is user 0/);
+  expect(await backup(site, { subject: temporaryFolder() })).toBe(0);
+  // SQLite gives the files next to the databases to the owner of these.
+  expect(readdirSync(folder).filter((name) => !/^(journal|supervisor)\.db/.test(name))).toEqual([]);
+  const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
+  expect([...new Set(owners)]).toEqual([12_345]);
 });
 
 /**

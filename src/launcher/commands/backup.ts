@@ -27,18 +27,21 @@ export async function backup(
   { dataDirectory, clock, output }: CommandContext,
   { subject, json }: Partial<Pick<LauncherArguments, "subject" | "json">>,
 ): Promise<number> {
-  refuseOtherUser(dataDirectory);
+  const usual = join(dataDirectory, "backup");
+  const named = (path: string) => realpathSync(path) === realpathSync(usual);
+  const isUsual = subject === undefined || readOr(false, () => named(subject));
+  // Another user may copy to another folder, for example from the disk of an old machine.
+  if (isUsual) refuseOtherUser(dataDirectory);
   const missing = copies.storeNames.find((name) => !existsSync(join(dataDirectory, `${name}.db`)));
   if (missing) throw refusal(`${missing}.db is not in ${dataDirectory}: nothing can be copied`);
   // An update that is taken back replaces the databases file by file.
   if (existsSync(underWayFileOf(dataDirectory))) throw refusal(texts.backup.updating);
-  const lock = takeExclusiveLock(join(openRunDirectory(dataDirectory), "backup.lock"), 0);
-  if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, texts.backup.running);
-  const usual = join(dataDirectory, "backup");
+  const lock =
+    isUsual && takeExclusiveLock(join(openRunDirectory(dataDirectory), "backup.lock"), 0);
+  if (isUsual && !lock) throw new ProgramExit(exitCodes.alreadyRunning, texts.backup.running);
   try {
     const madeAtMs = clock.now();
     const folder = folderFor(dataDirectory, usual, subject);
-    const isUsual = existsSync(usual) && folder === realpathSync(usual);
     if (isUsual) clear(folder, madeAtMs);
     const path = await copyInto(folder, dataDirectory, madeAtMs);
     // An old copy that cannot be removed is reported by the next backup, which begins with it.
@@ -55,7 +58,7 @@ export async function backup(
     if (error instanceof ProgramExit) throw error;
     throw refusal(`no copy was made in ${subject ?? usual}: ${reasonOf(error as Error)}`);
   } finally {
-    lock.release();
+    if (lock) lock.release();
   }
 }
 
