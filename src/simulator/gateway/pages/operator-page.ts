@@ -78,12 +78,28 @@ function orderRow({ order, operations, notifications }: OperatorRow, texts: Text
       html`<div>${subject}: ${texts.deliveries[state]} (${attempts})</div>`,
   );
   const actions = buttons[order.state].map((action) => button(order, action, texts));
-  return html`<tr id="${order.transactionPublicId}"><td>${time(order.receivedAt)}</td>
-<td class="text">${order.merchantReference}</td>
-<td><a href="/index/ws/id/${order.pageId}"><code>${order.transactionPublicId}</code></a></td>
-<td class="number">${amount(order.amountMinor)} ${order.currency}</td>
-<td class="state">${texts.states[order.state]}</td><td>${history}</td><td>${sent}</td>
-<td class="actions">${actions}</td></tr>`;
+  const page = html`<a href="/index/ws/id/${order.pageId}">
+<code>${order.transactionPublicId}</code></a>`;
+  return html`<tr id="${order.transactionPublicId}">${cells(texts.orders.columns, [
+    ["", time(order.receivedAt)],
+    ["text", order.merchantReference],
+    ["", page],
+    ["number", html`${amount(order.amountMinor)} ${order.currency}`],
+    ["state", texts.states[order.state]],
+    ["", history],
+    ["", sent],
+    ["actions", actions],
+  ])}</tr>`;
+}
+
+/** Returns the cells of a row; a narrow window shows them in lines, each with its column's name. */
+function cells(
+  columns: readonly string[],
+  all: ReadonlyArray<readonly [kind: string, content: string | number | Html | readonly Html[]]>,
+): readonly Html[] {
+  return all.map(
+    ([kind, content], at) => html`<td class="${kind}" data-head="${columns[at]}">${content}</td>`,
+  );
 }
 
 function button(order: Order, action: Action, texts: Texts): Html {
@@ -99,9 +115,14 @@ function button(order: Order, action: Action, texts: Texts): Html {
 ${amount}<button class="plain" aria-label="${what}">${label}</button></form>`;
 }
 
-function notificationRow(notification: Notification, { deliveries }: Texts): Html {
+function notificationRow(notification: Notification, texts: Texts): Html {
   const { createdAt, subject, url, state, attempts, outcome } = notification;
-  return html`<tr><td>${time(createdAt)}</td><td>${subject}</td>
-<td class="text"><code>${url}</code></td><td>${deliveries[state]}</td><td>${attempts}</td>
-<td class="text">${outcome}</td></tr>`;
+  return html`<tr>${cells(texts.notifications.columns, [
+    ["", time(createdAt)],
+    ["", subject],
+    ["text", html`<code>${url}</code>`],
+    ["", texts.deliveries[state]],
+    ["", attempts],
+    ["text", outcome],
+  ])}</tr>`;
 }
