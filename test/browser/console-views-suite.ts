@@ -72,6 +72,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.getByRole("link", { name: "In doubt" }).click();
     const order = page.locator("section", { hasText: hostile("order") }).first();
     await expect.poll(() => page.locator("main").innerText()).toMatch(/What we sent/);
+    expect(await page.locator("main").innerText()).toMatch(/docs\/unknown\.md has the steps/);
     expect(await order.innerText()).not.toMatch(/ask(s|ing) the terminal/);
     const text = await order.innerText();
     expect(text).toMatch(/The terminal before[\s\S]*0001[\s\S]*line broken/);

@@ -72,6 +72,7 @@ export default function InDoubt(props) {
       html`<${NewTerminal} ...${given} terminal=${health.terminal}
       replaced=${health.replaced} />`
     }
+    ${unknown.length > 0 && html`<p class="faint">${texts("inDoubt.steps")}</p>`}
     ${unknown.map(
       (/** @type {any} */ one) => html`<${OrderInDoubt} key=${one.orderId} ...${given}
       listed=${one} compared=${compared} first=${one.orderId === rest} />`,
