@@ -122,6 +122,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await press("is you");
     const paid = pay(800);
     await display(/present card/);
+    // The sentence below the terminal changes after its display.
+    await page.getByText("The terminal waits for a card.").waitFor();
     await faultsIn("card", "light");
     await pictured(page, "terminal/card");
     await press(/^Approved/);

@@ -70,7 +70,11 @@ test("a copy of both databases is made while they are open, for its owner alone"
   copy.close();
   const printed = lines.join("\n");
   expect(printed).toMatch(/^copy good made .*\/backup-[\d-]+ \(0\.\d MB\)$/m);
-  expect(printed).toContain(`./launch.sh restore --from ${path}, then ./launch.sh.`);
+  // Without the folder the commands would stop and replace the installation in data.
+  const data = ` --data ${folder}`;
+  expect(printed).toContain(
+    `stop${data}, then ./launch.sh restore --from ${path}${data}, then ./launch.sh${data}.`,
+  );
 });
 
 test("a copy is not removed as the oldest after the clock was set back", async () => {

@@ -13,7 +13,7 @@ import { lackOfRoom, roomForSwitch } from "../../update/disk-room.ts";
 import { sizeOf } from "../../update/durable-files.ts";
 import type { LauncherArguments } from "../arguments.ts";
 import { type CommandContext, filled, shellArgument } from "../output.ts";
-import { refuseOtherUser } from "../schedule/entry.ts";
+import { dataAsTyped, refuseOtherUser } from "../schedule/entry.ts";
 import texts from "../texts-en.json" with { type: "json" };
 
 const UNFINISHED = ".unfinished";
@@ -50,7 +50,11 @@ export async function backup(
     if (json) output.text(JSON.stringify({ path, madeAt: isoTime(madeAtMs), bytes }));
     else {
       output.row("copy", "good", "made", `${path} (${(bytes / 1_000_000).toFixed(1)} MB)`);
-      output.note(filled(texts.backup.made, () => shellArgument(path)));
+      const values: Readonly<Record<string, string>> = {
+        path: shellArgument(path),
+        data: dataAsTyped(dataDirectory),
+      };
+      output.note(filled(texts.backup.made, (name) => values[name] ?? ""));
       if (isUsual) output.note(texts.backup.stays);
     }
     return exitCodes.ok;

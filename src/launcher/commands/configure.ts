@@ -14,7 +14,7 @@ import { checkSerialPort } from "../doctor/check-ports.ts";
 import { readText } from "../doctor/check-surroundings.ts";
 import { type CommandContext, filled, type Output, shellArgument } from "../output.ts";
 import { findProcesses, programSpecs } from "../processes/process-table.ts";
-import { dataArguments, refuseOtherUser } from "../schedule/entry.ts";
+import { dataAsTyped, refuseOtherUser } from "../schedule/entry.ts";
 import texts from "../texts-en.json" with { type: "json" };
 import { closeFolder } from "./start.ts";
 
@@ -53,7 +53,7 @@ export async function configure(context: CommandContext, io: Streams = process):
   const values: Readonly<Record<string, string>> = {
     file: configFile,
     program: [process.execPath, programFile("gateway-sandbox")].map(shellArgument).join(" "),
-    data: ["", ...dataArguments(dataDirectory).map(shellArgument)].join(" "),
+    data: dataAsTyped(dataDirectory),
   };
   const next = isTrial(text) ? [says.simulated] : [];
   for (const one of [says.written, ...next, isRunning ? says.restart : says.start]) {

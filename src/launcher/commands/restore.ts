@@ -15,6 +15,7 @@ import { systemClock } from "../../shared/time.ts";
 import { type CommandContext, filled } from "../output.ts";
 import { withLaunchLock, withProgramLocks } from "../processes/locks.ts";
 import { findProcesses, programSpecs } from "../processes/process-table.ts";
+import { dataAsTyped } from "../schedule/entry.ts";
 import texts from "../texts-en.json" with { type: "json" };
 
 interface Copy {
@@ -52,7 +53,10 @@ function restoreHere(context: CommandContext, { subject, from }: Wanted): number
   const copies = wanted.map((store) => copyOf(context, store, from));
   if (running.length > 0) {
     const names = running.map(({ name }) => name).join(" and ");
-    throw new ProgramExit(exitCodes.alreadyRunning, `${names} runs: first run ./launch.sh stop`);
+    throw new ProgramExit(
+      exitCodes.alreadyRunning,
+      `${names} runs: first run ./launch.sh stop${dataAsTyped(dataDirectory)}`,
+    );
   }
   // While these locks are held, no program can start with one database restored and one not.
   withProgramLocks(dataDirectory, () => {

@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { defaultDataDirectory, installationRoot } from "../../shared/version-files.ts";
+import { shellArgument } from "../output.ts";
 
 export type KeepAliveEntry = Readonly<ReturnType<typeof keepAliveEntry>>;
 
@@ -32,6 +33,11 @@ export function scriptPath(name: "always-up" | "launch"): string {
 /** Returns `--data` and the folder; nothing for the default folder. */
 export function dataArguments(dataDirectory: string): readonly string[] {
   return dataDirectory === defaultDataDirectory ? [] : ["--data", dataDirectory];
+}
+
+/** Returns the arguments as they follow a printed command: "" or ` --data 'FOLDER'`. */
+export function dataAsTyped(dataDirectory: string): string {
+  return ["", ...dataArguments(dataDirectory).map(shellArgument)].join(" ");
 }
 
 /** Returns the folder of this Node.js; undefined: launch.sh finds Node.js without PATH. */
