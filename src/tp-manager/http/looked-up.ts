@@ -2,6 +2,7 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import type { GatewayHistory } from "../../shared/ipc/contract.ts";
 import { type Currency, majorOf } from "../../shared/money.ts";
 import { isoTime, timeLeft } from "../../shared/time.ts";
+import { isPaying } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 import { answerOf, type Warning, warningsOf } from "../orders/answer.ts";
 import type { FoundOrder } from "../orders/orders.ts";
@@ -19,7 +20,10 @@ export async function lookedUp(at: CallContext, orderId: string) {
     found = await at.orders.lookUp(orderId);
   }
   const { http, body } = answerOf(found.attempt, found.delivery, found.askedUntilMs);
-  const gateway = await gatewayStanding(at, orderId, found.attempt.request.currency);
+  const { state, request } = found.attempt;
+  // The supervisor gets an order when a payment has ended, and a 202 waits for nobody.
+  const hasNone = isPaying(state) && found.attempts.length === 1;
+  const gateway = hasNone ? null : await gatewayStanding(at, orderId, request.currency);
   const warnings = [...warningsOf(found.attempt), ...gatewayWarnings(gateway)];
   const { current } = at.arbiter.lease;
   return {

@@ -28,6 +28,15 @@ test("a payment that runs is answered 202, with its path and what its lookup ans
   expect(site.at.terminal.paid).toHaveLength(1);
 });
 
+test("a supervisor that does not answer keeps no 202 waiting", async () => {
+  const ask = () => new Promise<never>(() => {});
+  const site = await asyncSite({ supervisor: { ask } as never });
+  const { ends } = heldPayments(site);
+  const accepted = await site.post({ orderId: "A-1", amount: 9.99 });
+  expect([accepted.http, accepted.one.gateway]).toEqual([202, null]);
+  ends();
+});
+
 test("nothing is answered before the write-ahead record is on the disk", async () => {
   const site = await asyncSite();
   heldPayments(site);
