@@ -96,7 +96,17 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     const { url, at } = await consoleHouse();
     const { page } = await consolePage(browser(), url);
     await page.getByRole("link", { name: "Maintenance" }).click();
-    await page.getByRole("button", { name: "Restart the terminal" }).click();
+    await page.getByRole("button", { name: "Restart the terminal" }).waitFor();
+    // A key that is pressed as soon as the dialogue is drawn is the dialogue's.
+    const isOpen = await page.evaluate(`(async () => {
+      const button = [...document.querySelectorAll("button")]
+        .find(({ innerText }) => innerText === "Restart the terminal");
+      button.focus();
+      button.click();
+      for (let i = 0; i < 100 && !document.querySelector("dialog"); i++) await undefined;
+      return document.querySelector("dialog").open;
+    })()`);
+    expect(isOpen).toBe(true);
     const send = page.locator("dialog button[type=submit]");
     await send.click();
     expect(await page.locator("dialog").count()).toBe(1);

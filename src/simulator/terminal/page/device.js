@@ -1,5 +1,5 @@
 import { language, t } from "./language.js";
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 
 /** @typedef {import("./link.js").State} State */
 /** @typedef {(word: string, asked?: Readonly<Record<string, string>>) => void} Act */
@@ -26,7 +26,7 @@ export function Button({ off, onClick, children, ...attributes }) {
 export function Device({ state, act }) {
   const [typed, setTyped] = useState("");
   const { wants, screen, powered } = state;
-  useEffect(() => setTyped(""), [wants, screen.stage]);
+  useLayoutEffect(() => setTyped(""), [wants, screen.stage]);
   const takesDigits = wants === "digits" && powered;
   const takesKey = wants !== null && powered;
   const green = () => {

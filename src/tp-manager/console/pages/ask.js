@@ -1,4 +1,4 @@
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 /**
  * @typedef {{ readonly title: string, readonly sentence: string, readonly confirm: string,
@@ -18,7 +18,8 @@ export function AskDialogue({ texts, question, answer }) {
   const dialogue = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const [name, setName] = useState(sessionStorage.getItem(NAME) ?? "");
   const [reason, setReason] = useState("");
-  useEffect(() => {
+  // Together with the change: a key that is pressed at once is the dialogue's.
+  useLayoutEffect(() => {
     const box = dialogue.current;
     box?.showModal();
     // The browser gives the focus back to the button that opened the dialogue.

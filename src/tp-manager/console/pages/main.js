@@ -4,7 +4,15 @@ import { zoneOf } from "./format.js";
 import { LogIn } from "./log-in.js";
 import { Unread } from "./parts.js";
 import { firstLanguage, languages, loadTexts, moreTexts } from "./texts.js";
-import { html, render, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
+import {
+  html,
+  render,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "./vendor/htm-preact.js";
 
 /**
  * The props of every view.
@@ -139,7 +147,7 @@ function Frame({ texts, session, choice }) {
   const [at, setAt] = useState(address());
   const [loaded, setLoaded] = useState(/** @type {Loaded | null} */ (null));
   const [open, setOpen] = useState(/** @type {any} */ (null));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const moved = () => setAt(address());
     addEventListener("hashchange", moved);
     return () => removeEventListener("hashchange", moved);
