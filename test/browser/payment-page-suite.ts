@@ -25,7 +25,7 @@ import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { axeFaults } from "./axe-faults.ts";
 import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { pictured } from "./pictures.ts";
-import { hardToUse, sizes, smallSizes } from "./readable.ts";
+import { hardToUse, hiddenParts, sizes, smallSizes } from "./readable.ts";
 import { pages, type WebServer, webServer } from "./web-server.ts";
 
 const VISA = "4111111111111111";
@@ -264,6 +264,8 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     for (const size of locale === "en_GB" ? [...sizes, ...smallSizes] : sizes.slice(-1)) {
       await page.setViewportSize(size);
       expect([size, await hardToUse(page)]).toEqual([size, []]);
+      const hidden = await hiddenParts(page, "#amount, form button", true);
+      expect([size, hidden]).toEqual([size, []]);
     }
     await expectUsable(page);
     await page.click("#cancel_payment");

@@ -87,7 +87,7 @@ test("a first installation is asked for what it needs, and gets passwords of its
   expect((statSync(sitting.site.configFile).mode & 0o777).toString(8)).toBe("600");
   expect(sitting.displayed.match(/^[A-Z_]+/gm)).toHaveLength(all.length);
   expect(checkConfig(sitting.site).findings.map(({ code }) => code)).toEqual(["setup-right"]);
-  expect(sitting.said.join("\n")).toContain("reached over the network, at tcp://192.0.2.7:9999.");
+  expect(sitting.said.join("\n")).toContain("on the network: tcp://192.0.2.7:9999.");
   expect(sitting.said.at(-1)).toContain("Start the connector with ./launch.sh --data");
 });
 

@@ -4,7 +4,7 @@ import { errorTable } from "../../src/shared/catalog/errors.ts";
 import { exitCodes } from "../../src/shared/process/exit-codes.ts";
 import { receiptFields } from "../../src/shared/receipt.ts";
 import { orderFields } from "../../src/supervisor/gateway/order-fields.ts";
-import { root } from "./sources.ts";
+import { repositoryFiles, root } from "./sources.ts";
 
 const design = readFileSync(`${root}/docs/design.md`, "utf8");
 const rules = readdirSync(`${root}/docs/rules`).map((file) =>
@@ -52,6 +52,19 @@ test("design and rules name an error code with the HTTP status that its row has"
   });
   expect(wrong.map(([text]) => text)).toEqual([]);
   expect(documented.length).toBeGreaterThan(10);
+});
+
+test("a page that says `Unknown` links the page on what to do then", () => {
+  const pages = repositoryFiles("*.md").filter(
+    (path) => path !== "docs/unknown.md" && !path.startsWith("docs/reports/"),
+  );
+  const saying = pages
+    .map((path) => ({ path, text: readFileSync(`${root}/${path}`, "utf8") }))
+    .filter(({ text }) => text.includes("`Unknown`"));
+  expect(saying.length).toBeGreaterThan(20);
+  expect(saying.filter(({ text }) => !text.includes("unknown.md")).map(({ path }) => path)).toEqual(
+    [],
+  );
 });
 
 test("docs/accessibility.md names tests that exist", () => {

@@ -117,9 +117,8 @@ function printTerminal(status: StatusOf<"tp-manager">, output: Output): void {
     payments.notHandedOver > 0 && `${payments.notHandedOver} not handed off yet`,
   );
   if (open !== "") output.row("payments", "warn", "open", open);
-  const { askedUntilMs: until } = payments;
-  const time = until ? new Date(until).toTimeString().slice(0, "hh:mm:ss".length) : null;
-  if (until !== undefined) output.row("payments", "warn", "asking", askingText(time));
+  const { askedUntilMs: untilMs } = payments;
+  if (untilMs !== undefined) output.row("payments", "warn", "asking", askingText(untilMs));
 }
 
 function printQueue({ outbox }: StatusOf<"supervisor">, output: Output): void {

@@ -102,9 +102,15 @@ export const errorTable = Object.fromEntries(
   Object.entries(rows).map(([code, row]) => [code, { ...row, ...texts.errors[code as ErrorCode] }]),
 ) as Readonly<Record<ErrorCode, ErrorRow>>;
 
-/** Says until when the connector asks about an order in doubt; null: until the terminal is back. */
-export const askingText = (until: string | null): string =>
-  texts.console[until ? "asking.until" : "asking.later"].replace("{time}", until ?? "");
+/**
+ * Says until when the connector asks about an order in doubt: an epoch in ms, in words the local
+ * time of day in seconds; null: until the terminal is back.
+ */
+export function askingText(untilMs: number | null): string {
+  if (untilMs === null) return texts.console["asking.later"];
+  const time = new Date(untilMs).toTimeString().slice(0, "hh:mm:ss".length);
+  return texts.console["asking.until"].replace("{time}", time);
+}
 
 interface AppErrorOptions extends ErrorOptions {
   /** Whether the order is charged, if more is known about it than the error table says. */

@@ -94,8 +94,8 @@ function outcomeOf(attempt: Attempt, untilMs: Until) {
   invariant(isInDoubt(state), "what is not known is running or in doubt");
   const { why } = state;
   const message = [errorTable.PAYMENT_UNKNOWN.meaning, why].filter(Boolean).join(" ");
-  const until = isoTime(untilMs ?? null);
-  const asked = untilMs === undefined ? {} : { asking: { until, says: askingText(until) } };
+  const asked =
+    untilMs === undefined ? {} : { asking: { until: isoTime(untilMs), says: askingText(untilMs) } };
   return { status, error: errorOf("PAYMENT_UNKNOWN", message, charged, { why, ...asked }) };
 }
 

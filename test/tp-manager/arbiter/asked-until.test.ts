@@ -114,6 +114,7 @@ test("every answer about the order says until when the terminal is asked", async
     at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
     return Promise.resolve(lost("line broken"));
   };
+  expect(askingText(endMs)).toMatch(/ until about \d\d:\d\d:\d\d\.$/);
   const away = { until: null, says: askingText(null) };
   const first = (await post({ amount: 9.99, orderId: "A-1" })).one;
   expect(first.error.details.asking).toEqual(away);
@@ -123,7 +124,7 @@ test("every answer about the order says until when the terminal is asked", async
     const { details } = (await call("GET", path)).one.error;
     expect([path, details]).toEqual([
       path,
-      { why: "line broken", asking: { until, says: askingText(until) } },
+      { why: "line broken", asking: { until, says: askingText(endMs) } },
     ]);
   }
   at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
