@@ -20,6 +20,16 @@ export interface ApiOptions
 const BODY_BYTES_MAX = 64 * 1024;
 const PATH_PARAMETER_MAX = 300;
 
+/**
+ * The compilers of JSON schemas. No call has such a schema, because zod checks the requests, so a
+ * start does not load the packages with fastify's own compilers (docs/performance.md).
+ */
+const noSchemas = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
+
+function refuseSchema(): never {
+  throw new Error("no call of the local API has a JSON schema");
+}
+
 declare module "fastify" {
   interface FastifyRequest {
     /** The role whose login the request carries; null before authentication. */
@@ -54,6 +64,7 @@ export function createInstance(
   const connections = new Connections({ total: limits.connections });
   const app: FastifyInstance = fastify({
     bodyLimit: BODY_BYTES_MAX,
+    schemaController: { compilersFactory: noSchemas },
     routerOptions: { maxParamLength: PATH_PARAMETER_MAX },
     // Fastify would answer HEAD by running the handler of GET, which may change something.
     exposeHeadRoutes: false,

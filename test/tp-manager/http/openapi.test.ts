@@ -1,11 +1,13 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
+import { createApi } from "../../../src/tp-manager/http/app.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { examplesOf } from "../../../src/tp-manager/http/openapi/document.ts";
 import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
+import { house } from "../../support/house/payment-house.ts";
 import { document, faultsOf, schemaPathOf } from "./conformity.ts";
-import { api } from "./rig.ts";
+import { api, apiOptions } from "./rig.ts";
 
 describe("GET /openapi.json", () => {
   test("is a valid OpenAPI 3.1 document for an independent validator", async () => {
@@ -71,6 +73,14 @@ describe("GET /openapi.json", () => {
   });
   test.each(examples)("shows an example that is as it says: $where", ({ where, example }) => {
     expect(faultsOf(where, example)).toEqual([]);
+  });
+
+  test("no call may have a JSON schema, whose compilers are not loaded", async () => {
+    const options = apiOptions(house());
+    const server = await createApi(options);
+    onTestFinished(() => server.close());
+    server.get("/schema", { schema: { querystring: { type: "object" } } }, () => "");
+    await expect(server.ready()).rejects.toThrow("JSON schema");
   });
 
   test("a wrong answer is found to be wrong", () => {
