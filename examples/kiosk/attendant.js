@@ -77,12 +77,22 @@ export function drawListed() {
   items?.replaceChildren(...orders.listed.map(itemOf));
 }
 
+/**
+ * What is known of the goods of an order.
+ * @param {Order} order
+ */
+export function goodsText({ delivered, mayBeOut = false }) {
+  if (delivered === undefined && mayBeOut) return say("goods-unknown");
+  return say(delivered ? "goods-yes" : "goods-no");
+}
+
 /** @param {Order} order */
-function lineOf({ orderId, name, amount, charged = "unknown", delivered, mayBeOut = false }) {
-  const isKnown = delivered !== undefined || !mayBeOut;
-  const goods = isKnown ? say(delivered ? "goods-yes" : "goods-no") : say("goods-unknown");
-  const what = `${orderId} (${say(name)}, ${money(amount)})`;
-  return `${what}: ${say(`charged-${charged}`)}; ${goods}.`;
+function lineOf(order) {
+  const { orderId, name, amount, at, charged = "unknown" } = order;
+  const styles = /** @type {const} */ ({ dateStyle: "medium", timeStyle: "short" });
+  const when = new Date(at).toLocaleString(spoken.language, styles);
+  const what = `${orderId} (${say(name)}, ${money(amount)}, ${when})`;
+  return `${what}: ${say(`charged-${charged}`)}; ${goodsText(order)}.`;
 }
 
 /** @param {Order} order */

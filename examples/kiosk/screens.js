@@ -3,6 +3,7 @@
  * themselves say so, and stay at each touch or key.
  */
 import { resetAids } from "./aids.js";
+import { goodsText } from "./attendant.js";
 import { customerMessageName, customerMessages } from "./customer-messages.js";
 import { isOpen, list, orders, over } from "./orders.js";
 import { byId, show, view } from "./screen.js";
@@ -11,16 +12,18 @@ import { say, speak, spoken } from "./texts.js";
 /** @typedef {import("./orders.js").Order} Order */
 
 const END_SCREEN_MS = 30_000;
-/** An order that is not clear is left to the attendant when nobody has touched the page so long. */
-const UNKNOWN_SCREEN_MS = 60_000;
+/** With a number to note. An order that is not clear is left to the attendant after this time. */
+const STAFF_SCREEN_MS = 60_000;
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let backTimer;
+/** How long the screen stays that closes by itself. */
+let staysMs = 0;
 const noTime = { endsMs: Number.POSITIVE_INFINITY, isEnding: false };
 /** Nobody can cancel or leave, and no time runs. */
 const still = { ...noTime, mayCancel: false, mayLeave: false };
-/** @param {Order} order */
-export const orderText = ({ orderId }) => ` ${say("order")} ${orderId}`;
+/** @param {Order} order whose number stands on a line of its own, and is not broken */
+export const orderText = ({ orderId }) => `\n${say("order")} ${orderId.replaceAll("-", "\u2011")}`;
 
 export function showChoice() {
   clearTimeout(backTimer);
@@ -47,10 +50,10 @@ export function showBusy(message = view.message) {
  * The customer must not go away believing that nothing was charged, but may go.
  * @param {Order} order
  */
-export function showUnknown({ orderId }) {
+export function showUnknown(order) {
   if (view.mayLeave) return;
-  const message = () => `${customerMessages.unknown[spoken.language]} (${orderId})`;
-  closeIn(UNKNOWN_SCREEN_MS, { message, ...still, mayLeave: true });
+  const message = () => customerMessages.unknown[spoken.language] + orderText(order);
+  closeIn(STAFF_SCREEN_MS, { message, ...still, mayLeave: true });
 }
 
 /**
@@ -61,31 +64,36 @@ export function showUnknown({ orderId }) {
 export function showEnd(order, answer, again) {
   const name = customerMessageName(answer);
   const isForStaff = name === "charged-ask" || name === "unconfirmed";
-  const message = () =>
-    customerMessages[name][spoken.language] + (isForStaff ? orderText(order) : "");
-  closeIn(END_SCREEN_MS, { screen: "end", message, again, ...still });
+  const more = () => {
+    if (isForStaff) return `${orderText(order)} (${goodsText(order)})`;
+    // Paid is said only when the goods are out.
+    return name === "paid" ? `\n${say("take")}` : "";
+  };
+  const message = () => customerMessages[name][spoken.language] + more();
+  const ms = isForStaff ? STAFF_SCREEN_MS : END_SCREEN_MS;
+  closeIn(ms, { screen: "end", message, again, ...still });
 }
 
 /** A screen that closes by itself stays for the whole time again at each touch or key. */
 export function stayLonger() {
-  if (view.mayLeave) closeIn(UNKNOWN_SCREEN_MS);
-  else if (view.screen === "end") closeIn(END_SCREEN_MS);
+  if (view.mayLeave || view.screen === "end") closeIn(staysMs);
 }
 
 /**
  * Shows a screen and its time at once, so that they are read aloud together.
- * @param {number} staysMs until it closes by itself
+ * @param {number} ms until it closes by itself
  * @param {Partial<typeof view>} [change]
  */
-function closeIn(staysMs, change) {
+function closeIn(ms, change) {
   clearTimeout(backTimer);
-  show({ ...change, endsMs: performance.now() + staysMs });
+  staysMs = ms;
+  show({ ...change, endsMs: performance.now() + ms });
   backTimer = setTimeout(() => {
     // Nobody is here any more.
     resetAids();
     speak();
     leave();
-  }, staysMs);
+  }, ms);
 }
 
 /** The customer goes: an order that is not clear is the attendant's from now on. */

@@ -64,6 +64,13 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "Non si sa se il Suo biglietto è uscito. Si rivolga al personale, per favore.",
     es: "No se sabe si ha salido su billete. Consulte al personal, por favor.",
   },
+  take: {
+    en: "Please take your ticket.",
+    fr: "Veuillez prendre votre billet.",
+    de: "Bitte nehmen Sie Ihre Fahrkarte.",
+    it: "Prenda il Suo biglietto, per favore.",
+    es: "Tome su billete, por favor.",
+  },
   starting: {
     en: "One moment, please: the payment system starts again.",
     fr: "Un instant, s’il vous plaît : le système de paiement redémarre.",
@@ -193,7 +200,13 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "non si sa se il biglietto è uscito",
     es: "no se sabe si el billete ha salido",
   },
-  order: { en: "Order", fr: "Commande", de: "Bestellung", it: "Ordine", es: "Pedido" },
+  order: {
+    en: "Order number:",
+    fr: "Numéro de commande :",
+    de: "Bestellnummer:",
+    it: "Numero d’ordine:",
+    es: "Número de pedido:",
+  },
   cancel: { en: "Cancel", fr: "Annuler", de: "Abbrechen", it: "Annulla", es: "Cancelar" },
   again: {
     en: "Try again",
