@@ -335,7 +335,9 @@ function listen() {
   }
   byId("again").addEventListener("click", () => {
     if (view.again) void pay({ ...view.again, isRepeated: true });
-    else if (view.screen === "end" || view.mayLeave) leave();
+  });
+  byId("leave").addEventListener("click", () => {
+    if (view.screen === "end" || view.mayLeave) leave();
   });
   byId("cancel").addEventListener("click", () => {
     cancelling = cancel();

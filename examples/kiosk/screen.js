@@ -66,12 +66,13 @@ export function draw() {
   const own = now === "closed" || now === "choose" ? now : "moment";
   write("heading", order ? `${say(order.name)}, ${money(order.amount)}` : say(own));
   write("message", messageOf());
-  write("again", say(again ? "again" : "ok"));
+  write("leave", say(again ? "finish" : "ok"));
   byId("tickets").hidden = now !== "choose";
   // Once the sale is approved, its goods are coming out.
   byId("cancel").hidden = now !== "paying" || mayLeave || !isOpen(order);
   byId("cancel").disabled = !mayCancel;
-  byId("again").hidden = now !== "end" && !(now === "paying" && mayLeave);
+  byId("again").hidden = now !== "end" || !again;
+  byId("leave").hidden = now !== "end" && !(now === "paying" && mayLeave);
   drawTime();
   drawListed();
   shrinkText();

@@ -239,6 +239,7 @@ export const say = (name) => texts[name]?.[spoken.language] ?? name;
 /** @param {number} amount */
 export const money = (amount) =>
   `${amount.toFixed(2).replace(".", spoken.language === "en" ? "." : ",")} EUR`;
+  finish: { en: "Finish", fr: "Terminer", de: "Beenden", it: "Termina", es: "Terminar" },
 
 /**
  * A time as it is read aloud, such as "2 minutes 30 seconds".

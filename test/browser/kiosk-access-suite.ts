@@ -157,7 +157,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     await expect.poll(() => at.payments.length).toBe(before + 2);
     at.ends(paid);
     await shows(/Your payment is complete/);
-    await tabTo("again");
+    await tabTo("leave");
     // A key that is pressed twice, or bounces, begins no second purchase.
     await page.keyboard.press("Enter");
     await page.keyboard.press("Enter");

@@ -91,6 +91,9 @@ describe.skipIf(!haveChromium)("the sample kiosk: goods for money, or neither", 
     at.ends(declined);
     await shows(/Your card was refused/);
   });
+    await press("Finish");
+    await shows(/Which ticket would you like/);
+    expect(await page.locator("#listed").isVisible()).toBe(false);
 
   test("nothing is reported of a ticket that may be out; the staff is called", async () => {
     const broken = `
