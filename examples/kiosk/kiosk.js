@@ -97,8 +97,8 @@ async function pay({ orderId, name, amount, isRepeated = false }) {
 async function cancel() {
   const order = orders.current;
   if (!order || !view.mayCancel || !isOpen(order)) return;
-  show({ mayCancel: false });
   order.isCancelled = true;
+  show({ mayCancel: false });
   await save();
   // Decided meanwhile: the payment that is cancelled now would be another one.
   if (!isOpen(order) || orders.current !== order) return;
@@ -195,7 +195,7 @@ async function reported(order, goods) {
     const reply = await report(order, goods);
     if (reply?.http === 200) return reply;
     if (reply) return void (await pause());
-    showBusy(() => say("starting"));
+    showBusy(() => say("away"));
     await pause();
     await refresh();
   }
@@ -260,7 +260,7 @@ async function noteReceived(order, reply) {
  */
 async function showWaiting(order, reply, heardMs) {
   const isAwayLong = performance.now() - heardMs > AWAY_MS;
-  if (!reply && !isAwayLong) return showBusy(() => say("starting"));
+  if (!reply && !isAwayLong) return showBusy(() => say("away"));
   const running = reply && (await refresh());
   if (orders.current !== order) return;
   // The event with the prompt came before a reload.

@@ -4,9 +4,8 @@
  */
 import { offerAids, readAloud } from "./aids.js";
 import { drawListed } from "./attendant.js";
-import { customerMessages } from "./customer-messages.js";
 import { isOpen } from "./orders.js";
-import { duration, money, say, spoken } from "./texts.js";
+import { duration, money, say } from "./texts.js";
 
 /** @typedef {import("./orders.js").Order} Order */
 
@@ -63,7 +62,7 @@ export function draw() {
   const now = isClosed ? "closed" : screen;
   const isNew = now !== drawn;
   drawn = now;
-  const own = now === "closed" || now === "choose" ? now : "moment";
+  const own = !isLost && (now === "closed" || now === "choose") ? now : "moment";
   write("heading", order ? `${say(order.name)}, ${money(order.amount)}` : say(own));
   write("message", messageOf());
   write("leave", say(again ? "finish" : "ok"));
@@ -83,11 +82,12 @@ export function draw() {
 }
 
 function messageOf() {
-  if (drawn === "closed") {
-    // What this says about money is for the next customer, so it never stands at another's order.
-    return view.isLost ? say("lost") : customerMessages.unavailable[spoken.language];
-  }
-  return [view.message(), view.isEnding ? say("hurry") : ""].join("\n").trim();
+  const { order, mayLeave } = view;
+  // Nothing about money: the customer of an order that is not clear may read it too.
+  if (drawn === "closed") return say(view.isLost ? "lost" : "elsewhere");
+  const isAsked = drawn === "paying" && !mayLeave && order?.isCancelled && !order.mayBeOut;
+  const more = isAsked ? say("asked") : view.isEnding ? say("hurry") : "";
+  return [view.message(), more].join("\n").trim();
 }
 
 function drawTime() {

@@ -16,11 +16,11 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     es: "Venta de billetes",
   },
   choose: {
-    en: "Where would you like to go?",
-    fr: "Où souhaitez-vous aller ?",
-    de: "Wohin möchten Sie fahren?",
-    it: "Dove desidera andare?",
-    es: "¿Adónde desea ir?",
+    en: "Which ticket would you like?",
+    fr: "Quel billet souhaitez-vous ?",
+    de: "Welche Fahrkarte möchten Sie?",
+    it: "Quale biglietto desidera?",
+    es: "¿Qué billete desea?",
   },
   "old-town": {
     en: "Old town",
@@ -50,19 +50,19 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "Un momento, per favore.",
     es: "Un momento, por favor.",
   },
+  asked: {
+    en: "You have asked to cancel this payment.",
+    fr: "Vous avez demandé l’annulation de ce paiement.",
+    de: "Sie haben um den Abbruch dieser Zahlung gebeten.",
+    it: "Ha chiesto di annullare questo pagamento.",
+    es: "Ha pedido cancelar este pago.",
+  },
   printing: {
     en: "Your ticket is being printed.",
     fr: "Votre billet est en cours d’impression.",
     de: "Ihre Fahrkarte wird gedruckt.",
     it: "Il Suo biglietto è in stampa.",
     es: "Se está imprimiendo su billete.",
-  },
-  call: {
-    en: "It is not known whether your ticket came out. Please ask the staff.",
-    fr: "On ne sait pas si votre billet est sorti. Adressez-vous au personnel, s’il vous plaît.",
-    de: "Es ist nicht bekannt, ob Ihre Fahrkarte ausgegeben wurde. Bitte fragen Sie das Personal.",
-    it: "Non si sa se il Suo biglietto è uscito. Si rivolga al personale, per favore.",
-    es: "No se sabe si ha salido su billete. Consulte al personal, por favor.",
   },
   take: {
     en: "Please take your ticket.",
@@ -71,12 +71,19 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "Prenda il Suo biglietto, per favore.",
     es: "Tome su billete, por favor.",
   },
-  starting: {
-    en: "One moment, please: the payment system starts again.",
-    fr: "Un instant, s’il vous plaît : le système de paiement redémarre.",
-    de: "Einen Moment, bitte: Das Zahlungssystem startet neu.",
-    it: "Un momento, per favore: il sistema di pagamento si riavvia.",
-    es: "Un momento, por favor: el sistema de pago se reinicia.",
+  call: {
+    en: "It is not known whether your ticket came out. Please ask the staff.",
+    fr: "On ne sait pas si votre billet est sorti. Adressez-vous au personnel, s’il vous plaît.",
+    de: "Es ist nicht bekannt, ob Ihre Fahrkarte ausgegeben wurde. Bitte fragen Sie das Personal.",
+    it: "Non si sa se il Suo biglietto è uscito. Si rivolga al personale, per favore.",
+    es: "No se sabe si ha salido su billete. Consulte al personal, por favor.",
+  },
+  away: {
+    en: "The payment system does not answer. Please wait; do not pay again.",
+    fr: "Le système de paiement ne répond pas. Veuillez patienter ; ne payez pas de nouveau.",
+    de: "Das Zahlungssystem antwortet nicht. Bitte warten Sie; zahlen Sie nicht noch einmal.",
+    it: "Il sistema di pagamento non risponde. Attenda, per favore; non paghi di nuovo.",
+    es: "El sistema de pago no responde. Espere, por favor; no pague de nuevo.",
   },
   lost: {
     en: "Please wait: this screen is being started again.",
@@ -92,6 +99,23 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "Fuori servizio",
     es: "Fuera de servicio",
   },
+  elsewhere: {
+    en:
+      "Card payment is not possible here at the moment. Please use another machine or ask the " +
+      "staff.",
+    fr:
+      "Le paiement par carte n’est pas possible ici pour le moment. Veuillez utiliser une autre " +
+      "machine ou vous adresser au personnel.",
+    de:
+      "Kartenzahlung ist hier zurzeit nicht möglich. Bitte benutzen Sie einen anderen " +
+      "Automaten oder fragen Sie das Personal.",
+    it:
+      "Al momento qui non è possibile pagare con carta. Usi un’altra macchina, per favore, o si " +
+      "rivolga al personale.",
+    es:
+      "En este momento no es posible pagar aquí con tarjeta. Utilice otra máquina, por favor, o " +
+      "consulte al personal.",
+  },
   left: {
     en: "Time left: {time}",
     fr: "Temps restant : {time}",
@@ -100,11 +124,11 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     es: "Tiempo restante: {time}",
   },
   hurry: {
-    en: "The time is nearly over.",
-    fr: "Le temps est presque écoulé.",
-    de: "Die Zeit ist fast abgelaufen.",
-    it: "Il tempo sta per scadere.",
-    es: "El tiempo está a punto de agotarse.",
+    en: "The time for this payment is nearly over.",
+    fr: "Le temps pour ce paiement est presque écoulé.",
+    de: "Die Zeit für diese Zahlung ist fast abgelaufen.",
+    it: "Il tempo per questo pagamento sta per scadere.",
+    es: "El tiempo para este pago está a punto de agotarse.",
   },
   stays: {
     en: "This page closes in {time}. Touch the screen or press a key if you need longer.",
@@ -215,6 +239,7 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "Riprova",
     es: "Intentar de nuevo",
   },
+  finish: { en: "Finish", fr: "Terminer", de: "Beenden", it: "Termina", es: "Terminar" },
   ok: { en: "OK", fr: "OK", de: "OK", it: "OK", es: "OK" },
 });
 
@@ -236,10 +261,9 @@ const isOwnTitle = !Object.values(texts.title).includes(document.title);
  */
 export const say = (name) => texts[name]?.[spoken.language] ?? name;
 
-/** @param {number} amount */
+/** @param {number} amount that no line breaks */
 export const money = (amount) =>
-  `${amount.toFixed(2).replace(".", spoken.language === "en" ? "." : ",")} EUR`;
-  finish: { en: "Finish", fr: "Terminer", de: "Beenden", it: "Termina", es: "Terminar" },
+  `${amount.toFixed(2).replace(".", spoken.language === "en" ? "." : ",")}\u00a0EUR`;
 
 /**
  * A time as it is read aloud, such as "2 minutes 30 seconds".

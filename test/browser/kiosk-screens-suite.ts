@@ -21,7 +21,7 @@ const displaying = (change: string) => `(async () => {
 const rareScreens = {
   printing: `{ order: approved, message: () => say("printing") }`,
   "the ticket may be out": `{ order: approved, message: () => say("call") }`,
-  "the connector is away": `{ message: () => say("starting") }`,
+  "the connector is away": `{ message: () => say("away") }`,
   "the session is over in a payment": "{ isLost: true }",
   "the session is over": `{ screen: "choose", order: null, isLost: true }`,
   "the list for the staff": `(listed.open = orders.listed.push(
@@ -53,7 +53,7 @@ describe.skipIf(!haveChromium)("the sample kiosk's rare screens (docs/accessibil
     expect(await hardToUse(page)).toEqual([]);
     // The next customer finds the kiosk as it was.
     await press("OK");
-    await shows(/Where would you like/);
+    await shows(/Which ticket would you like/);
     expect(await hiddenParts(page, "#tickets button, #listed summary")).toEqual([]);
     expect(await page.locator("#listed li").first().isVisible()).toBe(false);
   });
@@ -62,7 +62,7 @@ describe.skipIf(!haveChromium)("the sample kiosk's rare screens (docs/accessibil
     "axe finds nothing on a rare screen, nor on any end (%s)",
     async (...aids: string[]) => {
       const { page, shows } = await kiosk({ reducedMotion: "reduce" });
-      await shows(/Where would you like/);
+      await shows(/Which ticket would you like/);
       for (const aid of aids) await page.locator(`#aids [name=${aid}]`).click();
       const ends = Object.keys(customerMessages).map((name) => {
         const text = `customerMessages["${name}"].en`;
