@@ -4,7 +4,7 @@ import type { ScheduledTask } from "node-cron";
 import type { AlarmLog } from "../process/logger.ts";
 import { COPIES_KEPT, dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
 import type { WriteProof } from "../store/write-proof.ts";
-import { type Clock, DAY_MS, sleep } from "../time.ts";
+import { type Clock, DAY_MS, MINUTE_MS, sleep } from "../time.ts";
 
 /** A task that a program carries out once a day. */
 export interface Chore {
@@ -25,22 +25,44 @@ interface DailyOptions {
 }
 
 const AFTER_START_MS = 100;
+/** How long before the chores their task is started: twice an hour that summer time may skip. */
+const NEAR_MINUTES = 120;
+const NEAR_CHECK_MS = 10 * MINUTE_MS;
+const DAY_MINUTES = DAY_MS / MINUTE_MS;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
 
-/** Runs the chores each day at their time; node-cron is loaded later, because it is large. */
+/**
+ * Runs the chores each day at their time. node-cron is loaded after the start, and its task started
+ * when the chores are near, because node-cron then makes Node read the data of all languages.
+ */
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
-  let task: Promise<ScheduledTask> | undefined;
+  const { at, clock } = options;
+  let created: Promise<ScheduledTask> | undefined;
   clearLeftovers(options);
-  const timer = options.clock.startTimer("daily chores", AFTER_START_MS, () => {
-    task = scheduled(options);
-  });
+  const checkIn = (ms: number) => clock.startTimer("daily chores", ms, () => void check());
+  const check = async (): Promise<void> => {
+    created ??= createDaily(options);
+    const task = await created;
+    if (isNear(at, clock.now())) await task.start();
+    else if (task.getStatus() !== "destroyed") timer = checkIn(NEAR_CHECK_MS);
+  };
+  let timer = checkIn(AFTER_START_MS);
   return {
     async stop() {
       timer.clear();
-      await (await task)?.destroy();
+      await (await created)?.destroy();
+      timer.clear();
     },
   };
+}
+
+/** Whether a time of day, hh:mm local time, comes within the next {@link NEAR_MINUTES}. */
+function isNear(at: string, nowMs: number): boolean {
+  const [hours = 0, minutes = 0] = at.split(":").map(Number);
+  const now = new Date(nowMs);
+  const left = (hours - now.getHours()) * 60 + minutes - now.getMinutes();
+  return (left + DAY_MINUTES) % DAY_MINUTES <= NEAR_MINUTES;
 }
 
 /** Deletes the files that interrupted chores left; a program starts even if that fails. */
@@ -54,10 +76,10 @@ function clearLeftovers({ chores, log }: DailyOptions): void {
   }
 }
 
-async function scheduled(options: DailyOptions): Promise<ScheduledTask> {
+async function createDaily(options: DailyOptions): Promise<ScheduledTask> {
   const [hours, minutes] = options.at.split(":").map(Number);
-  const { schedule } = await import("node-cron");
-  return schedule(`${minutes} ${hours} * * *`, () => runChores(options), {
+  const { createTask } = await import("node-cron");
+  return createTask(`${minutes} ${hours} * * *`, () => runChores(options), {
     name: "daily chores",
     noOverlap: true,
   });

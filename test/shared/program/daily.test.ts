@@ -218,3 +218,28 @@ test("every time of day can be scheduled and stopped again", async () => {
   await clock.advance(1_000);
   expect(getTasks().size).toBe(0);
 });
+
+test("the task of the chores is started when their time is near", async () => {
+  const clock = new TestClock(new Date(2026, 0, 15, 12, 0).getTime());
+  const { log } = recordingLog();
+  const daily = startDaily({ at: "15:00", idle: () => true, chores: [], clock, log });
+  await clock.advance(1_000);
+  await expect.poll(() => getTasks().size).toBe(1);
+  const [task] = getTasks().values();
+  await clock.advance(50 * 60_000);
+  expect(task?.getStatus()).toBe("stopped");
+  await clock.advance(20 * 60_000);
+  expect(task?.getStatus()).toBe("idle");
+  await daily.stop();
+  expect([getTasks().size, clock.running]).toEqual([0, []]);
+});
+
+test("a stop ends the wait for the time of the chores", async () => {
+  const clock = new TestClock(new Date(2026, 0, 15, 12, 0).getTime());
+  const { log } = recordingLog();
+  const daily = startDaily({ at: "03:30", idle: () => true, chores: [], clock, log });
+  await clock.advance(1_000);
+  await daily.stop();
+  await clock.advance(3_600_000);
+  expect([getTasks().size, clock.running]).toEqual([0, []]);
+});
