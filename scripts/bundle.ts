@@ -5,6 +5,7 @@
  * `programs/NAME.js` with source maps. Native packages stay outside, in node_modules.
  */
 import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { packageFiles } from "../src/shared/process/page-packages.ts";
@@ -80,7 +81,7 @@ export async function makeBundle(out: string): Promise<Bundle> {
   await build.close();
   const chunks = output.filter((part) => part.type === "chunk");
   for (const { fileName, code } of chunks) {
-    writeFileSync(join(out, "programs", fileName), oneByte(code));
+    writeFileSync(join(out, "programs", fileName), oneByte(withoutImports(code)));
   }
   const files = Object.values(packageFiles).map((path) => `node_modules/${path}`);
   const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...files];
@@ -90,6 +91,25 @@ export async function makeBundle(out: string): Promise<Bundle> {
     bytes: chunks.reduce((sum, { code }) => sum + code.length, 0),
     packages: [...packages].sort(),
   };
+}
+
+/**
+ * The same program, which gets Node's own modules without an `import`. For an `import`, Node reads
+ * all exports of the module, and some exports load further modules that no program uses.
+ */
+function withoutImports(code: string): string {
+  return code.replace(
+    /^import (?:(?:\* as )?([\w$]+))?(?:, )?(?:\{ (.*) \})? from "([\w:/]+)";$/gm,
+    (all, whole: string | undefined, names: string | undefined, id: string) => {
+      if (!isBuiltin(id)) return all;
+      const module = `globalThis.process.getBuiltinModule("${id}")`;
+      const parts = [
+        ...(whole === undefined ? [] : [`${whole} = ${module}`]),
+        ...(names === undefined ? [] : [`{ ${names.replaceAll(" as ", ": ")} } = ${module}`]),
+      ];
+      return `const ${parts.join(", ")};`;
+    },
+  );
 }
 
 /**

@@ -44,6 +44,17 @@ test("MQTT is in the thread with the broker, and not in the supervisor", () => {
   expect([...packagesOf("supervisor.js")]).not.toContain("mqtt");
 });
 
+test("a bundled program gets the modules of Node.js without an import", () => {
+  const programs = join(folder, "programs");
+  const files = readdirSync(programs).filter((file) => file.endsWith(".js"));
+  const importing = files.filter((file) =>
+    /^(?:import|export|\}).* from "(?:node:.*|[a-z_]+)";$/m.test(
+      readFileSync(join(programs, file), "utf8"),
+    ),
+  );
+  expect(importing).toEqual([]);
+});
+
 test("a bundled program is read with one byte for each character", () => {
   const programs = join(folder, "programs");
   const files = readdirSync(programs).filter((file) => file.endsWith(".js"));
