@@ -65,7 +65,7 @@ export function showEnd(order, answer, again) {
   const name = customerMessageName(answer);
   const isForStaff = name === "charged-ask" || name === "unconfirmed";
   const more = () => {
-    if (isForStaff) return `${orderText(order)} (${goodsText(order)})`;
+    if (isForStaff) return `${orderText(order)}\n(${goodsText(order)})`;
     // Paid is said only when the goods are out.
     return name === "paid" ? `\n${say("take")}` : "";
   };

@@ -197,7 +197,7 @@ describe.skipIf(!haveChromium)("the sample kiosk, for everybody (docs/accessibil
     await buys("Try again");
     at.ends(charged);
     await page.locator("#listed summary").click();
-    await check(/Order number: T.*the ticket did not come out\)\s+.* in (1 m|5\d s)/, "staff");
+    await check(/Order number: T.*\n\(the ticket did not come out\)\s+.* in (1 m|5\d s)/, "staff");
     await page.locator("#listed summary").click();
     await press("OK");
     await buys(/^Day ticket/);
