@@ -152,6 +152,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     await page.locator("#endSuccessTransactionBlock").waitFor();
     await pictured(page, "payment/paid");
     expect(await page.locator("#return_link").count()).toBe(0);
+    expect(await page.getByRole("status").innerText()).toContain("You can close this page.");
     expect(sandbox.orders()[0]).toMatchObject({ state: "captured", capturedAmount: "8.99" });
     await eventually(() => merchant.received.length).toBe(2);
     const folder = dirname(database);
@@ -185,6 +186,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     await pictured(declined.page, "payment/form");
     await declined.page.click(pay);
     await declined.page.locator("#endErrorTransactionBlock").waitFor();
+    expect(await declined.page.title()).toBe("Your payment was declined. Nothing was charged.");
     await pictured(declined.page, "payment/refused");
     await expectUsable(declined.page);
     await declined.page.click("#return_link");
@@ -194,6 +196,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const aborted = await visit();
     await aborted.page.click("#cancel_payment");
     await aborted.page.locator("#endCancelTransactionBlock").waitFor();
+    expect(await aborted.page.title()).toBe("The payment was cancelled. Nothing was charged.");
     await pictured(aborted.page, "payment/cancelled");
     await expectUsable(aborted.page);
     await aborted.page.click("#return_link");
@@ -213,7 +216,8 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(await number.inputValue()).toBe("");
     expect(await page.evaluate("document.activeElement.id")).toBe("tokenCardNumber");
     expect(await number.getAttribute("aria-describedby")).toBe("fault");
-    expect(await page.locator("#fault").textContent()).toContain("not one of the test cards");
+    const fault = page.locator("#fault:has(+ [for=tokenCardNumber])");
+    expect(await fault.textContent()).toMatch(/not one of the test cards.* expiry date and/);
     await pictured(page, "payment/wrong-field", /status of 422/);
     await expectUsable(page, true);
     expect(await page.getByLabel("Name on the card").inputValue()).toBe("Test Customer");
@@ -295,7 +299,8 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
   test("an address that leads to no order is answered with a readable text", async () => {
     const sandbox = await sandboxForTest();
     const page = await opened(`${sandbox.url}/index/ws/id/${"0".repeat(32)}`);
-    expect(await page.getByRole("heading").textContent()).toBe("No such payment");
+    expect(await page.getByRole("heading").textContent()).toBe("Payment page not found");
+    expect(await page.locator("main").innerText()).toMatch(/ask the shop before you pay again/);
     await pictured(page, "payment/missing", /status of 404/);
     await expectUsable(page);
   });

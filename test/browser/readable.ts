@@ -20,7 +20,7 @@ export async function hiddenParts(page: Page, parts: string, scrolled = false): 
       if (${scrolled}) part.scrollIntoView({ block: "nearest" });
       const { left, width, top, bottom } = part.getBoundingClientRect();
       const isOnTop = (y) => part.contains(document.elementFromPoint(left + width / 2, y));
-      const isInside = width > 0 && top >= 0 && bottom <= innerHeight;
+      const isInside = width > 0 && top > -1 && bottom < innerHeight + 1;
       return !isInside || ![top + 2, bottom - 2].every(isOnTop);
     })
     .map((part) => part.className + " " + part.textContent.trim())`)) as string[];

@@ -66,7 +66,7 @@ function show(reply: FastifyReply, { accounts, clock }: SandboxParts, order: Ord
     { lang, title, head: html`${css && html`<link rel="stylesheet" href="${css}">`}` },
     html`<main>
 ${logo && html`<img class="logo" src="${logo}" alt="">\n`}<h1>${texts.title}</h1>
-<p class="notice">${texts.notice}</p>
+<p class="notice">${texts.notice} ${state === "created" ? texts.testCard : ""}</p>
 <p class="total" id="amount">${displayAmount(order, lang)}</p>
 ${boughtLines(order, texts)}
 ${content}
@@ -154,7 +154,7 @@ function outcome(order: Order, state: EndState, texts: Texts): readonly [string,
   const url = textOf(order.fields, address);
   const back = html`<a class="button" id="return_link" href="${url}" autofocus>${texts.back}</a>`;
   const content = html`<div id="${block}" class="outcome" role="status">
-<p class="words">${texts[text]}</p>${url && back}</div>`;
+<p class="words">${texts[text]}</p>${url ? back : html`<p>${texts.close}</p>`}</div>`;
   return [texts[text], content];
 }
 
@@ -176,23 +176,26 @@ function form(order: Order, clock: Clock, lang: string, texts: Texts, retry?: Re
     html`<label for="${id}">${label}</label><input ${named(id, retry)} ${attributes}>`;
   const email = entry?.email ?? order.customerEmail;
   const emailAttributes = html`type="email" maxlength="255" value="${email}" required`;
-  const holderAttributes = html`maxlength="64" value="${entry?.holder}" required`;
-  const digits = (lengthMax: number): Html =>
-    html`inputmode="numeric" maxlength="${lengthMax}" required`;
+  const holder = html`maxlength="64" value="${entry?.holder}" required`;
+  const digits = (max: number): Html => html`inputmode="numeric" maxlength="${max}" required`;
   const monthId = "tokenCardExpiryDateMonth";
-  return html`${retry && html`<p class="wrong" id="fault" role="alert">${texts[retry.fault]}</p>`}
-<form method="post" autocomplete="off">
-${input("email", texts.email, emailAttributes)}
+  const fault = (...ids: readonly string[]): Html | undefined =>
+    retry && ids.includes(faulty[retry.fault])
+      ? html`<p class="wrong" id="fault" role="alert">${texts[retry.fault]} ${texts.again}</p>`
+      : undefined;
+  return html`<form method="post" autocomplete="off">
+${fault("email")}${input("email", texts.email, emailAttributes)}
 <label for="country">${texts.country}</label>
 <select id="country" name="country">${countryOptions(lang, entry?.country ?? "FR")}</select>
 ${cardTypes(texts)}
-${input("tokenCardNumber", texts.cardNumber, digits(23))}
-${input("tokenCardHolder", texts.cardHolder, holderAttributes)}
+${fault("tokenCardNumber")}${input("tokenCardNumber", texts.cardNumber, digits(23))}
+${fault("tokenCardHolder")}${input("tokenCardHolder", texts.cardHolder, holder)}
+${fault(monthId, "tokenCardSecurityCode")}
 <div class="row"><div>${select(monthId, texts.expiryMonth, months, retry)}</div>
 <div>${select("tokenCardExpiryDateYear", texts.expiryYear, years, retry)}</div>
 <div>${input("tokenCardSecurityCode", texts.securityCode, digits(4))}</div></div>
 <button class="wide-button" id="validate_user_account_create_form"
-  name="action" value="pay">${texts.pay}</button>
+  name="action" value="pay">${texts.pay} ${displayAmount(order, lang)}</button>
 </form>
 <form method="post"><button class="plain wide-button" id="cancel_payment"
   name="action" value="abort">${texts.abort}</button></form>`;
@@ -210,9 +213,8 @@ function cardTypes({ cardType }: Texts): Html {
   const types = ["Visa", "Mastercard", "American Express"];
   return html`<fieldset><legend>${cardType}</legend>${types.map((type, i) => {
     const id = `cardType${type.replace(" ", "")}`;
-    const checked = i === 0 ? html` checked` : undefined;
     return html`<label><input type="radio" id="${id}" name="cardType"
- value="${type}"${checked}> ${type}</label>`;
+ value="${type}"${i === 0 ? html` checked` : ""}> ${type}</label>`;
   })}</fieldset>`;
 }
 
@@ -234,10 +236,9 @@ function countryOptions(lang: string, chosen: string): Html[] {
     .split(" ")
     .map((code) => ({ code, name: names.of(code) ?? code }))
     .sort((a, b) => a.name.localeCompare(b.name, lang))
-    .map(({ code, name }) =>
-      code === chosen
-        ? html`<option value="${code}" selected>${name}</option>`
-        : html`<option value="${code}">${name}</option>`,
+    .map(
+      ({ code, name }) =>
+        html`<option value="${code}"${code === chosen ? html` selected` : ""}>${name}</option>`,
     );
 }
 
@@ -266,9 +267,7 @@ function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
     holder: field("tokenCardHolder", 64),
   };
   const card = testCard(field("tokenCardNumber", 40).replace(/[ -]/g, ""));
-  if (!/^[^\s@]+@[^\s@]+$/.test(entry.email) || entry.email.length > 255) {
-    return { entry, fault: "wrongEmail" };
-  }
+  if (!/^(?!.{256})[^\s@]+@[^\s@]+$/.test(entry.email)) return { entry, fault: "wrongEmail" };
   if (!card) return { entry, fault: "wrongNumber" };
   if (entry.holder === "") return { entry, fault: "wrongHolder" };
   const month = field("tokenCardExpiryDateMonth", 2);

@@ -159,17 +159,17 @@ test("no card number reaches the disk, neither a test one nor another", async ()
 
 test("the page speaks the order's language", async () => {
   const buttons = {
-    en_GB: "Pay<",
-    fr_FR: "Payer<",
-    es_ES: "Pagar<",
-    it_IT: "Paga<",
-    de_DE: "Bezahlen<",
-    pt_PT: "Pay<",
+    en_GB: "Pay €19.99<",
+    fr_FR: "Payer 19,99 €<",
+    es_ES: "Pagar 19,99 €<",
+    it_IT: "Paga 19,99 €<",
+    de_DE: "Bezahlen 19,99 €<",
+    pt_PT: "Pay €19.99<",
   };
   for (const [locale, button] of Object.entries(buttons)) {
     const { page } = await visit({ locale });
     const text = await page();
-    expect(text).toContain(button);
+    expect(text.replaceAll("\u00a0", " ")).toContain(button);
     expect(text).toContain(`<html lang="${locale === "pt_PT" ? "en" : locale.slice(0, 2)}">`);
   }
 });
@@ -192,9 +192,11 @@ test("a page that is missing, and the operator's page, speak the browser's langu
   const read = async (path: string, language: string) =>
     (await fetch(sandbox.url + path, { headers: { "accept-language": language } })).text();
   const missing = `/index/ws/id/${"0".repeat(32)}`;
-  expect(await read(missing, "it-IT,it;q=0.9")).toContain("<h1>Pagamento inesistente</h1>");
-  expect(await read(missing, "pt, es;q=0.5")).toContain("<h1>Pago inexistente</h1>");
-  expect(await read(missing, "*")).toContain("<h1>No such payment</h1>");
+  expect(await read(missing, "it-IT,it;q=0.9")).toContain(
+    "<h1>Pagina di pagamento non trovata</h1>",
+  );
+  expect(await read(missing, "pt, es;q=0.5")).toContain("<h1>Página de pago no encontrada</h1>");
+  expect(await read(missing, "*")).toContain("<h1>Payment page not found</h1>");
   expect(await read("/", "de")).toMatch(/<html lang="de">[\s\S]*Noch ist keine Bestellung/);
 });
 
