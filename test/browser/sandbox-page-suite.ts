@@ -41,7 +41,7 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     expect(await press("capture A-1", "10")).toBe("captured");
     expect(await press("refund A-1", "2.50")).toBe("captured");
     expect(await press("refund A-1", "99")).toBe("captured");
-    expect(await page.getByRole("alert").innerText()).toMatch(/: more than /);
+    expect(await page.getByRole("alert").innerText()).toMatch(/^refund refused: .*: more than /);
     await pictured(page, "sandbox/refused-action", /status of 409/);
     expect(await hardToUse(page)).toEqual([]);
     expect(await press("refund A-1", "much")).toBe("captured");
@@ -109,7 +109,7 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     }
   });
 
-  test("the keyboard reaches each button, visibly, and scrolls what is too wide", async () => {
+  test("the keyboard reaches each button, visibly; no width hides a column", async () => {
     const sandbox = await sandboxForTest();
     await generate(sandbox, { merchantReference: "D-1" });
     const page = await opened(sandbox.url);
@@ -128,11 +128,15 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
       "pay D-1",
       "decline D-1",
       "abort D-1",
-      "wait D-1",
+      "set to waiting D-1",
     ]);
-    await page.setViewportSize({ width: 660, height: 844 });
-    await page.locator(".scroll").focus();
-    await page.keyboard.press("ArrowRight");
-    await expect.poll(() => page.evaluate("document.activeElement.scrollLeft")).not.toBe(0);
+    for (const width of [660, 1152, 1153]) {
+      await page.setViewportSize({ width, height: 844 });
+      expect([width, await page.evaluate(tooWide)]).toEqual([width, 0]);
+    }
   });
 });
+
+/** How many tables can be scrolled to the side. */
+const tooWide = `[...document.querySelectorAll(".scroll")]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length`;

@@ -71,7 +71,8 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
       return reply.redirect("/", 303);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
-      return showOperatorPage(reply.code(error.statusCode), error.message);
+      const problem = `${request.params.action} refused: ${error.message}`;
+      return showOperatorPage(reply.code(error.statusCode), problem);
     }
   });
   app.get("/sandbox/faults", () => faults.all);

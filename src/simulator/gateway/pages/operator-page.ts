@@ -37,13 +37,13 @@ export function operatorPage(
   const texts: Texts = catalogue.operator[lang];
   const links = Object.entries(texts.links).map(([to, text]) => html`<a href="${to}">${text}</a> `);
   const orders = rows.map((row) => orderRow(row, texts));
-  const notifications = latest.map((one) => notificationRow(one, texts));
+  const notifications = latest.map((one) => notificationRow(one, rows, texts));
   return htmlPage(
     { lang, title: texts.title },
     html`<main>
 <h1>${texts.title}</h1>
 ${problem === undefined ? undefined : html`<p class="wrong" role="alert" lang="en">${problem}</p>`}
-<p class="notice">${filled(texts.shown, { total, rows: rows.length })} ${links}</p>
+<p class="links">${filled(texts.shown, { total, rows: rows.length })} ${links}</p>
 ${table("orders", texts, orders)}
 ${table("notifications", texts, notifications)}
 </main>`,
@@ -77,7 +77,6 @@ function orderRow({ order, operations, notifications }: OperatorRow, texts: Text
     ({ subject, state, attempts }) =>
       html`<div>${subject}: ${texts.deliveries[state]} (${attempts})</div>`,
   );
-  const actions = buttons[order.state].map((action) => button(order, action, texts));
   const page = html`<a href="/index/ws/id/${order.pageId}">
 <code>${order.transactionPublicId}</code></a>`;
   return html`<tr id="${order.transactionPublicId}">${cells(texts.orders.columns, [
@@ -88,7 +87,7 @@ function orderRow({ order, operations, notifications }: OperatorRow, texts: Text
     ["state", texts.states[order.state]],
     ["", history],
     ["", sent],
-    ["actions", actions],
+    ["actions", buttons[order.state].map((action) => button(order, action, texts))],
   ])}</tr>`;
 }
 
@@ -115,10 +114,11 @@ function button(order: Order, action: Action, texts: Texts): Html {
 ${amount}<button class="plain" aria-label="${what}">${label}</button></form>`;
 }
 
-function notificationRow(notification: Notification, texts: Texts): Html {
-  const { createdAt, subject, url, state, attempts, outcome } = notification;
+function notificationRow(one: Notification, rows: readonly OperatorRow[], texts: Texts): Html {
+  const { createdAt, orderId, subject, url, state, attempts, outcome } = one;
   return html`<tr>${cells(texts.notifications.columns, [
     ["", time(createdAt)],
+    ["text", rows.find(({ order }) => order.id === orderId)?.order.merchantReference ?? ""],
     ["", subject],
     ["text", html`<code>${url}</code>`],
     ["", texts.deliveries[state]],
