@@ -1,4 +1,4 @@
-import { Button } from "./device.js";
+import { Button, conditionOf } from "./device.js";
 import { around, t, translated } from "./language.js";
 import { call } from "./link.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
@@ -19,14 +19,14 @@ const ways = ["approve", "decline", "wrong-pin", "ask-pin", "insert"];
 
 /**
  * Everything that hands may do in addition to the terminal's own keys.
- * @param {{state: State, act: Act}} props
+ * @param {{state: State, book: FaultBook, act: Act}} props
  */
-export function Bench({ state, act }) {
+export function Bench({ state, book, act }) {
   return html`
     <section class="bench" aria-label=${t("bench")}>
       <${Customer} state=${state} act=${act} />
       <${Condition} state=${state} act=${act} />
-      <${Faults} family=${state.protocol === "zvt" ? "zvt" : "french"} act=${act} />
+      <${Faults} book=${book} family=${state.protocol === "zvt" ? "zvt" : "french"} act=${act} />
     </section>
   `;
 }
@@ -64,7 +64,7 @@ function Customer({ state, act }) {
         )}
       </div>
       <p class="hint" aria-live="polite">
-        ${t(hintFor(state))}
+        ${hintFor(state)}
       </p>
       <div class="ways">
         ${ways.map(
@@ -91,11 +91,22 @@ function Way({ action }) {
 /**
  * @param {State} state
  */
-function hintFor({ powered, wants, customer }) {
-  if (powered && (wants === "card" || wants === "key-or-card")) return "hint.card";
-  if (powered && wants !== null) return "hint.keys";
-  return customer === "manual" ? "hint.manual" : "hint.alone";
+function hintFor(state) {
+  const { powered, wants, busy, customer } = state;
+  const stands = conditionOf(state);
+  if (powered && wants !== null) return t(hints[wants]);
+  if (busy || ["off", "unplugged", "locked"].includes(stands)) {
+    return t("hint.cannot", { state: t(`condition.${stands}`) });
+  }
+  return t(customer === "manual" ? "hint.manual" : "hint.alone");
 }
+
+const hints = {
+  card: "hint.card",
+  "key-or-card": "hint.card",
+  key: "hint.keys",
+  digits: "hint.pin",
+};
 
 /**
  * @param {{state: State, act: Act}} props
@@ -141,16 +152,6 @@ function Condition({ state, act }) {
   `;
 }
 
-/**
- * @param {State} state
- */
-function conditionOf({ powered, cableIn, outOfOrder, paperOut, busy, condition }) {
-  if (!powered) return "off";
-  if (!cableIn) return "unplugged";
-  if (outOfOrder || paperOut) return "locked";
-  return busy ? "busy" : condition;
-}
-
 /** @typedef {Readonly<Record<string, unknown>>} Arguments */
 /**
  * @typedef {object} FaultBook
@@ -163,20 +164,24 @@ function conditionOf({ powered, cableIn, outOfOrder, paperOut, busy, condition }
 const noBook = { kinds: {}, points: {}, armed: [] };
 const READ_EVERY_MS = 1_000;
 
-/**
- * @param {{family: string, act: Act}} props `family`: whose faults the page has texts for
- */
-function Faults({ family, act }) {
+/** The faults that there are, and those that are armed, read all the time. */
+export function useFaults() {
   const [book, setBook] = useState(noBook);
-  const [name, setName] = useState("unplug");
-  const [at, setAt] = useState("");
   useEffect(() => {
     const read = () => void call("/faults").then(setBook, () => undefined);
     read();
     const timer = setInterval(read, READ_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
-  const { armed } = book;
+  return book;
+}
+
+/**
+ * @param {{book: FaultBook, family: string, act: Act}} props `family`: whose texts the faults have
+ */
+function Faults({ book, family, act }) {
+  const [name, setName] = useState("unplug");
+  const [at, setAt] = useState("");
   const kind = book.kinds[name];
   const hasMoment = kind !== undefined && "at" in kind.arguments;
   return html`
@@ -208,20 +213,8 @@ function Faults({ family, act }) {
           onClick=${() => act("fault", { value: name, ...(hasMoment && at !== "" ? { at } : {}) })}>
           ${t("fault.arm")}
         </button>
-        <${Button} off=${armed.length === 0} onClick=${() => act("no-faults")}>
-          ${t("fault.takeBack")}<//>
       </p>
       <p class="hint">${kind && translated(`${family}.${name}`, kind.description)}</p>
-      <p class="armed" aria-live="polite">
-        ${armed.length > 0 && `${t("fault.armed")} ${armed.map(nameOf).join(", ")}`}
-      </p>
     </fieldset>
   `;
-}
-
-/**
- * @param {FaultBook["armed"][number]} fault
- */
-function nameOf({ name, arguments: { at: point } }) {
-  return point ? t("fault.armedAt", { fault: name, point: String(point) }) : name;
 }

@@ -2,6 +2,7 @@ import { language, t } from "./language.js";
 import { html, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 
 /** @typedef {import("./link.js").State} State */
+/** @typedef {import("./bench.js").FaultBook} FaultBook */
 /** @typedef {(word: string, asked?: Readonly<Record<string, string>>) => void} Act */
 
 const digits = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "", "0", ""];
@@ -20,10 +21,10 @@ export function Button({ off, onClick, children, ...attributes }) {
 }
 
 /**
- * The terminal itself: display, keypad, card slot.
- * @param {{state: State, act: Act}} props
+ * The terminal itself: display, keypad, card slot; and the faults that it will have.
+ * @param {{state: State, armed: FaultBook["armed"], act: Act}} props
  */
-export function Device({ state, act }) {
+export function Device({ state, armed, act }) {
   const [typed, setTyped] = useState("");
   const { wants, screen, powered } = state;
   useLayoutEffect(() => setTyped(""), [wants, screen.stage]);
@@ -60,6 +61,13 @@ export function Device({ state, act }) {
         <div class=${wants === "card" && powered ? "slot open" : "slot"} aria-hidden="true"></div>
       </div>
       <${Plugs} state=${state} act=${act} />
+      <div class="armed">
+        <p aria-live="polite">
+          ${armed.length > 0 && `${t("fault.armed")} ${armed.map(nameOf).join(", ")}`}
+        </p>
+        <${Button} off=${armed.length === 0} onClick=${() => act("no-faults")}>
+          ${t("fault.takeBack")}<//>
+      </div>
     </section>
   `;
 }
@@ -84,7 +92,7 @@ function Display({ state, typed }) {
     <div class=${`display ${own === undefined ? screen.stage : "trouble"}`} aria-live="polite">
       <p class="status" aria-hidden="true">
         <span>${state.cableIn ? "▮▮▮" : t("display.noLine")}</span>
-        <span>${state.protocol}</span>
+        <span>${t(`condition.${conditionOf(state)}`)}</span>
       </p>
       <p class="amount">${own === undefined ? (screen.amount ?? "") : ""}</p>
       <p class="words" lang=${own === undefined ? screen.language : null}>
@@ -117,21 +125,34 @@ function ownText({ outOfOrder, paperOut, busy }) {
 }
 
 /**
+ * The condition of the terminal, as the texts name it.
+ * @param {State} state
+ */
+export function conditionOf({ powered, cableIn, outOfOrder, paperOut, busy, condition }) {
+  if (!powered) return "off";
+  if (!cableIn) return "unplugged";
+  if (outOfOrder || paperOut) return "locked";
+  return busy ? "busy" : condition;
+}
+
+/**
  * Cable and mains are the two things that hands can pull.
  * @param {{state: State, act: Act}} props
  */
-function Plugs({ state, act }) {
-  const { cableIn, powered } = state;
+function Plugs({ state: { cableIn, powered }, act }) {
+  const cable = cableIn ? "unplug" : "plug";
+  const power = powered ? "power-off" : "power-on";
   return html`
     <div class="plugs" role="group" aria-label=${t("cables")}>
-      <button type="button" aria-pressed=${cableIn}
-        onClick=${() => act(cableIn ? "unplug" : "plug")}>
-        ${t(cableIn ? "cable.in" : "cable.out")}
-      </button>
-      <button type="button" aria-pressed=${powered}
-        onClick=${() => act(powered ? "power-off" : "power-on")}>
-        ${t(powered ? "power.on" : "power.off")}
-      </button>
+      <button type="button" class=${cable} onClick=${() => act(cable)}>${t(cable)}</button>
+      <button type="button" class=${power} onClick=${() => act(power)}>${t(power)}</button>
     </div>
   `;
+}
+
+/**
+ * @param {FaultBook["armed"][number]} fault
+ */
+function nameOf({ name, arguments: { at: point } }) {
+  return point ? t("fault.armedAt", { fault: name, point: String(point) }) : name;
 }

@@ -1,4 +1,4 @@
-import { Bench } from "./bench.js";
+import { Bench, useFaults } from "./bench.js";
 import { Device } from "./device.js";
 import { around, language, languages, speak, t } from "./language.js";
 import { call, followWire, say, shellLine } from "./link.js";
@@ -51,6 +51,7 @@ function useWire() {
 
 function App() {
   const state = useTerminal();
+  const book = useFaults();
   const [events, clearEvents] = useWire();
   const [said, setSaid] = useState({ line: "", problem: "" });
   /** @type {(action: string, asked?: Readonly<Record<string, string>>) => void} */
@@ -65,8 +66,8 @@ function App() {
     ${
       state
         ? html`<main class="table">
-            <${Device} state=${state} act=${act} />
-            <${Bench} state=${state} act=${act} />
+            <${Device} state=${state} armed=${book.armed} act=${act} />
+            <${Bench} state=${state} book=${book} act=${act} />
             <${Wire} events=${events} clear=${clearEvents} />
           </main>
           <${Foot} ...${said} />`
