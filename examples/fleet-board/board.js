@@ -40,6 +40,8 @@ const rows = new Map();
 /** @type {Set<string>} */
 const changed = new Set();
 let isDue = false;
+/** Whether the broker has granted the topics: before, no count is known. */
+let isKnown = false;
 
 /**
  * Many documents, one drawing.
@@ -83,11 +85,15 @@ function fillRow(kiosk) {
   if (!row) return;
   const [summary, colour] = summaryOf(kiosk);
   const hadFocus = row.contains(document.activeElement);
+  // A long name breaks after its underscores.
+  const reasons = [...(now?.obstacles ?? []), ...(now?.troubles ?? [])]
+    .join(", ")
+    .replaceAll("_", "_\u200b");
   const link = h("a", { href: `#${name}` }, name);
   row.replaceChildren(
     h("th", { scope: "row" }, link),
     h("td", {}, h("span", { class: `word ${colour}` }, summary)),
-    h("td", { class: "wide" }, [...(now?.obstacles ?? []), ...(now?.troubles ?? [])].join(", ")),
+    h("td", { class: "wide why" }, reasons),
     h("td", { class: "number" }, waitsForPerson(kiosk) || ""),
     h("td", { class: "number wide" }, now?.gateway.pending || ""),
     h("td", { class: "wide" }, versionOf(kiosk)),
@@ -115,17 +121,18 @@ function drawList() {
     row.hidden = !kiosk || !passes(kiosk, choice);
     if (!row.hidden) listed += 1;
   }
-  at("listed").textContent = `${listed} of ${rows.size} kiosks`;
+  at("listed").textContent = isKnown ? `${listed} of ${rows.size} kiosks` : "";
 }
 
 function drawCounts() {
   const kiosks = [...fleet.kiosks.values()];
   /** @type {(id: string, test: (kiosk: Kiosk) => boolean) => void} */
   const count = (id, test) => {
-    at(id).textContent = kiosks.filter(test).length;
+    at(id).textContent = isKnown ? kiosks.filter(test).length : "–";
   };
   count("count-online", ({ state }) => state?.connection === "online");
   count("count-lost", ({ state }) => state?.connection === "lost");
+  count("count-stopped", ({ state }) => state?.connection === "stopped");
   count("count-no-money", (kiosk) => !takesMoney(kiosk));
   count("count-waits", (kiosk) => waitsForPerson(kiosk) > 0);
   at("refused").textContent = fleet.refused ? `messages not understood: ${fleet.refused}` : "";
@@ -206,6 +213,7 @@ function say(text, colour) {
  */
 function askLogin(why) {
   fleet = new Fleet(schemas);
+  isKnown = false;
   rows.clear();
   at("kiosks").replaceChildren();
   drawKiosk(false);
@@ -233,13 +241,18 @@ function connect(login) {
     // The package's own timers come from a worker out of a blob, which the page's policy refuses.
     timerVariant: "native",
   });
+  let lostSince = "";
   client.on("connect", () => {
     const topics = documents.map((name) => `connector/1/+/${name}`);
     // Before the broker has granted the topics, messages can pass the board by.
     client.subscribe(topics, { qos: 1 }, (error, granted = []) => {
-      const isRefused = error || granted.some(({ qos }) => qos >= 128);
-      if (isRefused) say("the broker refuses the topics", "bad");
-      else say("connected", "good");
+      if (error || granted.some(({ qos }) => qos >= 128)) {
+        return say("the broker refuses the topics", "bad");
+      }
+      say("connected", "good");
+      lostSince = "";
+      isKnown = true;
+      draw();
     });
   });
   client.on("message", (topic, bytes, { retain }) =>
@@ -247,7 +260,9 @@ function connect(login) {
   );
   let wantsLogin = false;
   client.on("close", () => {
-    if (!wantsLogin) say("not connected: what is shown may be old", "bad");
+    if (wantsLogin) return;
+    lostSince ||= timeOf(new Date().toISOString()).textContent ?? "";
+    say(`not connected since ${lostSince}: what is shown may be old; trying again`, "bad");
   });
   client.on("error", (error) => {
     const code = "code" in error ? error.code : null;
