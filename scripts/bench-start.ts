@@ -17,6 +17,8 @@ import { sleep, systemClock } from "../src/shared/time.ts";
 import { type programEntries, programFile, projectRoot } from "../src/shared/version-files.ts";
 import { until } from "../test/support/programs/child-program.ts";
 import { freePort } from "../test/support/programs/installation.ts";
+import { bareServerArguments } from "./bench/bare-server.ts";
+import { median, memoryMbOf } from "./bench/figures.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 const { values } = readArguments({ options: { rounds: { type: "string", default: "9" } } });
@@ -26,22 +28,9 @@ if (!Number.isInteger(rounds) || rounds < 1) misused();
 /** The time after a start until memory is read, when the garbage of the start is collected. */
 const SETTLE_MS = 1_000;
 const NS_PER_MS = 1_000_000;
-const KB_PER_MB = 1_024;
 const TICK_MS = 10;
 /** The number of checks of the keep-alive, many because the kernel counts in ticks of 10 ms. */
 const CHECKS = 20;
-
-const bareServer = `
-import { flushCompileCache } from "node:module";
-import fastify from "fastify";
-import basicAuth from "@fastify/basic-auth";
-const app = fastify();
-await app.register(basicAuth, { validate: async () => {}, authenticate: true });
-app.after(() => app.get("/", { onRequest: app.basicAuth }, async () => ({ hello: "world" })));
-await app.listen({ port: 0, host: "127.0.0.1" });
-flushCompileCache();
-console.log("is ready");
-`;
 
 interface Server {
   readonly name: string;
@@ -89,7 +78,7 @@ async function writeConfig(): Promise<void> {
 
 async function measureServers(): Promise<void> {
   const own = ["--data", data, "--foreground"];
-  const bare = { name: "bare fastify", args: ["--input-type=module", "-e", bareServer] };
+  const bare = { name: "bare fastify", args: bareServerArguments };
   const servers: Server[] = [
     bare,
     ...programs.flatMap((program) => [
@@ -122,7 +111,8 @@ async function measured(args: readonly string[]): Promise<Measured> {
   await ready(child);
   const cpuMs = processorMs(child.pid);
   await sleep(systemClock, "settle", SETTLE_MS);
-  const memory = { residentMb: mb(child.pid, "VmRSS"), anonymousMb: mb(child.pid, "RssAnon") };
+  const pid = child.pid ?? 0;
+  const memory = { residentMb: memoryMbOf(pid), anonymousMb: memoryMbOf(pid, "RssAnon") };
   await end(child);
   return { cpuMs, ...memory };
 }
@@ -207,15 +197,6 @@ function processorMs(pid = 0): number {
 function childrenMs(): number {
   const fields = readFileSync("/proc/self/stat", "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[13]) + Number(fields[14])) * TICK_MS;
-}
-
-function mb(pid = 0, field = "VmRSS"): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / KB_PER_MB;
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
 function print(cells: readonly string[]): void {

@@ -1,100 +1,138 @@
 /**
  * Measures a whole installation of real processes and its floor, one payment each in turn:
- *   npm run bench -- [--payments 1000] [--warm-up 1000] [--simulators] [--line tcp|pty]
- *     [--markdown]
+ *   npm run bench -- [--runs 5] [--payments 1000] [--warm-up 1000] [--counted 2]
+ *     [--simulators] [--line tcp|pty] [--markdown]
  * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
  * and gateway are fakes without storage, shared by both; with --simulators the product talks to the
  * simulators of the demo, with `--line pty` over a pseudo-terminal. TEST_BUNDLE=dist/bundle runs
- * the bundled programs. Prints POST-to-answer times and processor time of both, their ratios, what
- * one payment writes, and the load of the machine.
+ * the bundled programs. Memory is compared with that of a bare server of fastify. Each run starts
+ * everything anew. Prints the median of the runs of each figure and of its ratio, and the lowest
+ * and the highest ratio. --counted: the last payments of a run whose writes to the disk are
+ * counted, each 3 s long.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { countLog, writtenSince } from "../test/support/files/write-ahead-log.ts";
 import { TestInstallation } from "../test/support/programs/installation.ts";
+import { bareServerArguments } from "./bench/bare-server.ts";
 import { startFakeGateway } from "./bench/fake-gateway.ts";
 import { startFakeTerminal } from "./bench/fake-terminal.ts";
+import { cpuMsOf, median, memoryMbOf, quantile } from "./bench/figures.ts";
 import type { FloorPlan } from "./bench/floor.ts";
 import { Poster } from "./bench/poster.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 const { values } = readArguments({
   options: {
+    runs: { type: "string", default: "5" },
     payments: { type: "string", default: "1000" },
     // Payments before the measured ones: Node.js compiles code that runs often.
     "warm-up": { type: "string", default: "1000" },
+    counted: { type: "string", default: "2" },
     line: { type: "string", default: "tcp" },
     simulators: { type: "boolean", default: false },
     markdown: { type: "boolean", default: false },
   },
 });
-const payments = Number(values.payments);
-const warmUp = Number(values["warm-up"]);
-const { line } = values;
-const counts = [payments, warmUp];
-if (!counts.every((n) => Number.isInteger(n) && n > 0) || (line !== "tcp" && line !== "pty")) {
-  misused();
-}
+const [runs, payments, warmUp, counted] = [
+  Number(values.runs),
+  Number(values.payments),
+  Number(values["warm-up"]),
+  Number(values.counted),
+];
+const counts = [runs, payments, warmUp, counted];
+if (!counts.every((n) => Number.isInteger(n) && n > 0)) misused();
+const line = values.line === "tcp" || values.line === "pty" ? values.line : misused();
 const simulated = values.simulators || line === "pty";
 
-/** The unit of processor time in Linux: a hundredth of a second (sysconf _SC_CLK_TCK). */
-const TICK_MS = 10;
-/** The number of last payments whose writes to the disk are counted. */
-const COUNTED = 10;
 /** The pause after a payment, in which the connector has written all that follows its answer. */
 const IDLE_MS = 1_500;
+/** The time after a start until memory is read, when the garbage of the start is collected. */
+const SETTLE_MS = 1_000;
+/** The commits of the floor, each of one page. */
+const FLOOR_COMMITS = 5;
+
+/** A figure of one run: of the product, and of what it is compared with. */
+interface Figure {
+  readonly name: string;
+  readonly unit: string;
+  readonly product: number;
+  readonly floor?: number;
+}
 
 const terminal = await startFakeTerminal();
 const gateway = await startFakeGateway();
-const at = new TestInstallation(
-  simulated
-    ? { line, asLaunched: true, simulatorPrograms: true, terminalSwitches: ["--instant"] }
-    : {
-        line: "own",
-        asLaunched: true,
-        config: { SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`, GATEWAY_URL: gateway.url },
-      },
-);
-const poster = new Poster(at.password);
-const floorPrograms: ChildProcess[] = [];
+const measured: Figure[][] = [];
 try {
-  const readyMs = await at.start();
-  await at.connected();
-  const idle = memory();
-  const product = side(`${at.url}/payment`, productPids);
-  const sides = simulated ? [product] : [product, side(await startFloor(), floorPids)];
-  await alternately(sides, warmUp, "warm");
-  for (const one of sides) one.begin();
-  await alternately(sides, payments, "bench");
-  for (const one of sides) one.end();
-  const counted = await countWrites();
-  print([
-    ["", "product", "floor", "ratio"],
-    row("POST to answer, p50", (one) => quantile(one.times, 0.5), sides),
-    row("POST to answer, p99", (one) => quantile(one.times, 0.99), sides),
-    row("processor time of both programs", ({ cpuMs }) => cpuMs / payments, sides),
-    ["synced commits before the answer", counted.before.commits.toFixed(1), "5", ""],
-    ["synced commits, with those after it", counted.all.commits.toFixed(1), "5", ""],
-    ["page writes", counted.all.pages.toFixed(1), "5", ""],
-    ["launch to both ready", `${readyMs.toFixed(0)} ms`, "", ""],
-    ["memory idle", idle, "", ""],
-    [`memory after ${payments + warmUp} payments`, memory(), "", ""],
-    ["programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources", "", ""],
-    ["load of the machine at the end", loadavg()[0]?.toFixed(1) ?? "", "", ""],
-  ]);
+  for (let i = 0; i < runs; i++) measured.push(await run());
 } finally {
-  poster.close();
-  const ended = floorPrograms.map((program) => program.exitCode ?? once(program, "exit"));
-  for (const program of floorPrograms) program.kill("SIGKILL");
-  await Promise.all(ended);
   terminal.close();
   gateway.close();
-  await at.stop();
+}
+print([
+  ["", "product", "floor", "ratio", "lowest to highest"],
+  ...(measured[0] ?? []).map((_, i) => row(measured.flatMap((figures) => figures[i] ?? []))),
+  ["runs, each with payments", `${runs}, ${payments} after ${warmUp}`, "", "", ""],
+  ["programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources", "", "", ""],
+  ["load of the machine at the end", loadavg()[0]?.toFixed(1) ?? "", "", "", ""],
+]);
+
+/** Starts product, floor and bare server anew, and measures them. */
+async function run(): Promise<Figure[]> {
+  const at = new TestInstallation(
+    simulated
+      ? { line, asLaunched: true, simulatorPrograms: true, terminalSwitches: ["--instant"] }
+      : {
+          line: "own",
+          asLaunched: true,
+          config: { SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`, GATEWAY_URL: gateway.url },
+        },
+  );
+  const poster = new Poster(at.password);
+  const others: ChildProcess[] = [];
+  terminal.heard();
+  try {
+    const readyMs = await at.start();
+    await at.connected();
+    const bare = await startOther(bareServerArguments, others);
+    await sleep(systemClock, "settle", SETTLE_MS);
+    const idle = memory(at, "idle", bare.pid);
+    const product = side(`${at.url}/payment`, pidsOf(at));
+    const sides = simulated ? [product] : [product, await startFloor(at, poster, others)];
+    await alternately(poster, sides, warmUp, "warm");
+    for (const one of sides) one.begin();
+    await alternately(poster, sides, payments, "bench");
+    for (const one of sides) one.end();
+    const full = memory(at, `after ${payments + warmUp} payments`, bare.pid);
+    const written = await countWrites(at, poster);
+    const compared = (name: string, unit: string, of: (one: Side) => number): Figure => {
+      const [own = Number.NaN, floor] = sides.map(of);
+      return { name, unit, product: own, ...(floor === undefined ? undefined : { floor }) };
+    };
+    const commits = { unit: "", floor: FLOOR_COMMITS };
+    return [
+      compared("POST to answer, p50", "ms", ({ times }) => quantile(times, 0.5)),
+      compared("POST to answer, p99", "ms", ({ times }) => quantile(times, 0.99)),
+      compared("processor time of both programs", "ms", ({ cpuMs }) => cpuMs / payments),
+      { name: "page writes", product: written.all.pages, ...commits },
+      { name: "synced commits before the answer", product: written.before.commits, ...commits },
+      { name: "synced commits, with those after it", product: written.all.commits, ...commits },
+      ...idle,
+      ...full,
+      { name: "launch to both ready", unit: "ms", product: readyMs },
+    ];
+  } finally {
+    poster.close();
+    const ended = others.map((program) => program.exitCode ?? once(program, "exit"));
+    for (const program of others) program.kill("SIGKILL");
+    await Promise.all(ended);
+    await at.stop();
+  }
 }
 
 interface Side {
@@ -105,8 +143,8 @@ interface Side {
   end(): void;
 }
 
-function side(url: string, pids: () => number[]): Side {
-  const spent = (): number => pids().reduce((sum, pid) => sum + cpuMsOf(pid), 0);
+function side(url: string, pids: readonly number[]): Side {
+  const spent = (): number => pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0);
   return {
     url,
     times: [],
@@ -121,27 +159,42 @@ function side(url: string, pids: () => number[]): Side {
   };
 }
 
-function row(name: string, of: (side: Side) => number, sides: readonly Side[]): string[] {
-  const [product = 0, floor] = sides.map(of);
-  const comparison =
-    floor === undefined ? ["", ""] : [at2(floor), `${(product / floor).toFixed(2)} x`];
-  return [name, at2(product), ...comparison];
+/** Returns the medians of one figure of all runs, and the spread of its ratio. */
+function row(figures: readonly Figure[]): string[] {
+  const [{ name, unit } = { name: "", unit: "" }] = figures;
+  const own = figures.map(({ product }) => product);
+  const floors = figures.flatMap(({ floor }) => floor ?? []);
+  const digits = unit === "MB" ? 0 : 2;
+  const text = (value: number): string => `${value.toFixed(digits)} ${unit}`.trim();
+  if (floors.length === 0) return [name, text(median(own)), "", "", ""];
+  const ratios = own.map((value, i) => value / (floors[i] ?? Number.NaN));
+  const [low, high] = [Math.min(...ratios), Math.max(...ratios)];
+  return [
+    name,
+    text(median(own)),
+    text(median(floors)),
+    `${median(ratios).toFixed(2)} x`,
+    `${low.toFixed(2)} to ${high.toFixed(2)} x`,
+  ];
 }
 
-function at2(ms: number): string {
-  return `${ms.toFixed(2)} ms`;
-}
-
-async function alternately(sides: readonly Side[], count: number, name: string): Promise<void> {
+async function alternately(
+  poster: Poster,
+  sides: readonly Side[],
+  count: number,
+  name: string,
+): Promise<void> {
   for (let i = 0; i < count; i++) {
-    for (const { url, times } of sides) {
-      times.push(await poster.pay(url, `${name}-${i}`));
-    }
+    for (const { url, times } of sides) times.push(await poster.pay(url, `${name}-${i}`));
   }
 }
 
-/** Records two payments of the product for the floor to replay; returns the floor's address. */
-async function startFloor(): Promise<string> {
+/** Records two payments of the product for the floor to replay, and starts the floor. */
+async function startFloor(
+  at: TestInstallation,
+  poster: Poster,
+  others: ChildProcess[],
+): Promise<Side> {
   const registration = terminal.heard().find((hex) => hex.startsWith("0600")) ?? "";
   const url = `${at.url}/payment`;
   await poster.pay(url, "first");
@@ -158,20 +211,24 @@ async function startFloor(): Promise<string> {
     answer,
   };
   writeFileSync(join(at.folder, "floor.json"), JSON.stringify(plan));
-  await startFloorProgram("supervisor");
-  return `http://127.0.0.1:${await startFloorProgram("manager")}/payment`;
+  const file = join(projectRoot, "scripts/bench/floor.ts");
+  const supervisor = await startOther([file, "supervisor", at.folder], others);
+  const manager = await startOther([file, "manager", at.folder], others);
+  const port = manager.printed.split(" ")[1]?.trim();
+  return side(`http://127.0.0.1:${port}/payment`, [manager.pid, supervisor.pid]);
 }
 
-async function startFloorProgram(role: string): Promise<number> {
-  const file = join(projectRoot, "scripts/bench/floor.ts");
-  const program = spawn(process.execPath, [file, role, at.folder], {
+/** Starts a program, and resolves with its first output: it is ready. */
+async function startOther(args: readonly string[], others: ChildProcess[]) {
+  const program = spawn(process.execPath, args, {
+    cwd: projectRoot,
     stdio: ["ignore", "pipe", "inherit"],
   });
-  floorPrograms.push(program);
-  const ended = once(program, "exit").then(() => Promise.reject(new Error(`the floor ended`)));
+  others.push(program);
+  const ended = once(program, "exit").then(() => Promise.reject(new Error(`${args[0]} ended`)));
   const [printed] = (await Promise.race([once(program.stdout, "data"), ended])) as [Buffer];
   ended.catch(() => {}); // at the end of the run
-  return Number(printed.toString("utf8").split(" ")[1]);
+  return { pid: program.pid ?? 0, printed: printed.toString("utf8") };
 }
 
 /** Returns the commands among the messages to a terminal, without the ACKs. */
@@ -185,11 +242,10 @@ interface Written {
 }
 
 /** Counts the writes of both databases for a payment: up to its answer, and in all. */
-async function countWrites(): Promise<{ readonly before: Written; readonly all: Written }> {
+async function countWrites(at: TestInstallation, poster: Poster) {
   const databases = ["journal.db", "supervisor.db"].map((name) => join(at.data, name));
   const sums = { before: { commits: 0, pages: 0 }, all: { commits: 0, pages: 0 } };
-  let counted = 0;
-  for (let i = 0; counted < COUNTED; i++) {
+  for (let i = 0, done = 0; done < counted; i++) {
     await sleep(systemClock, "the connector is idle", IDLE_MS);
     const start = databases.map(countLog);
     await poster.pay(`${at.url}/payment`, `counted-${i}`);
@@ -199,55 +255,38 @@ async function countWrites(): Promise<{ readonly before: Written; readonly all: 
     if (!answered || !all) continue;
     for (const one of answered) add(sums.before, one);
     for (const one of all) add(sums.all, one);
-    counted += 1;
-  }
-  for (const sum of [sums.before, sums.all]) {
-    sum.commits /= counted;
-    sum.pages /= counted;
+    done += 1;
   }
   return sums;
 }
 
-function add(sum: Written, { commits, pages }: Written): void {
-  sum.commits += commits;
-  sum.pages += pages;
+/** Adds a payment's part of the mean. */
+function add(mean: Written, { commits, pages }: Written): void {
+  mean.commits += commits / counted;
+  mean.pages += pages / counted;
 }
 
-function productPids(): number[] {
-  return [at.tpManager, at.supervisor].flatMap((program) => program?.pid ?? []);
+function pidsOf({ tpManager, supervisor }: TestInstallation): number[] {
+  return [tpManager, supervisor].flatMap((program) => program?.pid ?? []);
 }
 
-function floorPids(): number[] {
-  return floorPrograms.flatMap(({ pid }) => pid ?? []);
-}
-
-/** Returns user and system time of all threads of a process, in milliseconds (Linux). */
-function cpuMsOf(pid: number): number {
-  const [, rest = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
-  const fields = rest.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
-
-function quantile(times: readonly number[], q: number): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
+/** Returns the resident memory of both programs, compared with that of the idle bare server. */
+function memory(at: TestInstallation, when: string, barePid: number): Figure[] {
+  const floor = memoryMbOf(barePid);
+  return pidsOf(at).map((pid, i) => {
+    const name = `memory of ${i === 0 ? "tp-manager" : "the supervisor"}, ${when}`;
+    return { name, unit: "MB", product: memoryMbOf(pid), floor };
+  });
 }
 
 function print(rows: ReadonlyArray<readonly string[]>): void {
   const [head = [], ...rest] = rows;
   const lines = values.markdown
-    ? [head, ["---", "---:", "---:", "---:"], ...rest].map((row) => `| ${row.join(" | ")} |`)
+    ? [head, ["---", "---:", "---:", "---:", "---:"], ...rest].map((cells) => {
+        return `| ${cells.join(" | ")} |`;
+      })
     : rows.map(
-        ([name = "", ...cells]) => name.padEnd(44) + cells.map((c) => c.padEnd(12)).join(""),
+        ([name = "", ...cells]) => name.padEnd(48) + cells.map((c) => c.padEnd(14)).join(""),
       );
   process.stdout.write(`${lines.map((one) => one.trimEnd()).join("\n")}\n`);
-}
-
-function memory(): string {
-  return [at.tpManager, at.supervisor]
-    .map((program) => {
-      const megabytes = (program?.residentBytes() ?? 0) / 1024 / 1024;
-      return `${program?.name.split("/")[0]} ${megabytes.toFixed(0)} MB`;
-    })
-    .join(", ");
 }
