@@ -113,6 +113,16 @@ test("every package of the project is used, and src uses none for development", 
   }).toEqual({ unused: [], development: [], missing: [] });
 });
 
+test("package.json names the oldest Node.js that launch.sh and the doctor accept", () => {
+  const read = (path: string): string => readFileSync(`${root}/${path}`, "utf8");
+  const { engines } = JSON.parse(read("package.json"));
+  expect(JSON.parse(read("package-lock.json")).packages[""].engines).toEqual(engines);
+  const [, major, minor] = /^>=(\d+)\.(\d+)$/.exec(engines.node) ?? [];
+  expect(read("launch.sh")).toContain(`install Node >= ${major}.${minor}"`);
+  const doctor = read("src/launcher/doctor/check-surroundings.ts");
+  expect(doctor).toContain(`major > ${major} || (major === ${major} && minor >= ${minor})`);
+});
+
 function packagesOf(by: readonly Module[]): Set<string> {
   const targets = by.flatMap(({ uses }) => uses.map(({ target }) => target));
   const packages = targets.filter((target) => !/^(node:|src\/|test\/|scripts\/)/.test(target));
