@@ -87,7 +87,12 @@ const parts: Readonly<Record<string, Part>> = {
   bench: {
     program: "scripts/bench.ts",
     words: ["--markdown"],
-    quick: ["--payments", "5", "--warm-up", "5"],
+    quick: ["--runs", "1", "--payments", "5", "--warm-up", "5", "--counted", "1"],
+  },
+  waterfall: {
+    program: "scripts/bench-waterfall.ts",
+    words: [],
+    quick: ["--payments", "20", "--warm-up", "20", "--lone", "1"],
   },
 };
 

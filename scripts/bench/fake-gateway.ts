@@ -23,7 +23,7 @@ interface FakeGateway {
   close(): void;
 }
 
-export async function startFakeGateway(): Promise<FakeGateway> {
+export async function startFakeGateway(onAnswer?: () => void): Promise<FakeGateway> {
   let last: SoapRequest | undefined;
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
@@ -35,6 +35,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
         soapaction: String(headers["soapaction"] ?? ""),
       };
       last = { path, headers: kept, body: Buffer.concat(chunks).toString("utf8") };
+      onAnswer?.();
       response.writeHead(200, { "content-type": "text/xml", "content-length": ANSWER.length });
       response.end(ANSWER);
     });

@@ -99,7 +99,10 @@ interface FakeTerminal {
   close(): void;
 }
 
-export async function startFakeTerminal(): Promise<FakeTerminal> {
+/** Something that crossed the line: from the register, or to it. */
+type Crossed = (what: "heard" | "sent", hex: string) => void;
+
+export async function startFakeTerminal(crossed?: Crossed): Promise<FakeTerminal> {
   const heard: string[] = [];
   const connections = new Set<Socket>();
   function converse(socket: Socket): void {
@@ -132,12 +135,15 @@ export async function startFakeTerminal(): Promise<FakeTerminal> {
     let next: string[] = [];
     socket.on("data", (bytes: Buffer) => {
       const hex = bytes.toString("hex");
+      crossed?.("heard", hex);
       heard.push(hex);
       if (!hex.startsWith("80")) next = answersTo(hex.slice(0, 4));
       // An ACK and the next command may come in one piece.
       else if (hex.length > ACCEPTED.length) next = answersTo(hex.slice(6, 10));
       const message = next.shift();
-      if (message !== undefined) socket.write(Buffer.from(message, "hex"));
+      if (message === undefined) return;
+      crossed?.("sent", message);
+      socket.write(Buffer.from(message, "hex"));
     });
   }
 
