@@ -8,9 +8,11 @@
  * say when a message crosses, scripts/bench/tracer.ts when bytes leave and when a commit begins and
  * ends. As many payments are timed without tracing. After --lone further payments the programs are
  * left alone until they have written all that follows. TEST_BUNDLE=dist/bundle runs the bundle,
- * which is one file for each program. --rows: the lines of the tables of files and functions.
+ * which is one file for each program. --rows: the lines of the tables of files and functions. On a
+ * busy machine the time of a file includes its waits for a processor.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { sleep, systemClock } from "../src/shared/time.ts";
@@ -236,6 +238,7 @@ function report(traced: Traced, alone: Traced, times: readonly (readonly string[
       columns.map((column) => inMs(sumOf(files, program, column))).join(", "),
     ]),
     ["programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources"],
+    ["load of the machine at the end", loadavg()[0]?.toFixed(1) ?? ""],
   ];
   print([["", ""], ...lines]);
   print([["step", "begins at", "takes", "of it"], ...steps.map(stepRow)]);
@@ -252,7 +255,7 @@ function report(traced: Traced, alone: Traced, times: readonly (readonly string[
     lines: [
       `${caption.slice(0, 3).join("; ")}.`,
       `Hatched: waits. Plain: processor time, by file. Thin: work for which the payment does not ` +
-        `wait. Dashed: the answer. ${caption[3]}.`,
+        `wait. Dashed: the answer. ${caption[3]}; load ${loadavg()[0]?.toFixed(1)}.`,
     ],
   });
   writeFileSync(values.picture, picture);

@@ -12,14 +12,14 @@ import {
 } from "./waterfall.ts";
 
 /** Sizes in pixels. */
-const WIDTH = 1280;
-const CHART_X = 330;
-const CHART_WIDTH = 560;
+const WIDTH = 1440;
+const CHART_X = 340;
+const CHART_WIDTH = 590;
 const TEXT_X = CHART_X + CHART_WIDTH + 16;
 const ROW = 19;
 const BAR = 9;
 const THIN_BAR = 3;
-const HEAD = 118;
+const HEAD = 132;
 /** A slice that is thinner is drawn as wide as this, and one of an eighth of it is left out. */
 const SLICE_MIN = 0.4;
 /** The files of a step that its line names. */
@@ -41,7 +41,7 @@ const groups = {
     files: /^src\/shared\/(process\/log|masking\/)|^package (pino|sonic-boom|safe-stable)/,
     colour: "#a463f2",
   },
-  "orders, attempts, matching": { files: /^src\//, colour: "#efb118" },
+  "orders, attempts": { files: /^src\//, colour: "#efb118" },
   packages: { files: /^package /, colour: "#9c6b4e" },
   "Node.js": { files: /^(node:|internal\/|\(native code\))/, colour: "#97bbf5" },
   "V8, garbage": { files: /^\(garbage/, colour: "#d44a8a" },
@@ -207,7 +207,7 @@ function legend(steps: readonly Step[], after: Picture["after"]): string[] {
   const width = (WIDTH - 24) / perRow;
   return sums.flatMap(({ kind, name, us }, i) => {
     const left = 12 + (i % perRow) * width;
-    const y = HEAD - 44 + Math.floor(i / perRow) * 17;
+    const y = HEAD - 48 + Math.floor(i / perRow) * 17;
     const label = `${name} ${(us / 1_000).toFixed(2)} ms`;
     return [
       `<rect class="${kind}" x="${at1(left)}" y="${y - 9}" width="10" height="10"/>`,

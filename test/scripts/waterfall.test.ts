@@ -72,9 +72,9 @@ test("the steps of a payment add up to its time", () => {
   expect(share).toBe(1);
   expect(steps.map(({ name }) => name)).toEqual([
     "tp-manager: the request arrives",
-    "tp-manager: work until it sends the payment",
+    "tp-manager: until it sends the payment",
     "terminal: the terminal sends the report",
-    "tp-manager: work until it answers",
+    "tp-manager: until it answers",
     "kiosk: the answer arrives",
   ]);
   expect(steps.at(-1)?.toUs).toBe(1_000);
