@@ -69,7 +69,7 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     fr: "Veuillez prendre votre billet.",
     de: "Bitte nehmen Sie Ihre Fahrkarte.",
     it: "Prenda il Suo biglietto, per favore.",
-    es: "Tome su billete, por favor.",
+    es: "Recoja su billete de viaje, por favor.",
   },
   call: {
     en: "It is not known whether your ticket came out. Please ask the staff.",
@@ -239,7 +239,7 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "Riprova",
     es: "Intentar de nuevo",
   },
-  finish: { en: "Finish", fr: "Terminer", de: "Beenden", it: "Termina", es: "Terminar" },
+  finish: { en: "Finish", fr: "Terminer", de: "Beenden", it: "Fine", es: "Terminar" },
   ok: { en: "OK", fr: "OK", de: "OK", it: "OK", es: "OK" },
 });
 
