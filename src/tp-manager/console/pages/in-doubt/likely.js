@@ -46,10 +46,11 @@ export function likely(found, compared) {
 }
 
 /**
+ * Whether two reports of the terminal are about one transaction.
  * @param {any} one
  * @param {any} other
  */
-function same(one, other) {
+export function same(one, other) {
   const compared = ["receiptNumber", "traceNumber", "localDate", "localTime", "amountMinor"];
   return compared.every((name) => one[name] === other[name]);
 }

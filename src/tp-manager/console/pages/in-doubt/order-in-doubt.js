@@ -4,10 +4,11 @@ import { Facts } from "../parts.js";
 import { askingText, Detail, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { sentenceOf } from "../views/step-texts.js";
-import { likely } from "./likely.js";
+import { likely, same } from "./likely.js";
 
 /**
- * One payment in doubt: its evidence side by side, and the form for a person's settlement.
+ * One payment in doubt: what is likely, its evidence side by side, and the form for a person's
+ * settlement. A warning comes first while the connector itself still asks the terminal.
  * @param {import("../main.js").ViewProps & { listed: any, compared: any[], act: any,
  *   first: boolean }} props
  */
@@ -28,18 +29,24 @@ export function OrderInDoubt(props) {
   const title = texts("timeline.title", { orderId: listed.orderId });
   const asked = money(listed.amount, listed.currency, texts);
   const { error } = listed;
+  const asking = (found ?? listed).error?.details?.asking;
+  const warning =
+    asking &&
+    html`<p class="note warn"><strong>${askingText(asking, texts)}</strong>
+      ${" "}${texts("likely.because.asking")}</p>`;
   return html`<section aria-labelledby=${id}>
     <h2 id=${id} ref=${head} tabindex="-1">${title}${texts("colon")}${asked}</h2>
     <p>${timeOf(listed.startedAt, texts)} –
       ${" "}${own(texts, `error.${error?.code}`)}
       <${Detail} text=${error?.details?.why ?? error?.message} /></p>
     ${fault && html`<p class="fault" role="status">${fault}</p>`}
+    <div role="status">${warning}</div>
     ${
       found &&
-      html`<${Evidence} ...${props} found=${found} />
-      <${Judgement} texts=${texts} found=${found} compared=${compared} />`
+      html`<${Judgement} texts=${texts} found=${found} compared=${compared} />
+      <${Evidence} ...${props} found=${found} />`
     }
-    <${SettlementForm} ...${props} asking=${(found ?? listed).error?.details?.asking} />
+    <${SettlementForm} ...${props} warning=${warning} />
   </section>`;
 }
 
@@ -48,7 +55,9 @@ function Evidence({ texts, found, compared }) {
   const attempt = found.attempts.at(-1);
   const { currency } = found;
   const probes = attempt.events.filter((/** @type {any} */ event) => event.observation);
-  const after = probes.at(-1)?.observation;
+  const before = attempt.baseline?.last;
+  const after = probes.at(-1)?.observation.last;
+  const isSame = before?.report && after?.report && same(before.report, after.report);
   const own = compared.filter((/** @type {any} */ one) =>
     one.orders.some((/** @type {any} */ order) => order.transactionId === found.transactionId),
   );
@@ -59,27 +68,27 @@ function Evidence({ texts, found, compared }) {
         time: timeOf(attempt.startedAt, texts),
         number: attempt.number,
       })}</p></div>
-    <div><h3>${texts("inDoubt.before")}</h3>${transaction(attempt.baseline?.last, texts)}</div>
-    <div><h3>${texts("inDoubt.heard")}</h3>
+    <div><h3>${texts("inDoubt.before")}</h3>${transaction(before, texts)}</div>
+    <div><h3>${texts("timeline.steps")}</h3>
       <ol class="plain">${attempt.events.map(
         (/** @type {any} */ event, /** @type {number} */ at) => html`<li key=${at}>
           <span class="faint">${timeOf(event.at, texts)}</span> ${stepOf(event, currency, texts)}
           ${event.report && transaction({ report: event.report }, texts)}</li>`,
       )}</ol></div>
     <div><h3>${texts("inDoubt.after")}</h3>
-      ${transaction(after?.last, texts)}</div>
+      ${isSame ? texts("inDoubt.unchanged") : transaction(after, texts)}</div>
     <div><h3>${texts("inDoubt.ticket")}</h3>
       ${
         found.ticket
           ? html`<pre>${found.ticket.replaceAll("|", "\n")}</pre>`
-          : texts("inDoubt.nothing")
+          : texts("inDoubt.noTicket")
       }
     </div>
     <div><h3>${texts("inDoubt.gateway")}</h3>${gateway(found.gateway, texts)}</div>
     <div><h3>${texts("inDoubt.totals")}</h3>
       ${
         own.length === 0
-          ? texts("inDoubt.nothing")
+          ? texts("inDoubt.noTotals")
           : own.map(
               (/** @type {any} */ one) => html`<p key=${one.id}>
           ${timeOf(one.at, texts)}${texts("colon")}${texts(`differences.${one.kind}`)}
@@ -168,11 +177,10 @@ function Judgement({ texts, found, compared }) {
 }
 
 /**
- * The form in which a person settles an order: what became of it, and the amount. It begins with a
- * warning while the connector itself still asks the terminal.
+ * The form in which a person settles an order: what became of it, and the amount.
  * @param {any} props
  */
-function SettlementForm({ texts, listed, act, asking }) {
+function SettlementForm({ texts, listed, act, warning }) {
   const { orderId, currency, transactionId } = listed;
   const [outcome, setOutcome] = useState("");
   const [amount, setAmount] = useState(plainNumber(listed.amount, texts));
@@ -186,21 +194,17 @@ function SettlementForm({ texts, listed, act, asking }) {
       note: noteOf(person),
       ...(isCharged ? { amount: charged } : {}),
     });
+    const title = texts(`settle.${outcome}.title`, { amount: sum });
     void act(`/payment/${encodeURIComponent(orderId)}/settle`, body, {
-      title: texts(`settle.${outcome}`),
+      title,
       sentence: texts(`settle.${outcome}.sentence`, { orderId, amount: sum }),
-      confirm: texts("settle.say"),
+      confirm: title,
       critical: true,
-      more: asking && html`<p class="note warn">${askingText(asking, texts)}</p>`,
+      more: warning,
     });
   };
   const name = `settle-${transactionId}`;
   return html`<form onsubmit=${settle}>
-    <div role="status">${
-      asking &&
-      html`<p class="note warn"><strong>${askingText(asking, texts)}</strong>
-        ${" "}${texts("likely.because.asking")}</p>`
-    }</div>
     <fieldset>
       <legend>${texts("settle.title")}</legend>
       ${["charged", "not_charged", "reversed"].map(
