@@ -59,7 +59,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await expect.poll(main).toMatch(/Order A-1[\s\S]*no such field/);
     await easyForAll(page, "doubt-waiting", "more of a view");
     const compared = [
-      ["Fact", "Accepted so far", "Connected now"],
+      ["Fact", "Accepted", "Now"],
       ["Terminal id", identity.terminalId, "52500009"],
       ["Serial number", identity.serialNumber, "SN-9"],
       ["Device id", identity.deviceId || "not known", identity.deviceId || "not known"],
@@ -74,6 +74,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       );
     };
     await inDialogue("Accept the terminal");
+    expect(await page.evaluate("document.activeElement.id")).toBe("ask-title");
     await easyForAll(page, "accept-ask", "a further state");
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "Maintenance" }).click();
@@ -85,6 +86,12 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     expect(await main()).not.toMatch(/POST|GET/);
     await page.getByRole("button", { name: "Alarm quittieren", exact: true }).waitFor();
     await easyForAll(page, "doubt-waiting-de", "a further state");
+    await page.setViewportSize({ width: 360, height: 900 });
+    expect(
+      await page.evaluate(`[...document.querySelectorAll(".scroll")]
+        .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)`),
+    ).toEqual([0]);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByLabel("Sprache").selectOption("en");
     for (const [name, done] of [
       ["Accept the terminal", /Terminal 52500009 is accepted/],

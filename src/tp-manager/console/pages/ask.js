@@ -22,6 +22,9 @@ export function AskDialogue({ texts, question, answer }) {
   useLayoutEffect(() => {
     const box = dialogue.current;
     box?.showModal();
+    // What the person compares would take the focus, and scroll the title away.
+    const title = /** @type {HTMLElement | null | undefined} */ (box?.querySelector("h2"));
+    if (question.more) title?.focus();
     // The browser gives the focus back to the button that opened the dialogue.
     return () => box?.close();
   }, []);
@@ -37,7 +40,7 @@ export function AskDialogue({ texts, question, answer }) {
   return html`<dialog ref=${dialogue} aria-labelledby="ask-title" aria-describedby="ask-words"
       oncancel=${cancel}>
     <form onsubmit=${done}>
-      <h2 id="ask-title">${question.title}</h2>
+      <h2 id="ask-title" tabindex="-1">${question.title}</h2>
       <p id="ask-words">${question.sentence}</p>
       ${question.more}
       <label>${texts("ask.name")}
