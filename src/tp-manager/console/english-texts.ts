@@ -4,13 +4,12 @@ import { errorTable } from "../../shared/catalog/errors.ts";
 import { commands, findingTable } from "../../shared/catalog/findings.ts";
 import shared from "../../shared/catalog/texts-en.json" with { type: "json" };
 import { pageFile } from "../../shared/process/page-packages.ts";
+import reasonTexts from "../attempts/reconciliation/reconciliation-en.json" with { type: "json" };
 
 /** The folder of the console's pages below `src`. */
 export const pagesFolder = "tp-manager/console/pages";
 
-type Texts = Readonly<Record<string, string>>;
-
-const textsOf = (name: string): Texts =>
+const textsOf = (name: string): Record<string, string> =>
   JSON.parse(readFileSync(pageFile(`${pagesFolder}/texts/${name}.json`), "utf8"));
 
 /**
@@ -18,14 +17,14 @@ const textsOf = (name: string): Texts =>
  * "" for the main one): those of its own file, and from the shared catalogues the sentences of the
  * codes that the German file has sentences for. The console shows no other code to a person.
  */
-export function englishTexts(part: string): Texts {
+export function englishTexts(part: string): Record<string, string> {
   const keys = textsOf(`${part}de`);
   const ofCodes = Object.entries(sharedTexts()).filter(([key]) => keys[key] !== undefined);
   return { ...textsOf(`${part}en`), ...Object.fromEntries(ofCodes) };
 }
 
 /** Returns the sentences of the shared catalogues by the keys that the pages ask for. */
-function sharedTexts(): Texts {
+function sharedTexts(): Record<string, string> {
   const ofErrors = Object.entries(errorTable).map(([code, row]) => {
     const { meaning, action } = { ...row, ...row.console };
     return { [`error.${code}`]: meaning, [`todo.${code}`]: action };
@@ -42,5 +41,7 @@ function sharedTexts(): Texts {
     [`finding.${code}`]: row.says,
     [`finding.${code}.todo`]: row.console?.todo ?? row.todo?.replace(commands, "{command}") ?? "",
   }));
-  return Object.assign({}, shared.console, ...ofErrors, ...ofConditions, ...ofNotes, ...ofFindings);
+  const ofReasons = Object.values(reasonTexts).map((text) => ({ [`because.${text}`]: text }));
+  const ofOthers = [...ofNotes, ...ofFindings, ...ofReasons];
+  return Object.assign({}, shared.console, ...ofErrors, ...ofConditions, ...ofOthers);
 }

@@ -29,7 +29,8 @@ const allOf = (language: string): Texts => ({
   ...textsOf(`doctor-${language}`),
 });
 const { actionText, endText } = entryTexts;
-const base: Texts = { ...allOf("en"), ...englishTexts(""), ...englishTexts("doctor-") };
+const parts = ["", "payments-", "doctor-"].map(englishTexts);
+const base: Texts = Object.assign(allOf("en"), ...parts);
 const languages: readonly string[] = Object.keys(pageTexts.languages);
 const otherLanguages = languages.filter((language) => language !== "en");
 const others = otherLanguages.map((language) => [language, allOf(language)] as const);

@@ -26,6 +26,27 @@ const labels = {
 };
 
 /**
+ * Why a comparison came out as it did, in the page's sentence or in the connector's English text.
+ * @param {{ texts: Texts, text: string }} props
+ */
+export function Because({ texts, text }) {
+  const mine = own(texts, `because.${text}`);
+  return mine ? html` <span class="faint">${mine}</span>` : html`<${Detail} text=${text} />`;
+}
+
+/**
+ * Returns the connector's own text about a code, or nothing where it only repeats the sentence of
+ * the page: a sentence with the count has all that the text has.
+ * @param {Texts} texts
+ * @param {string} key
+ * @param {string} says
+ */
+export function moreOf(texts, key, says) {
+  const isRepeated = /^(error\.TERMINAL_CHANGED|condition\.supervisor-silent)$/.test(key);
+  return isRepeated || own(texts, key).includes("{count}") ? "" : says;
+}
+
+/**
  * Returns the page's own sentence, or `otherwise` if the page has none.
  * @param {Texts} texts
  * @param {string} key
@@ -121,8 +142,9 @@ export function ConditionText({ texts, condition }) {
   const key = conditionKey(condition.trouble);
   const text = own(texts, key, says, { count: count ?? "" });
   const help = own(texts, key.startsWith("error.") ? key.replace("error", "todo") : `${key}.todo`);
+  const more = text === says ? "" : moreOf(texts, key, says);
   return html`<strong>${text}</strong><br />${help || html`<span lang="en">${todo}</span>`}
-    ${text !== says && html`<br /><${Detail} text=${says} />`}`;
+    ${more && html`<br /><${Detail} text=${more} />`}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { AcknowledgeButton, noteOf } from "../actions.js";
 import { money, moneyOfMinor, timeOf } from "../format.js";
 import { OrderLink } from "../parts.js";
-import { ConditionText, Detail } from "../sentences.js";
+import { Because, ConditionText, Detail } from "../sentences.js";
 import { html } from "../vendor/htm-preact.js";
 import { BothTerminals } from "./both-terminals.js";
 
@@ -60,7 +60,8 @@ export function Waiting({ texts, items, act }) {
     <ul class="plain">${items.map(
       (/** @type {any} */ item) => html`<li key=${item.transactionId}>
       <p><strong>${texts("timeline.title", { orderId: item.orderId })}</strong>${texts("colon")}
-        ${money(item.amount, item.currency, texts)}, ${texts("waiting.tries", {
+        ${money(item.amount, item.currency, texts)},
+        ${" "}${texts(item.state === "refused" ? "waiting.refused" : "waiting.tries", {
           count: item.tries,
           time: timeOf(item.queuedAt, texts),
         })}<br /><${Detail}
@@ -75,10 +76,12 @@ export function Waiting({ texts, items, act }) {
 }
 
 /**
- * Returns the reason, with the gateway's answer unless the reason contains the answer.
+ * Returns the reason, with the gateway's answer unless the reason contains the answer. The page
+ * itself says that the supervisor refuses the transaction.
  * @param {any} item
  */
-function reasonOf({ reason, lastTry }) {
+function reasonOf({ state, reason, lastTry }) {
+  if (state === "refused") return reason.replace(/^.*?: /, "");
   const answer = lastTry?.description ?? "";
   return reason?.includes(answer) ? reason : [reason, answer].filter((one) => one).join("; ");
 }
@@ -159,8 +162,22 @@ export function GatewayFaults({ texts, faults }) {
   return html`<div>${texts("eod.faults")}</div><ul class="inner">${faults.map(
     (/** @type {any} */ { orderId, amountMinor, currency, because }) => html`<li key=${orderId}>
       <${OrderLink} orderId=${orderId} />
-      ${" "}${moneyOfMinor(amountMinor, currency, texts)}<${Detail} text=${because} /></li>`,
+      ${" "}${moneyOfMinor(amountMinor, currency, texts)}
+      <${Because} texts=${texts} text=${because} /></li>`,
   )}</ul>`;
+}
+
+/**
+ * What a comparison found: an end of day that differs and why, or between which sales receipt
+ * numbers are missing.
+ * @param {any} props
+ */
+export function Found({ texts, one: { kind, because, receiptFrom: from, receiptTo: to } }) {
+  return html`<strong>${texts(`differences.${kind}`)}</strong>${
+    kind === "receipt-jump"
+      ? ` ${texts("differences.between", { from, to })}`
+      : html`<${Because} texts=${texts} text=${because} />`
+  }`;
 }
 
 /**
@@ -173,8 +190,7 @@ export function Differences({ texts, compared, mark }) {
     <h2 id="differences-title">${texts("differences.title")}</h2>
     <ul class="plain">${compared.map(
       (/** @type {any} */ one) => html`<li key=${one.id}>
-      ${timeOf(one.at, texts)} <strong>${texts(`differences.${one.kind}`)}</strong>
-      <${Detail} text=${one.because} />
+      ${timeOf(one.at, texts)} <${Found} texts=${texts} one=${one} />
       ${
         Boolean(one.differenceMinor) &&
         html`<div>${texts(one.differenceMinor < 0 ? "differences.less" : "differences.more", {

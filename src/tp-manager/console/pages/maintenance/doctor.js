@@ -1,6 +1,6 @@
 import { useReading } from "../actions.js";
 import { timeOf } from "../format.js";
-import { Detail, own } from "../sentences.js";
+import { Detail, moreOf, own } from "../sentences.js";
 import { html, useState } from "../vendor/htm-preact.js";
 import { useMoreTexts } from "./more-texts.js";
 
@@ -49,13 +49,14 @@ function Finding({ finding: { check, code, verdict, says, todo, values }, texts 
   const first = (/** @type {string[]} */ ...keys) =>
     keys.map((key) => own(texts, key, "", filled)).find((text) => text !== "") ?? "";
   const mine = own(texts, `finding.${code}`, "", filled);
-  const text = mine || first(`error.${code}`, `condition.${code}`);
+  const key = [`error.${code}`, `condition.${code}`].find((one) => own(texts, one) !== "") ?? "";
+  const text = mine || own(texts, key, "", filled);
   const help = first(`finding.${code}.todo`, `todo.${code}`, `condition.${code}.todo`);
   const { command } = values;
   return html`<span class=${`verdict ${verdict}`}>${texts(`doctor.${verdict}`)}</span>
     ${" "}<strong>${own(texts, `doctor.of.${check}`, check)}</strong>${texts("colon")}
     ${text || html`<span lang="en">${says}</span>`}
-    <${Detail} text=${mine ? values.detail : text && says} />
+    <${Detail} text=${mine ? values.detail : text && moreOf(texts, key, says)} />
     ${
       todo &&
       html`<br /><span class="todo">→ ${help || html`<span lang="en">${todo}</span>`}</span>`

@@ -1,7 +1,7 @@
 import { moneyOfMinor, timeOf } from "../format.js";
 import { GatewayFaults } from "../in-doubt/others.js";
 import { Facts, OrderLink, Table } from "../parts.js";
-import { faultOf, useSentence } from "../sentences.js";
+import { Because, faultOf, useSentence } from "../sentences.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -97,7 +97,7 @@ function Compared({ it, texts }) {
   const facts = (rows) => html`<${Facts} texts=${texts} rows=${rows} />`;
   return html`
     <p class=${kind}>${texts(`eod.result.${isLess ? "less" : key}`, { difference })}</p>
-    ${!isGood && html`<p lang="en" class="faint">${because}</p>`}
+    ${!isGood && html`<p><${Because} texts=${texts} text=${because} /></p>`}
     ${
       terminal &&
       facts([

@@ -6,6 +6,7 @@ import {
   ConditionText,
   conditionKey,
   Detail,
+  moreOf,
   OutcomeText,
   own,
   saysReady,
@@ -126,8 +127,9 @@ function Banner({ health, at, silent, texts }) {
  */
 function reasonText({ code, says }, texts) {
   const text = own(texts, `error.${code}`, says);
+  const more = text === says ? "" : moreOf(texts, `error.${code}`, says);
   return html`<strong>${text}</strong> ${own(texts, `todo.${code}`)}
-    ${text !== says && html`<br /><${Detail} text=${says} />`}`;
+    ${more && html`<br /><${Detail} text=${more} />`}`;
 }
 
 /**
