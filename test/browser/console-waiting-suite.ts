@@ -196,6 +196,8 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       }
       await expect.poll(main).not.toMatch(/Refund of/);
     }
+    expect(await main()).not.toMatch(/Ask the gateway/);
+    expect(await main()).toMatch(/cancel or refund any further copy/);
     await page.getByRole("button", { name: "It is there once" }).click();
     await agree(page);
     await expect.poll(main).not.toMatch(/2 times/);

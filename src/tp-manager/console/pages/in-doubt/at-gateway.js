@@ -14,7 +14,7 @@ export function AtGateway({ open, ...props }) {
   const { texts } = props;
   return html`<section aria-labelledby="lost-title">
     <h2 id="lost-title">${texts("lost.title")}</h2>
-    <p>${texts("lost.words")}</p>
+    ${operations.length > 0 && html`<p>${texts("lost.words")}</p>`}
     <ul class="plain">
       ${operations.map(
         (/** @type {any} */ one) =>
@@ -94,7 +94,8 @@ function Copies({ texts, order, act }) {
     ${
       mayBeSent
         ? html`<p>${texts("lost.waits")}</p>`
-        : html`<button type="button" onclick=${() => act("/gateway/copies", body, question)}>
+        : html`<p>${texts("lost.check")}</p>
+          <button type="button" onclick=${() => act("/gateway/copies", body, question)}>
           ${texts("lost.once")}</button>`
     }</li>`;
 }

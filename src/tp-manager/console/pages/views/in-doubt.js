@@ -77,11 +77,11 @@ export default function InDoubt(props) {
       (/** @type {any} */ one) => html`<${OrderInDoubt} key=${one.orderId} ...${given}
       listed=${one} compared=${compared} first=${one.orderId === rest} />`,
     )}
-    <${Conditions} ...${given} conditions=${health.troubles} />
     <${Waiting} ...${given} items=${waiting} />
     <${AtGateway} ...${given} open=${lost} again=${again} />
     <${Unmatched} ...${given} unmatched=${unmatched} />
-    <${Differences} ...${given} compared=${differing} /><//>`;
+    <${Differences} ...${given} compared=${differing} />
+    <${Conditions} ...${given} conditions=${health.troubles} /><//>`;
 }
 
 /** @param {import("../main.js").ViewProps} props `rest`: the order that the address names, or "" */
