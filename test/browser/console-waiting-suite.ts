@@ -58,7 +58,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await expect.poll(main).toMatch(/Another terminal is connected[\s\S]*52500009/);
     await expect
       .poll(main)
-      .toMatch(/Order A-1: EUR\s9\.99, refused by the supervisor, waiting since .*\s+no such field/);
+      .toMatch(/Order A-1: .*9\.99, refused by the supervisor, waiting since .*\s+no such field/);
     expect(await main()).toMatch(/Missing receipt numbers between 1 and 3/);
     await easyForAll(page, "doubt-waiting", "more of a view");
     const compared = [
@@ -196,7 +196,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       }
       await expect.poll(main).not.toMatch(/Refund of/);
     }
-    expect(await main()).not.toMatch(/Ask the gateway/);
+    await expect.poll(main).not.toMatch(/Ask the gateway/);
     expect(await main()).toMatch(/cancel or refund any further copy/);
     await page.getByRole("button", { name: "It is there once" }).click();
     await agree(page);

@@ -12,11 +12,12 @@ export function localeOf({ language }) {
  * Returns the time of day, after the day unless the day is today.
  * @param {string | null | undefined} iso
  * @param {Texts} texts
+ * @param {boolean} [withDay] the day stands there even if it is today
  */
-export function timeOf(iso, texts) {
+export function timeOf(iso, texts, withDay = false) {
   if (!iso) return "";
   const at = new Date(iso);
-  const today = at.toDateString() === new Date().toDateString();
+  const today = !withDay && at.toDateString() === new Date().toDateString();
   /** @type {Intl.DateTimeFormatOptions} */
   const form = today ? { timeStyle: "medium" } : { dateStyle: "short", timeStyle: "medium" };
   return new Intl.DateTimeFormat(localeOf(texts), form).format(at);

@@ -63,12 +63,12 @@ export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
         may.includes("settle") &&
         html`<button type="button"
           onclick=${() => goTo(`in-doubt/${encodeURIComponent(orderId)}`)}>
-          ${texts("act.settle")}</button>`
+          ${own(texts, "act.settle")}</button>`
       }
     </div>
     ${
       may.includes("refund") &&
-      html`<${PartRefund} ...${{ texts, currency, busy, part, setPart }}
+      html`<${PartRefund} ...${{ texts, busy, part, setPart }} most=${money_(refundable)}
         refund=${(/** @type {number} */ amount) => void run("refund", amount)} />`
     }
     ${may.includes("reverse") && may.length > 1 && html`<p class="faint">${texts("act.which")}</p>`}
@@ -77,16 +77,16 @@ export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
 
 /**
  * The form for a refund of a part, which keeps what was typed in `part`.
- * @param {{ texts: import("../texts.js").Texts, currency: string, busy: boolean, part: string,
+ * @param {{ texts: import("../texts.js").Texts, most: string, busy: boolean, part: string,
  *   setPart: (part: string) => void, refund: (amount: number) => void }} props
  */
-function PartRefund({ texts, currency, busy, part, setPart, refund }) {
+function PartRefund({ texts, most, busy, part, setPart, refund }) {
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     refund(Number(part.replace(",", ".")));
   };
   return html`<form class="row" onsubmit=${submit}>
-    <label>${texts("act.part", { currency })}
+    <label>${texts("act.part", { amount: most })}
       <input required inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
         size="10" value=${part}
         oninput=${(/** @type {any} */ event) => setPart(event.target.value)} />

@@ -1,5 +1,5 @@
 import { DateField } from "../date-field.js";
-import { localeOf, money, timeOf } from "../format.js";
+import { money, timeOf } from "../format.js";
 import { faultOf, own, useSentence } from "../sentences.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { dateOf, dayBegin, dayEnd, daysBefore } from "./dates.js";
@@ -106,7 +106,6 @@ function SearchForm({ form, setForm, submit, busy, texts, goTo }) {
       </label>
       <label>${texts("payments.amount")}
         <input inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
-          placeholder=${new Intl.NumberFormat(localeOf(texts)).format(9.99)}
           value=${form.amount} oninput=${set("amount")} />
       </label>
       <label>${texts("payments.cardEnding")}

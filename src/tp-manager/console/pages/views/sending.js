@@ -8,24 +8,31 @@ import { html } from "../vendor/htm-preact.js";
 export function Sending({ steps = [], texts }) {
   if (steps.length === 0) return null;
   return html`<h3>${texts("timeline.sending")}</h3>
-    <ol class="steps">${steps.map(
-      (step) => html`<li>
+    <ol class="steps">${steps.map((step, at) => {
+      const quote = quoteOf(step, steps[at - 1]);
+      return html`<li>
         <time datetime=${step.at}>${timeOf(step.at, texts)}</time>
         <span>${sentenceOf(step, texts)}${
-          quoteOf(step) && html` <q lang=${isOfPerson(step) ? null : "en"}>${quoteOf(step)}</q>`
-        }</span></li>`,
-    )}</ol>`;
+          quote && html` <q lang=${isOfPerson(step) ? null : "en"}>${quote}</q>`
+        }</span></li>`;
+    })}</ol>`;
 }
 
 /** @param {any} step */
 const isOfPerson = ({ step }) => step === "requeue" || step === "drop";
 
 /**
- * Returns the gateway's text, except for a successful attempt.
+ * Returns the gateway's text, except for a successful attempt. The reason for which an order is
+ * parked often repeats that of the attempt before it.
  * @param {any} step
+ * @param {any} before
  * @returns {string}
  */
-const quoteOf = ({ outcome, description }) => (outcome === "taken" ? "" : description);
+function quoteOf({ step, outcome, description }, before) {
+  const isRepeated =
+    step === "parked" && before?.description && description.includes(before.description);
+  return outcome === "taken" || isRepeated ? "" : description;
+}
 
 /**
  * @param {any} step

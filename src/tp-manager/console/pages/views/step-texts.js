@@ -91,6 +91,7 @@ function said(what, { judgement, report }, amount, texts) {
       texts("timeline.authorisation", { number: report.authorisationNumber }),
   ].filter(Boolean);
   const text = texts(`timeline.step.${what}.${good}`, { amount: amount(report?.amountMinor) });
-  const more = good === "good" && facts.length > 0 ? ` (${facts.join(", ")})` : "";
-  return { text: text + more, quote: good === "good" ? "" : String(report?.resultText ?? "") };
+  const more = facts.length > 0 ? ` (${facts.join(", ")}).` : ".";
+  if (good === "good") return { text: text + more, quote: "" };
+  return { text, quote: String(report?.resultText ?? "") };
 }

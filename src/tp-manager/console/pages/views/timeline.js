@@ -24,8 +24,9 @@ export function Timeline(props) {
   };
   useLayoutEffect(() => head.current?.focus(), []);
   useEffect(() => void read(), []);
-  const title = html`<p><button type="button" onclick=${back}>${texts("timeline.back")}</button></p>
-    <h1 ref=${head} tabindex="-1">${texts("timeline.title", { orderId })}</h1>`;
+  const title = html`<div class="row">
+    <button type="button" onclick=${back}>${texts("timeline.back")}</button>
+    <h1 ref=${head} tabindex="-1">${texts("timeline.title", { orderId })}</h1></div>`;
   if (!answer) return html`${title}<p role="status">${texts("loading")}</p>`;
   const { status, body: order } = answer;
   if (status !== 200) {
@@ -76,9 +77,10 @@ function Summary({ order, texts }) {
   const asking = error?.details?.asking;
   /** @type {Array<[string, unknown]>} */
   const rows = [
-    ["payments.time", timeOf(order.attempts.at(-1)?.startedAt, texts)],
+    ["payments.time", timeOf(order.attempts.at(-1)?.startedAt, texts, true)],
     ["timeline.asked", money(amount, currency, texts)],
     ["timeline.charged", charged],
+    ...paidBack(order, texts),
     ["payments.card", card ?? texts("timeline.noCard")],
     ["payments.gateway", delivered],
   ];
@@ -95,6 +97,12 @@ function Summary({ order, texts }) {
         html`<p>${sentence}
         <${Detail} text=${`${why === sentence ? "" : why} (${error.code})`} /></p>`
       }
+      ${
+        isReversedHere(order) &&
+        /^(authorized|captured)$/.test(order.gateway?.state) &&
+        html`<p>${own(texts, "condition.reversed-at-terminal-only")}
+          ${" "}${own(texts, "condition.reversed-at-terminal-only.todo")}</p>`
+      }
     </div>
     ${
       notes.length > 0 &&
@@ -105,6 +113,44 @@ function Summary({ order, texts }) {
     <section aria-label=${texts("timeline.facts")}>
       <${Facts} texts=${texts} rows=${rows} />
     </section>`;
+}
+
+/** Events with which money went back. */
+const backKinds = new Set([
+  "reversal-report",
+  "found-reversed",
+  "recovery-reversed",
+  "settled-by-operator",
+  "gateway-return-ended",
+  "gateway-return-notified",
+]);
+
+/**
+ * Returns the row of the money that went back, and when; without such money none.
+ * @param {any} order
+ * @param {import("../texts.js").Texts} texts
+ * @returns {Array<[string, unknown]>}
+ */
+function paidBack({ status, chargedAmount, refundable, currency, attempts }, texts) {
+  const rest = status === "Reversed" ? 0 : (refundable ?? chargedAmount);
+  if (chargedAmount === null || rest >= chargedAmount) return [];
+  const events = attempts.flatMap((/** @type {any} */ one) => one.events);
+  const last = events.findLast(
+    (/** @type {any} */ { kind, state = "done", judgement = "agrees" }) =>
+      backKinds.has(kind) && state === "done" && judgement === "agrees",
+  );
+  const sum = money(chargedAmount - rest, currency, texts);
+  return [["status.Reversed", [sum, timeOf(last?.at, texts)].filter(Boolean).join(", ")]];
+}
+
+/**
+ * Returns whether the money went back on the terminal, of which the gateway learns nothing.
+ * @param {any} order
+ */
+function isReversedHere({ status, attempts }) {
+  const events = attempts.flatMap((/** @type {any} */ one) => one.events);
+  const isHere = (/** @type {any} */ { kind }) => /^(reversal-begins|found-reversed)$/.test(kind);
+  return status === "Reversed" && events.some(isHere);
 }
 
 /** States in which the gateway has given money back. */
@@ -213,7 +259,7 @@ function AtGateway({ gateway, currency, texts }) {
       )}</ul>
       ${
         operations.some((/** @type {any} */ { state }) => state === "unknown") &&
-        html`<p><a href="#in-doubt">${texts("act.settle")}</a></p>`
+        html`<p><a href="#in-doubt">${own(texts, "act.settle")}</a></p>`
       }`
     }
     ${history.length > 0 && html`<h3>${texts("timeline.history")}</h3>`}
