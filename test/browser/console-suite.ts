@@ -66,7 +66,7 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
     const { page } = await consolePage(browser(), url);
     const main = () => page.locator("main").innerText();
     await page.locator("header select").selectOption("de");
-    await expect.poll(main).toMatch(/Terminal meldet\s+bereit/);
+    await expect.poll(main).toMatch(/Terminal\s+bereit\s+Verbindung\s+verbunden/);
     await page.getByRole("link", { name: "Wartung" }).click();
     await page.getByRole("button", { name: "Prüfen", exact: true }).click();
     await expect.poll(main).toMatch(/Es wird bezahlt/);

@@ -69,7 +69,8 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
     await expect.poll(() => page.locator(".banner").innerText()).toMatch(/No payments now/);
     await easyForAll(page, "now-lost");
-    await page.getByRole("link", { name: "In doubt" }).click();
+    expect(await page.locator("main").innerText()).toMatch(/Alarms[\s\S]*Reason\s+unplugged/);
+    await page.locator(".banner a").click();
     const order = page.locator("section", { hasText: hostile("order") }).first();
     await expect.poll(() => page.locator("main").innerText()).toMatch(/What we sent/);
     expect(await page.locator("main").innerText()).toMatch(/docs\/unknown\.md .* has the steps/);

@@ -53,7 +53,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     at.terminal.baseline = { ...baseline, identity: now };
     const { url } = await consoleHouse({ supervisor: nothingOpen }, at);
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
-    await page.getByRole("link", { name: "In doubt" }).click();
+    await page.getByRole("link", { name: "In doubt", exact: true }).click();
     const main = () => page.locator("main").innerText();
     await expect.poll(main).toMatch(/Another terminal is connected[\s\S]*52500009/);
     await expect
@@ -83,7 +83,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await page.getByRole("link", { name: "Maintenance" }).click();
     await inDialogue("Accept the terminal");
     await page.keyboard.press("Escape");
-    await page.getByRole("link", { name: "In doubt" }).click();
+    await page.getByRole("link", { name: "In doubt", exact: true }).click();
     await page.getByLabel("Language").selectOption("de");
     await expect.poll(main).toMatch(/Ein anderes Terminal ist angeschlossen als das angenommene/);
     expect(await main()).not.toMatch(/POST|GET|another terminal|Transactions|numbers are missing/);
@@ -128,13 +128,13 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const error = { code: "STORAGE_FAILED", message: "the disk", charged: "unknown" };
     const json = [{ status: "Unknown", error }];
     await page.route("**/api/story/*", (route) => route.fulfill({ status: 503, json }));
-    await page.getByRole("link", { name: "In doubt" }).click();
+    await page.getByRole("link", { name: "In doubt", exact: true }).click();
     await expect
       .poll(main)
       .toMatch(/Order A-1[\s\S]*The connector cannot read or write its journal/);
     await page.goto(`${url}/#payments/%`);
     await expect.poll(main).toMatch(/Order %/);
-    await page.getByRole("link", { name: "In doubt" }).click();
+    await page.getByRole("link", { name: "In doubt", exact: true }).click();
     await page.unroute("**/api/story/*");
     await at.clock.advance(1_000);
     const order = page.locator("section", { hasText: "What did you find out?" });
@@ -151,7 +151,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await page.keyboard.press("Escape");
     await page.goto(`${url}/#payments/A-1`);
     await expect.poll(main).toMatch(asking);
-    await page.getByRole("link", { name: "In doubt" }).click();
+    await page.getByRole("link", { name: "In doubt", exact: true }).click();
     // Without its terminal the connector knows no time.
     at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
     const later =
@@ -178,7 +178,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const parts = { gateway: gateway.gateway, supervisor: gateway.supervisor };
     const { url } = await consoleHouse(parts, at);
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
-    await page.getByRole("link", { name: "In doubt" }).click();
+    await page.getByRole("link", { name: "In doubt", exact: true }).click();
     const main = () => page.locator("main").innerText();
     await expect.poll(main).toMatch(/Open at the gateway[\s\S]*order A-1[\s\S]*2 times/i);
     const target = { transactionPublicId: gateway.publicId() };

@@ -9,18 +9,14 @@ const POLL_MS = 15_000;
 
 /**
  * Reads at each event of the connector and every `POLL_MS`; an older answer never replaces a newer
- * one. While the connector does not answer, `silent` is true and `value` stays the last answer,
- * which was read at the time `at`.
+ * one. While the connector does not answer, `silent` is true and `value` stays the last answer.
  * @template T
  * @param {import("./api.js").Api} api
  * @param {() => Promise<T>} read
- * @returns {{ value: T | undefined, at: string, silent: boolean, again: () => void }}
+ * @returns {{ value: T | undefined, silent: boolean, again: () => void }}
  */
 export function useLive(api, read) {
-  const [{ value, at }, setLast] = useState({
-    value: /** @type {T | undefined} */ (undefined),
-    at: "",
-  });
+  const [value, setValue] = useState(/** @type {T | undefined} */ (undefined));
   const [silent, setSilent] = useState(false);
   const newest = useRef(read);
   newest.current = read;
@@ -37,7 +33,7 @@ export function useLive(api, read) {
         due = false;
         try {
           const found = await newest.current();
-          if (!end.signal.aborted) setLast({ value: found, at: new Date().toISOString() });
+          if (!end.signal.aborted) setValue(() => found);
           setSilent(false);
         } catch {
           setSilent(true);
@@ -55,7 +51,7 @@ export function useLive(api, read) {
       clearInterval(poll);
     };
   }, []);
-  return { value, at, silent, again: () => trigger.current() };
+  return { value, silent, again: () => trigger.current() };
 }
 
 /** Aborted when the page goes into the background; a new one is made when it comes back. */

@@ -3,7 +3,8 @@ import { html } from "./vendor/htm-preact.js";
 
 /**
  * Says how old the state is that the page shows, and what starts a connector that does not answer.
- * @param {{ texts: import("./texts.js").Texts, at?: string }} props `at`: the time of the state
+ * @param {{ texts: import("./texts.js").Texts, at?: string }} props
+ *   `at`: the time of the state, by the connector's clock
  */
 export function Silence({ texts, at = "" }) {
   return html`<p>${at && html`${texts("silent.before", { time: timeOf(at, texts) })}<br />`}

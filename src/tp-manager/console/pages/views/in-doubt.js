@@ -17,7 +17,7 @@ const LISTED = 20;
  */
 export default function InDoubt(props) {
   const { api, texts, rest } = props;
-  const { value, at, silent, again } = useLive(api, () => readAll(props));
+  const { value, silent, again } = useLive(api, () => readAll(props));
   const [outcome, setOutcome] = useOutcome(texts);
   const line = useRef(/** @type {HTMLElement | null} */ (null));
   // What an action settles leaves the page with its button: the focus goes to the outcome above.
@@ -41,6 +41,7 @@ export default function InDoubt(props) {
   };
   if (!value) return html`<${Unread} texts=${texts} silent=${silent} />`;
   const { health, unmatched, compared, differing, open: lost, refusals } = value;
+  const at = health.clock.now;
   const changed = health.obstacles.some(
     (/** @type {any} */ { code }) => code === "TERMINAL_CHANGED",
   );

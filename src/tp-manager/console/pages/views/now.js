@@ -27,9 +27,10 @@ export default function Now(props) {
     if (status !== 200) throw new Error(body.error?.message);
     return body;
   };
-  const { value: health, at, silent, again } = useLive(api, read);
+  const { value: health, silent, again } = useLive(api, read);
   if (!health) return html`<${Unread} texts=${texts} silent=${silent} />`;
   const { running } = health;
+  const at = health.clock.now;
   const mark = async (/** @type {any} */ alarm, /** @type {string} */ about) => {
     setOutcome(await acknowledge(props, "alarm", [String(alarm.id)], about));
     again();
@@ -38,7 +39,7 @@ export default function Now(props) {
   return html`
     <${Banner} health=${health} at=${at} silent=${silent} texts=${texts} />
     <${Answered} texts=${texts} silent=${silent} at=${at}>
-    <section aria-labelledby="running-title">
+    <section aria-labelledby="running-title" class=${running ? "" : "row"}>
       <h2 id="running-title">${texts("now.running")}</h2>
       <p>${running ? runningText(running, texts) : texts("now.nothingRuns")}</p>
       ${
@@ -47,11 +48,7 @@ export default function Now(props) {
       }
       <p class="prompt" aria-live="polite">${live ?? ""}</p>
     </section>
-    <section aria-labelledby="state-title">
-      <h2 id="state-title">${texts("now.state")}</h2>
-      <${State} health=${health} texts=${texts} />
-    </section>
-    <section aria-labelledby="alarms-title">
+    <section aria-labelledby="alarms-title" class=${health.alarms.length > 0 ? "" : "row"}>
       <h2 id="alarms-title">${texts("now.alarms")}</h2>
       <p role="status" class=${outcome && !outcome.good ? "fault" : "empty"}>
         <${OutcomeText} outcome=${outcome} /></p>
@@ -60,6 +57,10 @@ export default function Now(props) {
         (/** @type {any} */ alarm) =>
           html`<${Alarm} key=${alarm.id} alarm=${alarm} texts=${texts} mark=${mark} />`,
       )}</ul>
+    </section>
+    <section aria-labelledby="state-title">
+      <h2 id="state-title">${texts("now.state")}</h2>
+      <${State} health=${health} texts=${texts} />
     </section><//>`;
 }
 
@@ -111,6 +112,7 @@ function Banner({ health, at, silent, texts }) {
           (/** @type {any} */ one) => html`<${ConditionText} texts=${texts} condition=${one} />`,
         ),
       ];
+  const waits = others.length > 0 || notes.some((/** @type {any} */ one) => one.note === "in-doubt");
   return html`<div class=${`banner ${kind}`}>
     <div role="status"><h1>${text}</h1>
       ${silent && html`<${Silence} texts=${texts} at=${at} />`}</div>
@@ -118,6 +120,7 @@ function Banner({ health, at, silent, texts }) {
       listed.length > 0 &&
       html`<ul>${listed.map((one, at) => html`<li key=${at}>${one}</li>`)}</ul>`
     }
+    ${waits && !silent && html`<p><a href="#in-doubt">${texts("nav.in-doubt")} →</a></p>`}
   </div>`;
 }
 
@@ -158,19 +161,24 @@ function runningText({ what, orderId }, texts) {
 function State({ health, texts }) {
   const { terminal, payments, outbox, disk, versions, clock, updates } = health;
   const lost = terminal.link !== "connected";
+  const { problem, detail } = terminal;
+  const says = problem || (saysReady(detail) ? "" : detail);
   const isChanged = health.obstacles.some(
     (/** @type {any} */ { code }) => code === "TERMINAL_CHANGED",
   );
   const state = isChanged ? "changed" : terminal.state;
   const named = [terminal.terminalId, terminal.serialNumber].filter((id) => id).join(", ");
   const inDoubt = payments?.inDoubt ?? 0;
+  const update = updates?.ready
+    ? html`<a href="#maintenance">${updates.ready}</a>`
+    : texts("now.noUpdate");
   const count = inDoubt > 0 ? html`<a href="#in-doubt">${inDoubt}</a>` : String(inDoubt);
   /** @type {Array<[string, unknown, boolean?]>} */
   const rows = [
     ["now.terminal", texts(`now.state.${state}`), /changed|action-needed/.test(state)],
     ["now.link", texts(`now.link.${terminal.link}`), lost],
     ["now.since", timeOf(terminal.since, texts)],
-    ["now.says", terminalText(terminal, texts), lost],
+    [lost ? "now.why" : "now.says", says && html`<span lang="en">${says}</span>`, lost],
     ["now.terminalId", named || texts("notKnown")],
     ["now.inDoubt", payments ? count : texts("now.noJournal"), !payments || inDoubt > 0],
     ["now.notHandedOver", payments?.notHandedOver ?? "", (payments?.notHandedOver ?? 0) > 0],
@@ -178,19 +186,9 @@ function State({ health, texts }) {
     ["now.disk", disk ? gigabytes(disk.freeBytes, texts) : texts("notKnown")],
     ["now.clock", `${timeOf(clock.now, texts)} ${clock.timeZone}`],
     ["now.versions", `${versions.connector}, Node.js ${versions.node}, ${versions.os}`],
-    ["now.update", updates?.ready ?? texts("now.noUpdate")],
+    ["now.update", update],
   ];
-  return html`<${Facts} texts=${texts} rows=${rows} />`;
-}
-
-/**
- * The terminal's own text, in English; the page's for a terminal that is ready.
- * @param {any} terminal
- * @param {import("../texts.js").Texts} texts
- */
-function terminalText({ problem, detail }, texts) {
-  if (!problem && saysReady(detail)) return texts("now.state.ready");
-  return html`<span lang="en">${problem ?? detail}</span>`;
+  return html`<${Facts} texts=${texts} rows=${rows.filter(([, value]) => value !== "")} />`;
 }
 
 /**
