@@ -68,7 +68,7 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
     await page.locator("header select").selectOption("de");
     await expect.poll(main).toMatch(/Terminal\s+bereit\s+Verbindung\s+verbunden/);
     await page.getByRole("link", { name: "Wartung" }).click();
-    await page.getByRole("button", { name: "Prüfen", exact: true }).click();
+    await page.getByRole("button", { name: "Terminal prüfen" }).click();
     await expect.poll(main).toMatch(/Es wird bezahlt/);
     expect(await main()).not.toMatch(/ready/);
   });

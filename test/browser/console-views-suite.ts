@@ -133,9 +133,11 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
     await page.getByRole("link", { name: "Maintenance" }).click();
     const main = () => page.locator("main").innerText();
-    await expect.poll(main).toMatch(/Version that runs[\s\S]*Examine everything/);
+    await expect.poll(main).toMatch(/Version that runs[\s\S]*failed: too slow[\s\S]*Examine everything/);
+    // Its updates are held.
+    expect(await main()).not.toMatch(/installed by itself/);
     await pictured(page, "console/maintenance");
-    await page.getByRole("button", { name: "Check", exact: true }).click();
+    await page.getByRole("button", { name: "Check the terminal" }).click();
     await expect.poll(main).toMatch(/A payment would be taken/);
     expect(await main()).not.toMatch(/would be taken ready/);
     const commands = [
@@ -144,7 +146,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
       ["Accept the terminal", /is accepted/],
       ["Check for an update", /not a checkout/],
       ["Hold updates", /not a checkout/],
-      ["Hold updates no longer", /not a checkout/],
+      ["End the hold", /not a checkout/],
     ] as const;
     // Other suites run the end of day from its page, and accept a terminal from theirs.
     for (const [name, done] of rowsOf(commands, 2, 1)) {

@@ -47,7 +47,7 @@ export function Updates({ api, ask, texts }) {
   };
   return html`<section aria-labelledby="updates-title">
     <h2 id="updates-title">${texts("updates.title")}</h2>
-    <p>${texts("updates.words")}</p>
+    ${stand?.asked && !stand.heldBy && html`<p>${texts("updates.words")}</p>`}
     ${stand === null && html`<p>${texts("updates.unknown")}</p>`}
     ${stand && html`<${Stand} stand=${stand} texts=${texts} />`}
     <div class="row">
@@ -78,11 +78,13 @@ export function Updates({ api, ask, texts }) {
 /** @param {any} props */
 function Stand({ stand, texts }) {
   if (!stand.asked) return html`<p>${texts("updates.none")}</p>`;
+  const { lastError } = stand;
   const checked = stand.lastCheckAt ? timeOf(stand.lastCheckAt, texts) : texts("updates.never");
+  const failed = lastError && html`, ${texts("updates.failed")}<${Detail} text=${lastError} />`;
   /** @type {Array<[string, unknown]>} */
   const rows = [
     ["updates.version", stand.version],
-    ["updates.lastCheck", html`${checked}<${Detail} text=${stand.lastError} />`],
+    ["updates.lastCheck", html`${checked}${failed}`],
     ["updates.ready", stand.ready ?? texts("now.noUpdate")],
     ["updates.held", holdText(stand, texts)],
   ];

@@ -51,18 +51,19 @@ function Upkeep({ api, ask, texts }) {
     );
   const act = async (/** @type {typeof actions[number]} */ { name, path, critical = false }) => {
     const health = name === "accept" ? await api.get("/health?http=200").catch(() => null) : null;
+    const replaced = health?.body.replaced;
     const person = await ask({
       title: labelOf(name),
       sentence: texts(`maintenance.${name}.sentence`),
       confirm: labelOf(name),
       critical,
-      more: html`<${BothTerminals} texts=${texts} replaced=${health?.body.replaced} />`,
+      more: replaced && html`<${BothTerminals} texts=${texts} replaced=${replaced} />`,
     });
     if (!person) return;
     const done = (/** @type {any} */ body) =>
       name === "tlc"
         ? totalsOf(body, texts)
-        : { text: texts(`maintenance.${name}.done`), detail: body.message };
+        : { text: texts(`maintenance.${name}.done`), detail: name === "accept" ? body.message : "" };
     await action.run(labelOf(name), () => api.post(path, undefined, person), done);
   };
   return html`<section aria-labelledby="upkeep-title">
