@@ -299,6 +299,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await say(page).toMatch(/completed/);
     await page.goto(`${url}/#day/2020-01-01`);
     await say(page).toMatch(/nothing to show for this day/);
+    expect(await page.locator("summary").count()).toBe(0);
     expect(faults).toEqual([]);
   });
 

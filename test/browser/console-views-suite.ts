@@ -133,7 +133,9 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
     await page.getByRole("link", { name: "Maintenance" }).click();
     const main = () => page.locator("main").innerText();
-    await expect.poll(main).toMatch(/Version that runs[\s\S]*failed: too slow[\s\S]*Examine everything/);
+    await expect
+      .poll(main)
+      .toMatch(/Version that runs[\s\S]*failed: too slow[\s\S]*Examine everything/);
     // Its updates are held.
     expect(await main()).not.toMatch(/installed by itself/);
     await pictured(page, "console/maintenance");

@@ -219,7 +219,7 @@ function Menu({ at, texts, children }) {
   };
   return html`<button type="button" class="menu" ref=${button} aria-expanded=${String(open)}
       aria-controls="menu" onclick=${() => setOpen(!open)} onkeydown=${pressed}>
-      <span aria-hidden="true">☰</span> <span class="out">${texts("nav")}</span>
+      <span aria-hidden="true">${open ? "✕" : "☰"}</span> <span class="out">${texts("nav")}</span>
       ${" "}${texts(`nav.${at.name}`)}</button>
     <div id="menu" class=${open ? "open" : ""} onclick=${clicked} onkeydown=${pressed}>
       ${children}</div>`;

@@ -74,7 +74,7 @@ function chartsOf({ hours }, texts) {
       unit: "seconds",
       lines: [
         line("median", "--accent", ({ medianSeconds }) => medianSeconds),
-        line("longest", "--bad-text", ({ longestSeconds }) => longestSeconds),
+        line("longest", "--look-text", ({ longestSeconds }) => longestSeconds),
       ],
     },
     {
@@ -118,13 +118,13 @@ function Section({ chart, names, texts, number }) {
     ${
       isEmpty
         ? html`<p>${texts("day.nothing")}</p>`
-        : html`<${Plot} chart=${chart} names=${names} />`
-    }
+        : html`<${Plot} chart=${chart} names=${names} />
     <details>
       <summary>${texts("day.table", { title })}</summary>
       <${Table} title=${texts("day.table", { title })} heads=${[texts("day.hour"), ...heads]}
         rows=${rows} />
-    </details></section>`;
+    </details>`
+    }</section>`;
 }
 
 /**
@@ -184,7 +184,12 @@ function drawn(box, { lines, max, unit }, names) {
       },
       axes: [
         { ...axis, values: (_plot, at) => at.map((index) => names[index] ?? "") },
-        { ...axis, size: 45, ...(unit === "count" ? { incrs: wholeSteps } : {}) },
+        {
+          ...axis,
+          size: 45,
+          ...(unit === "count" ? { incrs: wholeSteps } : {}),
+          ...(unit === "percent" ? { values: percents } : {}),
+        },
       ],
       series: [
         { label: "" },
@@ -202,6 +207,12 @@ function drawn(box, { lines, max, unit }, names) {
     box,
   );
 }
+
+/**
+ * @param {unknown} _plot
+ * @param {number[]} at
+ */
+const percents = (_plot, at) => at.map((one) => `${one} %`);
 
 /**
  * Draws the bars of one hour side by side; positions are in parts of an hour.

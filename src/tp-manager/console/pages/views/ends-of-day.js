@@ -95,6 +95,8 @@ function Compared({ it, texts }) {
   const key = result !== "differs" ? result : differenceMinor ? "differs" : "gateway";
   /** @type {(rows: Array<[string, unknown]>) => unknown} */
   const facts = (rows) => html`<${Facts} texts=${texts} rows=${rows} />`;
+  /** @type {(one: any) => [string, unknown]} */
+  const journalOf = (one) => ["eod.journal", sum(one.charged, one.currency)];
   return html`
     <p class=${kind}>${texts(`eod.result.${isLess ? "less" : key}`, { difference })}</p>
     ${!isGood && html`<p><${Because} texts=${texts} text=${because} /></p>`}
@@ -107,6 +109,8 @@ function Compared({ it, texts }) {
     }
     ${(gateway?.sums ?? []).map((/** @type {any} */ one) =>
       facts([
+        // The terminal's own totals stand next to those of the journal above.
+        ...(terminal ? [] : [journalOf(one)]),
         ["eod.sent", sum(one.sent, one.currency)],
         ["eod.waiting", sum(one.waiting, one.currency)],
         ["eod.closed", sum(one.closed, one.currency)],

@@ -63,7 +63,10 @@ function Upkeep({ api, ask, texts }) {
     const done = (/** @type {any} */ body) =>
       name === "tlc"
         ? totalsOf(body, texts)
-        : { text: texts(`maintenance.${name}.done`), detail: name === "accept" ? body.message : "" };
+        : {
+            text: texts(`maintenance.${name}.done`),
+            detail: name === "accept" ? body.message : "",
+          };
     await action.run(labelOf(name), () => api.post(path, undefined, person), done);
   };
   return html`<section aria-labelledby="upkeep-title">

@@ -112,7 +112,8 @@ function Banner({ health, at, silent, texts }) {
           (/** @type {any} */ one) => html`<${ConditionText} texts=${texts} condition=${one} />`,
         ),
       ];
-  const waits = others.length > 0 || notes.some((/** @type {any} */ one) => one.note === "in-doubt");
+  const waits =
+    others.length > 0 || notes.some((/** @type {any} */ one) => one.note === "in-doubt");
   return html`<div class=${`banner ${kind}`}>
     <div role="status"><h1>${text}</h1>
       ${silent && html`<${Silence} texts=${texts} at=${at} />`}</div>
