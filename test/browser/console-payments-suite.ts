@@ -314,6 +314,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await easyForAll(page, "day-tables");
     await page.locator("header select").selectOption("fr");
     await say(page).toMatch(/Paiements par heure/);
+    await say(page).toMatch(/n’a annoncé aucun total[\s\S]*annulée au terminal, et la passer/);
     expect(await untranslated(page)).toEqual([]);
     if (everyState) await easyForAll(page, "day-fr");
     await page.goto(`${url}/#day/2020-01-01`);

@@ -13,9 +13,8 @@ const textsOf = (name: string): Record<string, string> =>
   JSON.parse(readFileSync(pageFile(`${pagesFolder}/texts/${name}.json`), "utf8"));
 
 /**
- * Returns the English texts of one of the console's catalogues, which `part` names ("doctor-", or
- * "" for the main one): those of its own file, and from the shared catalogues the sentences of the
- * codes that the German file has sentences for. The console shows no other code to a person.
+ * Returns the English texts of the console's catalogue `part` ("doctor-", or "" for the main one):
+ * those of its own file, and from the shared catalogues each sentence that the German file has too.
  */
 export function englishTexts(part: string): Record<string, string> {
   const keys = textsOf(`${part}de`);

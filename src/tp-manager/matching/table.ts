@@ -99,7 +99,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
   {
     holds: ({ kind }) => kind === "not-told",
-    because: "the terminal did not answer the question: {why}",
+    because: "the terminal did not say what it has stored: {why}",
     sale: "unsettled",
     reversal: "unsettled",
     unmatched: "unclear",
