@@ -26,7 +26,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
     expect(JSON.stringify(sent)).not.toContain(token);
     // The session itself goes on.
     await page.getByRole("link", { name: "Maintenance" }).click();
-    await page.getByRole("button", { name: "Check", exact: true }).click();
+    await page.getByRole("button", { name: "Check the terminal" }).click();
     await expect.poll(() => page.locator("main").innerText()).toMatch(/A payment would be taken/);
   });
 
@@ -39,7 +39,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
       const { page, context } = await consolePage(browser(), url);
       // Opened before: Chromium reports all cookies of each request, also where it sends none.
       await page.getByRole("link", { name: "Maintenance" }).click();
-      const check = page.getByRole("button", { name: "Check", exact: true });
+      const check = page.getByRole("button", { name: "Check the terminal" });
       await check.waitFor();
       const { cookieBytes, read } = await floodWithCookies(context, host, `${url}/session`);
       expect(cookieBytes).toBeGreaterThan(600 * 1024);

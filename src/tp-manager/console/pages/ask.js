@@ -40,7 +40,7 @@ export function AskDialogue({ texts, question, answer }) {
   return html`<dialog ref=${dialogue} aria-labelledby="ask-title" aria-describedby="ask-words"
       oncancel=${cancel}>
     <form onsubmit=${done}>
-      <h2 id="ask-title" tabindex="-1">${question.title}</h2>
+      <h2 id="ask-title" tabindex=${question.more ? "-1" : undefined}>${question.title}</h2>
       <p id="ask-words">${question.sentence}</p>
       ${question.more}
       <label>${texts("ask.name")}
