@@ -26,15 +26,6 @@ const labels = {
 };
 
 /**
- * Why a comparison came out as it did, in the page's sentence or in the connector's English text.
- * @param {{ texts: Texts, text: string }} props
- */
-export function Because({ texts, text }) {
-  const mine = own(texts, `because.${text}`);
-  return mine ? html` <span class="faint">${mine}</span>` : html`<${Detail} text=${text} />`;
-}
-
-/**
  * Returns the connector's own text about a code, or nothing where it only repeats the sentence of
  * the page: a sentence with the count has all that the text has.
  * @param {Texts} texts

@@ -1,5 +1,5 @@
-import { Table } from "../parts.js";
 import { html } from "../vendor/htm-preact.js";
+import { Table } from "../views/table.js";
 
 /** The members of an identity, in the order of the rows. */
 const facts = ["terminalId", "serialNumber", "deviceId", "version"];

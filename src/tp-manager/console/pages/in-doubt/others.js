@@ -1,7 +1,7 @@
 import { AcknowledgeButton, noteOf } from "../actions.js";
 import { money, moneyOfMinor, timeOf } from "../format.js";
 import { OrderLink } from "../parts.js";
-import { Because, ConditionText, Detail } from "../sentences.js";
+import { ConditionText, Detail, own } from "../sentences.js";
 import { html } from "../vendor/htm-preact.js";
 import { BothTerminals } from "./both-terminals.js";
 
@@ -155,6 +155,15 @@ export function Unmatched({ texts, unmatched, mark }) {
     <${AcknowledgeAll} texts=${texts} mark=${mark} kind="unmatched" listed=${unmatched}
       about=${texts("unmatched.title")} />
   </section>`;
+}
+
+/**
+ * Why a comparison came out as it did, in the page's sentence or in the connector's English text.
+ * @param {{ texts: import("../texts.js").Texts, text: string }} props
+ */
+export function Because({ texts, text }) {
+  const mine = own(texts, `because.${text}`);
+  return mine ? html` <span class="faint">${mine}</span>` : html`<${Detail} text=${text} />`;
 }
 
 /** @param {any} props */

@@ -1,7 +1,7 @@
 import { localeOf } from "../format.js";
-import { Table } from "../parts.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import uPlot from "../vendor/uplot.js";
+import { Table } from "./table.js";
 
 /** The style sheet of the charts is loaded with the first chart. */
 const style = document.createElement("link");

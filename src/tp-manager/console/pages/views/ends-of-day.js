@@ -1,8 +1,9 @@
 import { moneyOfMinor, timeOf } from "../format.js";
-import { GatewayFaults } from "../in-doubt/others.js";
-import { Facts, OrderLink, Table } from "../parts.js";
-import { Because, faultOf, useSentence } from "../sentences.js";
+import { Because, GatewayFaults } from "../in-doubt/others.js";
+import { Facts, OrderLink } from "../parts.js";
+import { faultOf, useSentence } from "../sentences.js";
 import { html, useState } from "../vendor/htm-preact.js";
+import { Table } from "./table.js";
 
 /**
  * The ends of day with their totals, next to those of the journal and of the gateway.
