@@ -35,6 +35,24 @@ const emptyOutbox: ConstructorParameters<typeof SupervisorLink>[0] = (name) => {
 };
 const nothingOpen = new SupervisorLink(emptyOutbox, 1_000);
 
+/** What a person compares before a terminal is accepted. */
+const compared = [
+  ["Fact", "Accepted", "Now"],
+  ["Terminal id", identity.terminalId, "52500009"],
+  ["Serial number", identity.serialNumber, "SN-9"],
+  ["Device id", identity.deviceId || "not known", identity.deviceId || "not known"],
+  ["Version", identity.version || "not known", identity.version || "not known"],
+];
+
+/** How much of each table a narrow window hides. */
+async function hiddenWidths(page: Page): Promise<unknown> {
+  await page.setViewportSize({ width: 360, height: 900 });
+  const hidden = await page.evaluate(`[...document.querySelectorAll(".scroll")]
+    .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)`);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  return hidden;
+}
+
 describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
   const browser = browserForSuite();
 
@@ -61,13 +79,6 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       .toMatch(/Order A-1: .*9\.99, refused by the supervisor, waiting since .*\s+no such field/);
     expect(await main()).toMatch(/Missing receipt numbers between 1 and 3/);
     await easyForAll(page, "doubt-waiting", "more of a view");
-    const compared = [
-      ["Fact", "Accepted", "Now"],
-      ["Terminal id", identity.terminalId, "52500009"],
-      ["Serial number", identity.serialNumber, "SN-9"],
-      ["Device id", identity.deviceId || "not known", identity.deviceId || "not known"],
-      ["Version", identity.version || "not known", identity.version || "not known"],
-    ];
     const inDialogue = async (button: string): Promise<void> => {
       await page.getByRole("button", { name: button }).click();
       await page.locator("dialog tr").first().waitFor();
@@ -89,12 +100,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     expect(await main()).not.toMatch(/POST|GET|another terminal|Transactions|numbers are missing/);
     await page.getByRole("button", { name: "Alarm quittieren", exact: true }).waitFor();
     await easyForAll(page, "doubt-waiting-de", "a further state");
-    await page.setViewportSize({ width: 360, height: 900 });
-    expect(
-      await page.evaluate(`[...document.querySelectorAll(".scroll")]
-        .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)`),
-    ).toEqual([0]);
-    await page.setViewportSize({ width: 1280, height: 900 });
+    expect(await hiddenWidths(page)).toEqual([0]);
     await page.getByLabel("Sprache").selectOption("en");
     for (const [name, done] of [
       ["Accept the terminal", /Terminal 52500009 is accepted/],

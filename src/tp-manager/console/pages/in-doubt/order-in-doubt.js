@@ -5,7 +5,7 @@ import { askingText, Detail, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { sentenceOf } from "../views/step-texts.js";
 import { likely, same } from "./likely.js";
-import { Found } from "./others.js";
+import { Difference } from "./others.js";
 
 /**
  * One payment in doubt: what is likely, its evidence side by side, and the form for a person's
@@ -92,7 +92,7 @@ function Evidence({ texts, found, compared }) {
           ? texts("inDoubt.noTotals")
           : own.map(
               (/** @type {any} */ one) => html`<p key=${one.id}>
-          ${timeOf(one.at, texts)}${texts("colon")}<${Found} texts=${texts} one=${one} />
+          ${timeOf(one.at, texts)}${texts("colon")}<${Difference} texts=${texts} one=${one} />
           ${
             one.differenceMinor !== null &&
             html` (${moneyOfMinor(one.differenceMinor, one.currency ?? currency, texts)})`

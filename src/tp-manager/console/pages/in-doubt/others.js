@@ -181,7 +181,7 @@ export function GatewayFaults({ texts, faults }) {
  * numbers are missing.
  * @param {any} props
  */
-export function Found({ texts, one: { kind, because, receiptFrom: from, receiptTo: to } }) {
+export function Difference({ texts, one: { kind, because, receiptFrom: from, receiptTo: to } }) {
   return html`<strong>${texts(`differences.${kind}`)}</strong>${
     kind === "receipt-jump"
       ? ` ${texts("differences.between", { from, to })}`
@@ -199,7 +199,7 @@ export function Differences({ texts, compared, mark }) {
     <h2 id="differences-title">${texts("differences.title")}</h2>
     <ul class="plain">${compared.map(
       (/** @type {any} */ one) => html`<li key=${one.id}>
-      ${timeOf(one.at, texts)} <${Found} texts=${texts} one=${one} />
+      ${timeOf(one.at, texts)} <${Difference} texts=${texts} one=${one} />
       ${
         Boolean(one.differenceMinor) &&
         html`<div>${texts(one.differenceMinor < 0 ? "differences.less" : "differences.more", {
