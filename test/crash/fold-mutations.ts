@@ -284,7 +284,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the reversal that the terminal had reported before a refusal",
-    ["07-returns", "A reversal whose end was not heard makes the order `Unknown`"],
+    ["07-returns", "A reversal whose end was not heard makes the order"],
     folds,
     [
       reversals,
