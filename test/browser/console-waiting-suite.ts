@@ -151,6 +151,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     expect(await warning()).toMatch(new RegExp(`^${asking} .*${until}.*\\. Wait: `));
     expect(await order.innerText()).toMatch(/afterwards\s+unchanged/);
     await pictured(page, "console/doubt-asking", /status of 503/);
+    expect(await order.locator("form").innerText()).toMatch(new RegExp(`^${asking}`));
     await order.getByLabel("Not charged").check();
     await order.getByRole("button", { name: "Settle" }).click();
     expect(await page.locator("dialog").innerText()).toMatch(asking);

@@ -177,7 +177,8 @@ function Judgement({ texts, found, compared }) {
 }
 
 /**
- * The form in which a person settles an order: what became of it, and the amount.
+ * The form in which a person settles an order: what became of it, and the amount. It begins with a
+ * warning while the connector itself still asks the terminal.
  * @param {any} props
  */
 function SettlementForm({ texts, listed, act, warning }) {
@@ -205,6 +206,7 @@ function SettlementForm({ texts, listed, act, warning }) {
   };
   const name = `settle-${transactionId}`;
   return html`<form onsubmit=${settle}>
+    ${warning}
     <fieldset>
       <legend>${texts("settle.title")}</legend>
       ${["charged", "not_charged", "reversed"].map(
