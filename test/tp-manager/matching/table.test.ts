@@ -277,7 +277,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     expect(says(before)).not.toHaveProperty("takenBack");
   });
 
-  test("nothing new proves nothing before the silence is over, unless the end was heard", () => {
+  test("before the silence is over, nothing new is no proof unless the end was heard", () => {
     const early = probeOf(baseline.last, 60_000);
     expect(judge(sale, early, nothing, null, CONFIRM_MS)).toMatchObject({
       verdict: "probe-again",
