@@ -175,7 +175,7 @@ function layOutVersion(
   for (const file of ["launch.sh", "launch.cmd"]) cpSync(join(delivery, file), join(folder, file));
   cpSync(resolve(trustedRoot as string), join(folder, "trusted-root.json"));
   cpSync(join(projectRoot, "LICENSE"), join(folder, "LICENSE"));
-  for (const name of ["README.md", "docs"]) {
+  for (const name of ["README.md", "SECURITY.md", "CHANGELOG.md", "docs"]) {
     cpSync(join(projectRoot, name), join(folder, name), { recursive: true });
   }
   const parts = [...bundled, ...native, `node_modules/${platform.runtimePackage}`].sort();

@@ -17,7 +17,8 @@ const names = new Set([...publishedNames(), ...stored]);
 const unchanged = /^src\/tp-manager\/journal\/database\/migrations\.ts$|^docs\/reports\//;
 
 const shellFiles = ["launch.sh", "launch.cmd", "always-up.sh", "always-up.cmd"];
-const sources = repositoryFiles("src", "docs", "examples", "README.md", ...shellFiles)
+const rootPages = ["README.md", "SECURITY.md", "CHANGELOG.md"];
+const sources = repositoryFiles("src", "docs", "examples", ...rootPages, ...shellFiles)
   .filter(
     (path) =>
       /(\.(ts|js|md|html|py|cs|sh|cmd)|\b(en|texts)\.json)$/.test(path) &&

@@ -5,6 +5,8 @@ import { projectRoot } from "../../../src/shared/version-files.ts";
 /** All books, the README first: a test runs the commands that they show. */
 export const handbooks: readonly string[] = [
   "README.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
   ...readdirSync(join(projectRoot, "docs"))
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),
