@@ -18,7 +18,12 @@ const gateway = [
   "5",
   "https://a.example/n",
 ];
+/** The order of the questions, as the administrator's book has it. */
+const book = readFileSync("docs/administrator.md", "utf8");
+const [, list = ""] = /in this\sorder:\n\n(.*?)\n\n/s.exec(book) ?? [];
+const questions = list.match(/[A-Z]+_\w+|CURRENCY/g) ?? [];
 const all = ["concert", "tcp://192.0.2.7:9999", "CHF", ...gateway, "till", "boss"];
+const enters = Array(all.length).fill("");
 
 /** A dialogue in this process; `typed`: on a terminal, as a person types. */
 class Sitting {
@@ -98,20 +103,34 @@ test("the simulator in place of a gateway needs no answers about it", async () =
   expect(value("GATEWAY_URL")).toBe("http://127.0.0.1:8770");
   expect(["TERMINAL_MANAGER_LOGIN", "OPERATOR_LOGIN"].map(value)).toEqual(["kiosk", "operator"]);
   expect(sitting.said.join("\n")).toMatch(
-    /gateway-sandbox|gateway\/main\.ts.* --password simulated/,
+    /(gateway-sandbox|gateway\/main\.ts).* --password simulated .* --category 5 /,
   );
 });
 
-test("stored transactions of the real gateway are not given to a simulated one", async () => {
+const address = "http://127.0.0.1:8770";
+
+test("after the address of a simulator every question is asked, and answers stay", async () => {
+  const typed = all.with(3, address);
+  const sitting = new Sitting().type(...typed).end();
+  expect(await sitting.ended).toBe(0);
+  const value = settingsIn(sitting.site.configFile);
+  expect(typed.map((_, at) => value(questions[at] ?? ""))).toEqual(typed);
+  expect(sitting.displayed.match(/^[A-Z_]+/gm)).toEqual(questions);
+  expect(sitting.said.join("\n")).not.toContain("--password");
+});
+
+test.each([
+  ["simulator", false],
+  [address, true],
+])("another gateway's transactions and password are kept from %s", async (answer, hasStored) => {
   const sitting = new Sitting(completeConfig);
-  writeFileSync(join(sitting.site.dataDirectory, "supervisor.db"), "");
-  sitting.type("", "", "", "simulator", "", "").end();
-  await expect(sitting.ended).rejects.toThrow(/^Nothing was written: this data folder may have/);
+  if (hasStored) writeFileSync(join(sitting.site.dataDirectory, "supervisor.db"), "");
+  sitting.type("", "", "", answer, ...enters).end();
+  await expect(sitting.ended).rejects.toThrow(/^Nothing was written: this data folder is set up/);
   expect(sitting.text).toBe(completeConfig);
 });
 
 const old = `# our kiosk\r\nMY_NOTE=1\r\n${completeConfig.replaceAll("\n", "\r\n")}`;
-const enters = Array(all.length).fill("");
 
 test("Enter keeps values, comments and unknown lines, and makes no operator's login", async () => {
   const sitting = new Sitting(old).type(...enters).end();

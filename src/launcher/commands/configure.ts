@@ -55,7 +55,8 @@ export async function configure(context: CommandContext, io: Streams = process):
     program: [process.execPath, programFile("gateway-sandbox")].map(shellArgument).join(" "),
     data: dataAsTyped(dataDirectory),
   };
-  const next = isTrial(text) ? [says.simulated] : [];
+  const isSimulated = Object.entries(sandbox).every(([name, own]) => valueIn(text, name) === own);
+  const next = isSimulated ? [says.simulated] : [];
   for (const one of [says.written, ...next, isRunning ? says.restart : says.start]) {
     output.note(filled(one, (name) => values[name] ?? valueIn(text, name)));
   }
@@ -104,9 +105,16 @@ async function interview(before: string, dialogue: Dialogue, output: Output, isR
   }
   await ask("CURRENCY");
   const { GATEWAY_URL: simulated, ...others } = sandbox;
-  await ask("GATEWAY_URL", undefined, (one) => (one === says.simulator ? simulated : one));
+  let isSimulator = false;
+  await ask("GATEWAY_URL", undefined, (one) => {
+    isSimulator = one === says.simulator;
+    return isSimulator ? simulated : one;
+  });
+  if (isSimulator && !["", others.GATEWAY_PWD].includes(of("GATEWAY_PWD"))) {
+    throw new ProgramExit(exitCodes.usage, says.stored);
+  }
   for (const [name, value] of Object.entries(others)) {
-    if (of("GATEWAY_URL") === simulated) text = withSetting(text, name, value);
+    if (isSimulator) text = withSetting(text, name, value);
     else await ask(name);
   }
   // A kiosk that has run without an operator's login must not lose calls by the key Enter.
