@@ -32,11 +32,18 @@ export async function changeSchedule(
   const entry = keepAliveEntry(dataDirectory);
   const schedule = machineSchedule();
   refuseOtherUser(dataDirectory);
-  const change = await schedule[what](entry);
-  const line = await schedule.find(entry);
-  output.row("keep-alive", "good", change, line ?? `the ${schedule.name} has no entry for it`);
+  try {
+    const change = await schedule[what](entry);
+    const line = await schedule.find(entry);
+    output.row("keep-alive", "good", change, line ?? `the ${schedule.name} has no entry for it`);
+  } catch (error) {
+    if (what === "install" || error !== noCrontab) throw error;
+    output.row("keep-alive", "good", "was not installed", texts.crontab.missing[0] ?? "");
+  }
   return exitCodes.ok;
 }
+
+const noCrontab = new ProgramExit(exitCodes.unavailable, texts.crontab.missing.join("\n"));
 
 const EVERY_TWO_MINUTES = "*/2 * * * *";
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
@@ -141,9 +148,9 @@ async function runCrontab(args: readonly string[], input = "") {
 }
 
 function notToBeRun(code: "ENOENT" | "EACCES"): ProgramExit {
-  const { missing, forbidden } = texts.crontab;
-  const why = code === "ENOENT" ? missing : [`${userName()} ${forbidden[0]}`, forbidden[1]];
-  return new ProgramExit(exitCodes.unavailable, why.join("\n"));
+  if (code === "ENOENT") return noCrontab;
+  const [why, todo] = texts.crontab.forbidden;
+  return new ProgramExit(exitCodes.unavailable, `${userName()} ${why}\n${todo}`);
 }
 
 export const taskScheduler: Schedule = {

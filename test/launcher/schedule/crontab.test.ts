@@ -153,10 +153,16 @@ test("a crontab that cannot be read is never overwritten, and the reason is prin
 
 test("without crontab the launcher says what to install, and names systemd", async () => {
   const machine = new Machine();
-  const { code, err } = await machine.run("always-up.sh", ["--install"], machine.bareFolder());
+  const bare = machine.bareFolder();
+  const { code, err } = await machine.run("always-up.sh", ["--install"], bare);
   expect(code).toBe(69);
   expect(err).toContain("there is no crontab on this machine");
   expect(err).toContain("./launch.sh systemd-unit");
+  expect(await machine.run("always-up.sh", ["--uninstall"], bare)).toMatchObject({
+    code: 0,
+    out: "keep-alive          was not installed there is no crontab on this machine\n",
+    err: "",
+  });
 });
 
 test("a crontab that this user may not run is reported as such, by the doctor too", async () => {
