@@ -130,7 +130,9 @@ test("a parked order is shown until an operator has dealt with it", async () => 
   expect(health.alarms).toMatchObject([{ alarm: "transaction-parked", orderId: "A-1" }]);
   // The labels are those that the console's English page gets.
   const { "nav.in-doubt": view = "", requeue = "", drop = "" } = englishTexts("");
-  const row = (await at.faces()).rows.find((one) => one.includes("Parked")) ?? "";
+  const { rows } = await at.faces();
+  expect(rows).toContain("queue warn parked 0 sent, 1 parked until an operator decides");
+  const row = rows.find((one) => one.includes("Parked")) ?? "";
   expect([view, requeue, drop].map((label) => label !== "" && row.includes(`“${label}”`))).toEqual([
     true,
     true,

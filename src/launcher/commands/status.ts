@@ -127,10 +127,11 @@ function printQueue({ outbox }: StatusOf<"supervisor">, output: Output): void {
     paused !== null && pending > 0 && `${pending} waiting`,
     oldestAgeMs !== null && `oldest ${duration(oldestAgeMs)}`,
     `${sent} sent`,
-    parked > 0 && `${parked} parked`,
+    parked > 0 && `${parked} parked until an operator decides`,
     paused,
   );
-  const state = paused !== null ? "paused" : pending === 0 ? "empty" : `${pending} waiting`;
+  const idle = parked > 0 ? "parked" : "empty";
+  const state = paused !== null ? "paused" : pending === 0 ? idle : `${pending} waiting`;
   output.row("queue", paused !== null || parked > 0 ? "warn" : "good", state, facts);
 }
 
