@@ -1,4 +1,12 @@
-import { copyFileSync, cpSync, existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
@@ -141,6 +149,16 @@ test("a saved copy is the newest of its day, and any copy can be named", async (
   }
   const args = ["restore", "journal", "--from", "2026-01-15-saved-130507"];
   expect(readArguments(args)).toMatchObject({ from: "2026-01-15-saved-130507" });
+});
+
+test("files are said to be kept only where there were some", async () => {
+  for (const isEmpty of [false, true]) {
+    const { folder, site, lines } = await filesOfKiosk();
+    const files = readdirSync(folder).filter((name) => name.startsWith("journal.db"));
+    if (isEmpty) for (const name of files) rmSync(join(folder, name));
+    expect(await restore(site, { subject: "journal" })).toBe(0);
+    expect(lines.join("\n").includes("present files")).toBe(!isEmpty);
+  }
 });
 
 test("a nightly copy made after a saved one of the same day is the newest", async () => {

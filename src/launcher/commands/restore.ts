@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { settingsIn } from "../../shared/program/installation.ts";
@@ -64,7 +64,7 @@ function restoreHere(context: CommandContext, { subject, from }: Wanted): number
     for (const copy of copies) {
       output.row(`${copy.store}.db`, "good", "restored", `from the copy of ${copy.day}`);
     }
-    output.row("present files", "plain", "kept", aside);
+    if (readdirSync(aside).length > 0) output.row("present files", "plain", "kept", aside);
   });
   const { journal, supervisor, unknown, both, start } = texts.restored;
   if (subject !== "supervisor") output.note(journal);

@@ -23,14 +23,16 @@ export async function stores(
       output.row("journal.db", "good", "accepted", "new orders are paid without a lookup");
     } else if (!gap) output.row("journal.db", "good", "whole");
     else {
-      const since = `since ${isoTime(gap.sinceMs)}: ${gap.because}`;
-      output.row("journal.db", "warn", "has a gap", since);
+      const found = `found at ${isoTime(gap.sinceMs)}: ${gap.because}`;
+      output.row("journal.db", "warn", "has a gap", found);
       const imported = gap.takenOver ? "imported" : "being imported";
       output.row("supervisor's orders", gap.takenOver ? "good" : "warn", imported);
       for (const sale of gap.ofNoOrder) output.row("sale of no order", "warn", "open", sale);
     }
-    if (answer.handingAgain)
-      output.row("supervisor.db", "warn", "lost", "tp-manager hands off everything again");
+    if (answer.handingAgain) {
+      const what = "tp-manager hands off everything again; this ends by itself";
+      output.row("supervisor.db", "warn", "being filled", what);
+    }
     return exitCodes.ok;
   } catch (error) {
     if (!(error instanceof IpcError)) throw error;
