@@ -11,7 +11,7 @@ import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { createWatchedApi } from "./watched-api.ts";
 
-const supervisorStatus: SupervisorStatus = {
+export const supervisorStatus: SupervisorStatus = {
   program: "supervisor",
   version: "0.1.0",
   pid: 1,

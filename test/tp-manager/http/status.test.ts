@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { house, pay, request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
 import { disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
-import { api, authorization, monitorOf } from "./rig.ts";
+import { api, authorization, monitorOf, supervisorStatus } from "./rig.ts";
 
 describe("GET /health", () => {
   test("is ready with a linked terminal, and shows outbox, disk, clock and versions", async () => {
@@ -198,6 +198,28 @@ test("an order in doubt has one alarm until it is settled", async () => {
   expect(await listed()).toEqual(["payment-unknown"]);
   await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen on the receipt" });
   expect(await listed()).toEqual([]);
+});
+
+test("the alarm of a parked transaction is over when it is sent or closed", async () => {
+  const at = house();
+  const outbox = { ...supervisorStatus.outbox, parked: 1 };
+  const monitor = monitorOf(at, () => Promise.resolve({ ...supervisorStatus, outbox }));
+  const { call } = await api({ monitor }, at);
+  const ids: string[] = [];
+  for (const orderId of ["A-1", "A-2", "A-3"]) {
+    const { attempt } = await at.orders.pay(request(orderId));
+    const { transactionId } = attempt;
+    ids.push(transactionId);
+    at.journal.handOffs.setDelivery(transactionId, "parked", at.clock.now());
+    const alarm = { alarm: "transaction-parked", source: "supervisor", message: "parked" } as const;
+    at.journal.events.raise({ ...alarm, orderId, transactionId }, at.clock.now());
+  }
+  const listed = async () =>
+    (await call("GET", "/health")).one.alarms.map(({ orderId }: { orderId: string }) => orderId);
+  expect(await listed()).toEqual(["A-3", "A-2", "A-1"]);
+  at.journal.handOffs.setDelivery(ids[0] ?? "", "sent", at.clock.now());
+  at.journal.handOffs.setDelivery(ids[1] ?? "", "closed", at.clock.now());
+  expect(await listed()).toEqual(["A-3"]);
 });
 
 describe("GET /metrics", () => {

@@ -214,12 +214,17 @@ function isAcknowledged(
   return (marks.newestMs(kind) ?? 0) >= atMs;
 }
 
-/** Whether the order of an alarm `payment-unknown` is still in doubt; null for another alarm. */
+/** Whether the order of an alarm still waits for a person; null: the journal does not say that. */
 function openOrderOf(
   { alarm, transactionId }: EventData<"alarm">,
-  { attempts }: Watched["journal"],
+  { attempts, handOffs }: Watched["journal"],
 ): "open" | "settled" | null {
-  if (alarm !== PAYMENT_UNKNOWN || transactionId === null) return null;
+  if (transactionId === null) return null;
+  if (alarm === conditionTable["transactions-parked"].alarm) {
+    const { delivery = null } = handOffs.handOff(transactionId) ?? {};
+    return delivery === "sent" || delivery === "closed" ? "settled" : null;
+  }
+  if (alarm !== PAYMENT_UNKNOWN) return null;
   const attempt = attempts.read(transactionId);
   return attempt && isInDoubt(attempt.state) ? "open" : "settled";
 }
