@@ -1,212 +1,232 @@
 /**
- * Requests per second of `GET /version` with all its checks, in turn with the same answer of a bare
- * fastify with @fastify/basic-auth, and the time of `GET /payments` compared with that of reading
- * and serialising the same rows:
- *   node scripts/bench-http.ts DATA [--seconds 5] [--connections 8]
- * DATA is a folder with a journal of scripts/large-journal.ts.
+ * Measures small answers of a whole installation in turn with a bare server of fastify and
+ * @fastify/basic-auth:
+ *   node scripts/bench-http.ts [DATA] [--runs 5] [--seconds 2] [--connections 8] [--watched 30]
+ * `GET /version` and `GET /health` are compared with `GET /` of the bare server, over connections
+ * that stay open; `GET /events`, until its first bytes have come, with `GET /`, both on a new
+ * connection each time. Prints the answers in a second and the processor time of one, each as the
+ * median of the runs with the lowest and the highest ratio. --watched: for so many seconds a client
+ * asks for `/health` each second and ten others read `/events`; prints the part of a processor that
+ * they cost both programs. With DATA, a folder with a journal of scripts/large-journal.ts, the time
+ * of `GET /payments` is compared with that of reading and serialising the same rows.
+ * TEST_BUNDLE=dist/bundle runs the bundled programs.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { cpSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { sleep, systemClock } from "../src/shared/time.ts";
-import { programFile } from "../src/shared/version-files.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 import { Journal } from "../src/tp-manager/journal/journal.ts";
 import { answerOf } from "../src/tp-manager/orders/answer.ts";
+import { TestInstallation } from "../test/support/programs/installation.ts";
+import { Asker } from "./bench/asker.ts";
+import { bareServerArguments } from "./bench/bare-server.ts";
+import { startFakeGateway } from "./bench/fake-gateway.ts";
+import { startFakeTerminal } from "./bench/fake-terminal.ts";
+import { cpuMsOf, median } from "./bench/figures.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 const { values, positionals } = readArguments({
   options: {
-    seconds: { type: "string", default: "5" },
+    runs: { type: "string", default: "5" },
+    seconds: { type: "string", default: "2" },
     connections: { type: "string", default: "8" },
+    watched: { type: "string", default: "30" },
   },
   allowPositionals: true,
 });
 const [data] = positionals;
-if (data === undefined) misused();
-const connections = Number(values.connections);
-const SLICE_MS = 500;
+const [runs, seconds, connections, watched] = [
+  Number(values.runs),
+  Number(values.seconds),
+  Number(values.connections),
+  Number(values.watched),
+];
+if (![runs, seconds, connections].every((n) => Number.isInteger(n) && n > 0)) misused();
+
+const SLICE_MS = 250;
+const READERS = 10;
+const POLL_MS = 1_000;
 const ROWS = 50;
 const ROUNDS = 500;
 const WARMING_ROUNDS = 200;
-const [OURS, BARE] = [18_765, 18_767];
-const authorization = `Basic ${btoa("kiosk:secret")}`;
 
-const bareServer = `
-  import fastify from "fastify";
-  import basicAuth from "@fastify/basic-auth";
-  const app = fastify();
-  await app.register(basicAuth, {
-    validate: async (login, password) => {
-      if (login !== "kiosk" || password !== "secret") throw new Error("no");
-    },
-  });
-  app.addHook("onRequest", app.basicAuth);
-  app.get("/version", () => [{ version: "0.1.0-tpa-linux_x64", type: "tpa", os: "linux_x64" }]);
-  await app.listen({ port: ${BARE}, host: "127.0.0.1" });`;
-
-/**
- * Asks for one path again and again over one raw socket: a client of `node:http` has more to do for
- * a request than either server.
- */
-class Asker {
-  readonly #socket;
-  readonly #question: string;
-  #got = "";
-  #end = Promise.withResolvers<void>();
-
-  constructor(port: number, path: string) {
-    const lines = [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`];
-    this.#question = `${[...lines, `Authorization: ${authorization}`].join("\r\n")}\r\n\r\n`;
-    this.#socket = connect({ host: "127.0.0.1", port, noDelay: true }).setEncoding("latin1");
-    this.#socket.on("data", (text) => {
-      this.#got += text;
-      const head = /^HTTP\/1\.1 200 .*?\r\ncontent-length: (\d+)\r\n.*?\r\n\r\n/is.exec(this.#got);
-      if (head && this.#got.length === head[0].length + Number(head[1])) this.#end.resolve();
-    });
-    this.#socket.on("close", () => this.#end.reject(new Error(`ended: ${this.#got}`)));
-  }
-
-  /** Sends one request and resolves with its complete answer, which must be a success. */
-  ask(): Promise<void> {
-    this.#got = "";
-    this.#end = Promise.withResolvers<void>();
-    this.#socket.write(this.#question);
-    return this.#end.promise;
-  }
-
-  close(): void {
-    this.#socket.removeAllListeners("close").destroy();
-  }
+/** A server that is asked, and the processes whose processor time its answers take. */
+interface Server {
+  readonly port: number;
+  readonly path: string;
+  readonly pids: readonly number[];
 }
 
-const children: ChildProcess[] = [];
+const terminal = await startFakeTerminal();
+const gateway = await startFakeGateway();
+const at = new TestInstallation({
+  line: "own",
+  asLaunched: true,
+  config: { SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`, GATEWAY_URL: gateway.url },
+});
+if (data !== undefined) cpSync(join(data, "journal.db"), join(at.data, "journal.db"));
+await at.start();
+await at.connected();
+const bare = await startBare();
 try {
-  startOurs(data);
-  children.push(spawn(process.execPath, ["--input-type=module", "-e", bareServer]));
-  for (const port of [OURS, BARE]) await listening(port);
-  await compareVersion();
-  await comparePayments(data);
+  const pids = [at.tpManager, at.supervisor].flatMap((program) => program?.pid ?? []);
+  const own = (path: string): Server => ({ port: at.port, path, pids });
+  await compare(own("/version"), stays);
+  await compare(own("/health"), stays);
+  await compare(own("/events"), opens);
+  if (watched > 0) await watch(pids);
+  if (data !== undefined) await comparePayments();
+  print("programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources");
+  print("load of the machine", loadavg()[0]?.toFixed(1) ?? "");
 } finally {
-  for (const child of children) {
-    child.kill("SIGKILL");
-    await once(child, "exit");
+  bare.end();
+  await at.stop();
+  terminal.close();
+  gateway.close();
+}
+
+async function startBare() {
+  const program = spawn(process.execPath, bareServerArguments, {
+    cwd: projectRoot,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [printed] = (await once(program.stdout, "data")) as [Buffer];
+  const port = Number(/\d+/.exec(printed.toString("utf8"))?.[0]);
+  const server: Server = { port, path: "/", pids: [program.pid ?? 0] };
+  return { server, end: () => program.kill("SIGKILL") };
+}
+
+type Ask = (server: Server, isOver: () => boolean, answered: () => void) => Promise<void>;
+
+/** Asks over one connection until the time is over. */
+async function stays(server: Server, isOver: () => boolean, answered: () => void): Promise<void> {
+  const asker = new Asker(server, at.password);
+  while (!isOver()) {
+    await asker.ask();
+    answered();
   }
+  asker.close();
 }
 
-function startOurs(folder: string): void {
-  const settings = {
-    SERIAL_PORT: "tcp://127.0.0.1:1",
-    LOCAL_PORT: OURS,
-    UPDATE_TIME: "03:30",
-    TERMINAL_MANAGER_LOGIN: "kiosk",
-    TERMINAL_MANAGER_PWD: "secret",
-  };
-  mkdirSync(folder, { recursive: true });
-  const lines = Object.entries(settings).map(([key, value]) => `${key}=${value}\n`);
-  writeFileSync(join(folder, "config.txt"), lines.join(""), { mode: 0o600 });
-  children.push(spawn(process.execPath, [programFile("tp-manager"), "--data", folder]));
-}
-
-async function listening(port: number): Promise<void> {
-  const ask = (): Promise<boolean> =>
-    fetch(`http://127.0.0.1:${port}/version`).then(
-      () => true,
-      () => false,
-    );
-  while (!(await ask())) await sleep(systemClock, "start", 100);
+/** Asks on a new connection each time. */
+async function opens(server: Server, isOver: () => boolean, answered: () => void): Promise<void> {
+  while (!isOver()) {
+    const asker = new Asker(server, at.password);
+    await asker.ask();
+    asker.close();
+    answered();
+  }
 }
 
 /** Measures both servers in alternating slices, so that other load affects both. */
-async function compareVersion(): Promise<void> {
-  const slices = Math.ceil((Number(values.seconds) * 1_000) / SLICE_MS);
-  const [ours, bare]: [number[], number[]] = [[], []];
-  for (const port of [OURS, BARE]) await slicePerSecond(port);
-  const before = children.map(processorMs);
-  for (let slice = 0; slice < slices; slice++) {
-    const [a, b] = [await slicePerSecond(OURS), await slicePerSecond(BARE)];
-    ours.push(a);
-    bare.push(b);
-  }
-  const [a, b] = [median(ours), median(bare)];
-  print("/version per second", `${Math.round(a)}, bare ${Math.round(b)}: ${(a / b).toFixed(2)} x`);
-  const [ofOurs = 0, ofBare = 0] = children.map(
-    (child, i) =>
-      (processorMs(child) - (before[i] ?? 0)) / (sum(i === 0 ? ours : bare) * (SLICE_MS / 1_000)),
-  );
-  const compared = `${ofOurs.toFixed(3)} ms, bare ${ofBare.toFixed(3)} ms`;
-  print("processor time of one", `${compared}: ${(ofBare / ofOurs).toFixed(2)} x`);
-}
-
-/** Returns the processor time of a process so far, in user and system mode (proc(5)). */
-function processorMs({ pid }: ChildProcess): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, one) => total + one, 0);
-}
-
-async function slicePerSecond(port: number): Promise<number> {
-  const begun = systemClock.monotonicMs();
-  let answered = 0;
-  const one = async (): Promise<void> => {
-    const asker = new Asker(port, "/version");
-    while (systemClock.monotonicMs() - begun < SLICE_MS) {
-      await asker.ask();
-      answered += 1;
+async function compare(server: Server, ask: Ask): Promise<void> {
+  const both = [server, bare.server];
+  for (const one of both) await slice(one, ask, seconds * 1_000);
+  const measured: number[][][] = [];
+  for (let run = 0; run < runs; run++) {
+    const sums = both.map(() => ({ answers: 0, ms: 0, cpuMs: 0 }));
+    for (let done = 0; done < seconds * 1_000; done += SLICE_MS) {
+      for (const [i, one] of both.entries()) {
+        const [sum, before] = [sums[i], cpuOf(one)];
+        const { answers, ms } = await slice(one, ask, SLICE_MS);
+        if (!sum) continue;
+        sum.answers += answers;
+        sum.ms += ms;
+        sum.cpuMs += cpuOf(one) - before;
+      }
     }
-    asker.close();
-  };
-  await Promise.all(Array.from({ length: connections }, one));
-  return (answered * 1_000) / (systemClock.monotonicMs() - begun);
+    measured.push(sums.map(({ answers, ms, cpuMs }) => [(answers * 1_000) / ms, cpuMs / answers]));
+  }
+  const column = (of: number, what: number) => measured.map((each) => each[of]?.[what] ?? 0);
+  const rates = { own: column(0, 0), bare: column(1, 0) };
+  printCompared(`${server.path} in a second`, rates, 0);
+  printCompared("  processor time, us", { own: column(0, 1), bare: column(1, 1) }, 1_000);
 }
 
-async function comparePayments(folder: string): Promise<void> {
-  const journal = new Journal(join(folder, "journal.db"));
+function printCompared(
+  name: string,
+  { own, bare: theirs }: { own: number[]; bare: number[] },
+  scale: number,
+): void {
+  const ratios = own.map((value, i) => value / (theirs[i] ?? Number.NaN)).sort((a, b) => a - b);
+  const text = (value: number) => (scale === 0 ? value.toFixed(0) : (value * scale).toFixed(1));
+  const [low, high] = [ratios[0] ?? 0, ratios.at(-1) ?? 0];
+  const spread = `${median(ratios).toFixed(2)} x (${low.toFixed(2)} to ${high.toFixed(2)} x)`;
+  print(name, `${text(median(own))}, bare ${text(median(theirs))}: ${spread}`);
+}
+
+function cpuOf({ pids }: Pick<Server, "pids">): number {
+  return pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0);
+}
+
+async function slice(server: Server, ask: Ask, ms: number) {
+  const begun = systemClock.monotonicMs();
+  let answers = 0;
+  const isOver = () => systemClock.monotonicMs() - begun >= ms;
+  const answered = () => {
+    answers += 1;
+  };
+  await Promise.all(Array.from({ length: connections }, () => ask(server, isOver, answered)));
+  return { answers, ms: systemClock.monotonicMs() - begun };
+}
+
+/** Measures what a poll of `/health` each second and ten readers of `/events` cost. */
+async function watch(pids: readonly number[]): Promise<void> {
+  const alone = await spentIn(watched, pids, async () => {});
+  const readers = Array.from(
+    { length: READERS },
+    () => new Asker({ port: at.port, path: "/events" }, at.password),
+  );
+  for (const reader of readers) await reader.ask();
+  const poller = new Asker({ port: at.port, path: "/health" }, at.password);
+  const together = await spentIn(watched, pids, () => poller.ask());
+  for (const each of [...readers, poller]) each.close();
+  const percent = (ms: number) => `${((ms / (watched * 1_000)) * 100).toFixed(2)} %`;
+  const cost = percent(together - alone);
+  print("polled and read", `${cost} of a processor (idle without them ${percent(alone)})`);
+}
+
+async function spentIn(
+  forSeconds: number,
+  pids: readonly number[],
+  each: () => Promise<void>,
+): Promise<number> {
+  const before = cpuOf({ pids });
+  for (let second = 0; second < forSeconds; second++) {
+    await Promise.all([sleep(systemClock, "poll", POLL_MS), each()]);
+  }
+  return cpuOf({ pids }) - before;
+}
+
+async function comparePayments(): Promise<void> {
+  const journal = new Journal(join(at.data, "journal.db"));
   const rows = (): void => {
     const page = { sinceMs: 0, status: null, limit: ROWS, before: null };
     const listed = journal.attempts.list(page);
     JSON.stringify(listed.map(({ attempt, delivery }) => answerOf(attempt, delivery).body));
   };
   const [ours, read]: [number[], number[]] = [[], []];
-  const asker = new Asker(OURS, `/payments?limit=${ROWS}`);
-  const oursMs = (): number => children.slice(0, 1).reduce((ms, one) => ms + processorMs(one), 0);
-  let [begunMs, rowsMs] = [0, 0];
+  const asker = new Asker({ port: at.port, path: `/payments?limit=${ROWS}` }, at.password);
   for (let round = -WARMING_ROUNDS; round < ROUNDS; round++) {
-    if (round === 0) [begunMs, rowsMs] = [oursMs(), 0]; // compiled by now
-    ours.push(await timed(() => asker.ask()));
-    const { user, system } = process.cpuUsage();
-    read.push(await timed(rows));
-    const used = process.cpuUsage({ user, system });
-    rowsMs += (used.user + used.system) / 1_000;
+    const [asked, serialised] = [await timed(() => asker.ask()), await timed(rows)];
+    if (round < 0) continue; // compiled by then
+    ours.push(asked);
+    read.push(serialised);
   }
-  const askedMs = oursMs() - begunMs;
   asker.close();
   journal.close();
-  const [a, b] = [ours, read].map((times) => median(times.slice(WARMING_ROUNDS))) as [
-    number,
-    number,
-  ];
-  print(
-    `/payments, ${ROWS} rows`,
-    `${a.toFixed(2)} ms, rows ${b.toFixed(2)} ms: ${(a / b).toFixed(2)} x`,
-  );
-  const [mine, theirs] = [askedMs / ROUNDS, rowsMs / ROUNDS];
-  const compared = `${mine.toFixed(2)} ms, rows ${theirs.toFixed(2)} ms`;
-  print("processor time of one", `${compared}: ${(mine / theirs).toFixed(2)} x`);
+  const [a, b] = [median(ours), median(read)];
+  const compared = `${a.toFixed(2)} ms, rows ${b.toFixed(2)} ms: ${(a / b).toFixed(2)} x`;
+  print(`/payments, ${ROWS} rows`, compared);
 }
 
 async function timed(work: () => Promise<void> | void): Promise<number> {
   const begun = systemClock.monotonicMs();
   await work();
   return systemClock.monotonicMs() - begun;
-}
-
-function median(times: number[]): number {
-  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
 function print(name: string, value: string): void {
