@@ -139,10 +139,11 @@ export function openCalls(
 
 function countAnswers(app: FastifyInstance, { metrics }: Monitor): void {
   app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
+    const { config, url = "none" } = routeOptions;
     // An event stream lasts until its reader leaves, and a lookup may wait: neither is measured.
-    const hasWaited = /^wait/.test(String(reply.getHeader("preference-applied")));
-    if (!routeOptions.config?.call?.streams && !hasWaited) {
-      metrics.answered(method, routeOptions.url ?? "none", reply.statusCode, reply.elapsedTime);
+    const hasWaited = String(reply.getHeader("preference-applied")).startsWith("wait");
+    if (!config?.call?.streams && !hasWaited) {
+      metrics.answered(method, url, reply.statusCode, reply.elapsedTime);
     }
     done();
   });
