@@ -124,7 +124,7 @@ async function start(context: ProgramContext): Promise<void> {
     acknowledged: journal.acknowledged,
     maintenance: new Maintenance({ installation, fields }),
   };
-  owned("local API", await listenOnLoopback(await createApi(options), config.LOCAL_PORT, log));
+  owned("local API", await listenOnLoopback(await createApi(options), config.LOCAL_PORT, context));
   const pages = await openPages(context, options);
   onStop("payments", () => arbiter.stop());
 

@@ -15,14 +15,15 @@ export async function openPages(context: ProgramContext, options: ApiOptions) {
   return opened.filter((page) => page !== undefined);
 }
 
-async function openConsole({ config, onStop }: ProgramContext, options: ApiOptions) {
+async function openConsole(context: ProgramContext, options: ApiOptions) {
+  const { config, onStop } = context;
   const name = "console";
   const port = consolePortOf(config);
   if (port === undefined) return undefined;
   try {
     refuseClash(config, "CONSOLE_PORT");
     const app = createConsole({ ...options, port });
-    const listening = await listenOnLoopback(app, port, options.log, "CONSOLE_PORT");
+    const listening = await listenOnLoopback(app, port, context, "CONSOLE_PORT");
     onStop("console", () => listening.close());
     options.log.info({ port }, "the operator's console is served on its port");
     return { name, port, fault: null };
@@ -33,7 +34,8 @@ async function openConsole({ config, onStop }: ProgramContext, options: ApiOptio
   }
 }
 
-async function openKiosk({ config, onStop, runDirectory }: ProgramContext, options: ApiOptions) {
+async function openKiosk(context: ProgramContext, options: ApiOptions) {
+  const { config, onStop, runDirectory } = context;
   const name = "kiosk pages";
   const { KIOSK_PORT: port, KIOSK_APP: folder } = config;
   if (port === 0) return undefined;
@@ -42,7 +44,7 @@ async function openKiosk({ config, onStop, runDirectory }: ProgramContext, optio
       throw new ProgramExit(exitCodes.configuration, "KIOSK_APP is missing");
     refuseClash(config, "KIOSK_PORT");
     const app = createKiosk({ ...options, port, folder, runDirectory });
-    const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
+    const listening = await listenOnLoopback(app, port, context, "KIOSK_PORT");
     onStop("kiosk pages", () => listening.close());
     // From a new id the script that starts the browser learns that earlier sessions are over.
     writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });

@@ -16,7 +16,7 @@ const operator = { login: "operator", password: "test-operator-password" };
 export async function consoleHouse(change: Partial<ApiOptions> = {}, at: House = house()) {
   const port = change.port ?? (await freePort());
   const options = apiOptions(at, { operator, ...change, port });
-  const server = await listenOnLoopback(createConsole(options), port, options.log, "CONSOLE_PORT");
+  const server = await listenOnLoopback(createConsole(options), port, options, "CONSOLE_PORT");
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= server.close();

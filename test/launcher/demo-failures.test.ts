@@ -11,10 +11,12 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { paySample } from "../../src/launcher/demo/sample-payment.ts";
-import { type DemoSetup, readDemoSetup } from "../../src/launcher/demo/settings.ts";
+import { type DemoSetup, isDemoTarget, readDemoSetup } from "../../src/launcher/demo/settings.ts";
+import { forgetStop, recordStop } from "../../src/launcher/processes/deliberate-stop.ts";
 import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { demoFolder } from "../support/programs/demo-folder.ts";
+import { freePort } from "../support/programs/installation.ts";
 import { recordedOutput } from "../support/programs/recorded-output.ts";
 import { isWhole } from "../support/run/scope.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
@@ -114,19 +116,28 @@ describe("a demo that runs", () => {
     expect(ports()).toEqual(before);
   });
 
-  test("replaces ports that are in use by free ones, which it keeps from then on", async () => {
+  test("replaces ports that are in use by free ones, and keeps what a person has set", async () => {
     const [first, secret] = [ports(), password()?.[0]];
     await checkout.launch("stop", "--data", data);
+    const [config, moved] = [join(data, "config.txt"), await freePort()];
+    const before = readFileSync(config, "utf8");
+    const own = before.replace(/^(KIOSK_APP=).*/m, "$1/my/pages\n# mine\nLANGUAGE=de");
+    writeFileSync(config, own.replace(/^(LOCAL_PORT=).*/m, `$1${moved}`));
     const thief = createServer();
     await new Promise<void>((resolve) => thief.listen(first.gateway, "127.0.0.1", resolve));
     const fresh = await checkout.launch("--demo", "--data", data);
     expect(fresh.out).not.toContain("The demo was incomplete");
     await new Promise((resolve) => thief.close(resolve));
-    expect(ports()).toEqual({ ...first, gateway: expect.any(Number) });
-    expect(ports().gateway).not.toBe(first.gateway);
-    expect(readFileSync(join(data, "config.txt"), "utf8")).toContain(
-      `GATEWAY_URL=http://127.0.0.1:${ports().gateway}\n`,
+    const { gateway } = ports();
+    expect(ports()).toEqual({ ...first, localApi: moved, gateway: expect.any(Number) });
+    expect(gateway).not.toBe(first.gateway);
+    expect(fresh.out).toContain(
+      `Port ${first.gateway} is taken: the demo uses ${gateway} from now`,
     );
+    expect(fresh.err).toContain(`http://127.0.0.1:${moved}/payment`);
+    const after = readFileSync(config, "utf8");
+    expect(after).toContain("KIOSK_APP=/my/pages\n# mine\nLANGUAGE=de\n");
+    expect(after).toContain(`GATEWAY_URL=http://127.0.0.1:${gateway}\n`);
     expect(password()?.[0]).toBe(secret);
   });
 });
@@ -150,6 +161,24 @@ test("is meant by stop and status when nothing else runs, simulators included", 
   expect(stopped.code).toBe(0);
   expect(stopped.out.match(/^\S+ +stopped$/gm)).toHaveLength(4);
   expect(wholeDemo.map((part) => own.running(part, demo).length)).toEqual([0, 0, 0, 0]);
+});
+
+test("a command is for it after a failed restart, until it is stopped", async () => {
+  const installation = join(checkout.home, "installation");
+  // Nothing runs here, as after a restart that failed.
+  const demo = await demoFolder(join(installation, "demo"));
+  const isTarget = () => isDemoTarget(demo, installation);
+  expect(isTarget()).toBe(true);
+  recordStop(demo, Date.now());
+  expect(isTarget()).toBe(false);
+  forgetStop(demo);
+  checkout.dataFolder("installation");
+  // The installation may have crashed, so a command is for it.
+  expect(isTarget()).toBe(false);
+  recordStop(installation, Date.now() - 60_000);
+  expect(isTarget()).toBe(true);
+  recordStop(installation, Date.now() + 60_000);
+  expect(isTarget()).toBe(false);
 });
 
 test("a port that another program takes between choice and use is replaced", async () => {

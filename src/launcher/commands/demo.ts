@@ -79,14 +79,13 @@ async function startOnFreePorts(
   earlier: DemoSetup | undefined,
   protocol: string | undefined,
 ): Promise<number> {
-  const { dataDirectory } = context;
-  let ports = await choosePorts(earlier);
+  const { dataDirectory, output } = context;
+  let ports = await choosePorts(earlier, output);
   for (let tries = 1; ; tries++) {
     const faults: string[] = [];
-    const held = { ...context.output, fault: (text: string) => void faults.push(text) };
+    const held = { ...output, fault: (text: string) => void faults.push(text) };
     const setup = { ...ports, ...(protocol === undefined ? {} : { protocol }) };
-    const kept = earlier !== undefined && JSON.stringify(setup) === JSON.stringify(earlier);
-    writeDemoFiles(dataDirectory, setup, kept);
+    writeDemoFiles(dataDirectory, setup);
     const started = await startHere({ ...context, output: held }).catch((error: unknown) => {
       if (error instanceof ProgramExit) return error;
       throw error;
@@ -94,18 +93,17 @@ async function startOnFreePorts(
     if (started === exitCodes.ok) return started;
     // The simulators that have started are stopped, because the next attempt needs their ports.
     await stopHere(context, true);
-    const next = await choosePorts(ports);
+    const next = await choosePorts(ports, output);
     // After EADDRINUSE the same ports may be free again, because another demo held them briefly.
     const why = started instanceof ProgramExit ? [...faults, started.message] : faults;
     const wasTaken = why.some((text) => text.includes("EADDRINUSE"));
     const isSame = JSON.stringify(next) === JSON.stringify(ports);
     if (tries === PORT_TRIES || (isSame && !wasTaken)) {
-      for (const fault of faults) context.output.fault(fault);
+      for (const fault of faults) output.fault(fault);
       if (started instanceof ProgramExit) throw started;
       return started;
     }
-    const ways = isSame ? "the demo tries to start once more" : "the demo starts on other ports";
-    context.output.note(`Another program has begun to use a port of the demo: ${ways}.`);
+    output.note("Another program has begun to use a port of the demo: it is started once more.");
     ports = next;
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
@@ -12,7 +12,8 @@ import {
   programFile,
   projectRoot,
 } from "../../shared/version-files.ts";
-import { type CommandContext, filled } from "../output.ts";
+import { type CommandContext, filled, type Output } from "../output.ts";
+import { deliberateStop, isStoppedOnPurpose } from "../processes/deliberate-stop.ts";
 import { launchDetached } from "../processes/launch-process.ts";
 import { listenFault } from "../processes/network.ts";
 import { findProcesses, isForbidden, programSpecs } from "../processes/process-table.ts";
@@ -29,6 +30,7 @@ const portsSchema = z.object({
   terminalControl: z.int().default(20_008),
   gateway: z.int().default(8766),
 });
+const portSettings = { localApi: "LOCAL_PORT", console: "CONSOLE_PORT", kiosk: "KIOSK_PORT" };
 export type DemoPorts = z.infer<typeof portsSchema>;
 const usualPorts: DemoPorts = portsSchema.parse({});
 
@@ -53,24 +55,28 @@ export function demoFiles(dataDirectory: string) {
   };
 }
 
-/** Returns the setup of a demo; undefined: the folder has no demo. Throws if it is damaged. */
+/** Returns a demo's setup, with its setup file's ports; undefined: no demo. Throws if damaged. */
 export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
-  const file = demoFiles(dataDirectory).ports;
+  const { config, ports: file } = demoFiles(dataDirectory);
   if (!existsSync(file)) return undefined;
-  const parsed = setupSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
+  const setup = JSON.parse(readFileSync(file, "utf8"));
+  for (const [port, name] of Object.entries(portSettings)) {
+    setup[port] = Number.parseInt(settingsIn(config)(name) ?? "", 10) || setup[port];
+  }
+  const parsed = setupSchema.safeParse(setup);
   if (parsed.success) return parsed.data;
   throw new ProgramExit(exitCodes.configuration, `${file} is damaged: remove ${dataDirectory}`);
 }
 
-/**
- * Writes the demo's files. Passwords of an earlier demo are kept. With `keepConfig` (same ports and
- * protocol) the setup file keeps the changes that a person has made.
- */
-export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
+/** Writes the demo's files. In a setup file only what an earlier demo wrote is changed. */
+export function writeDemoFiles(dataDirectory: string, setup: DemoSetup): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const { ports, config, gatewayAccount } = demoFiles(dataDirectory);
+  const earlier = readDemoSetup(dataDirectory);
+  const text = configText(setup, config);
+  const isThere = earlier !== undefined && existsSync(config);
+  replaceSynced(config, isThere ? changedText(config, configText(earlier, config), text) : text);
   replaceSynced(ports, `${JSON.stringify(setup)}\n`);
-  if (!keepConfig || !existsSync(config)) replaceSynced(config, configText(setup, config));
   writeNetrcFiles(dataDirectory);
   const websites = [{ id: WEBSITE_ID, currency: "EUR" }];
   const account = { login: GATEWAY_LOGIN, password: keptPasswords(config).gateway, websites };
@@ -123,19 +129,30 @@ function configText({ protocol, ...ports }: DemoSetup, earlierFile: string): str
   return filled(template, (name) => String(values[name as keyof typeof values]));
 }
 
+/** Returns the setup file with new lines in place of those that the demo wrote for `before`. */
+function changedText(file: string, before: string, after: string): string {
+  const linesOf = (text: string): string[] => text.split(/\n(?!TERMINAL_PROTOCOL)/);
+  const next = linesOf(after);
+  const text = readFileSync(file, "utf8");
+  return linesOf(before).reduce((kept, line, at) => kept.replace(line, () => next[at] ?? ""), text);
+}
+
 /** A port in use is replaced by a random one of this range, which no system assigns by itself. */
 const FIRST_PORT = 20_100;
 const END_OF_PORTS = 32_000;
 
 /** Returns the ports of an earlier demo, or else the usual ports; a port in use is replaced. */
-export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoPorts> {
+export async function choosePorts(earlier = usualPorts, output: Output): Promise<DemoPorts> {
   const chosen = { ...usualPorts };
   const taken = new Set<number>();
   for (const name of Object.keys(usualPorts) as Array<keyof DemoPorts>) {
-    let port = (earlier ?? usualPorts)[name];
+    const wanted = earlier[name];
+    let port = wanted;
     while (taken.has(port) || !(await isFree(port))) port = randomInt(FIRST_PORT, END_OF_PORTS);
     taken.add(port);
     chosen[name] = port;
+    const instead = `the demo uses ${port} from now on; other settings stay as they are`;
+    if (port !== wanted) output.note(`Port ${wanted} is taken: ${instead}.`);
   }
   return chosen;
 }
@@ -217,11 +234,17 @@ export async function startSimulator(
 
 /**
  * Whether a command without `--data` is for this folder's demo: it runs, and the installation does
- * not. Another user's demo has no known state: a command is for it if no installation is set up.
+ * not. If neither runs, for example after a failed restart, a command is for the demo until that is
+ * stopped, if no installation is set up or it was stopped before the demo was set up. Another
+ * user's demo has no known state: a command is for it if no installation is set up.
  */
 export function isDemoTarget(folder: string, installation = defaultDataDirectory): boolean {
-  if (isForbidden(folder)) return !existsSync(join(installation, "config.txt"));
-  return readDemoSetup(folder) !== undefined && !anyRuns(installation) && anyRuns(folder);
+  const isSetUp = existsSync(join(installation, "config.txt"));
+  if (isForbidden(folder)) return !isSetUp;
+  if (readDemoSetup(folder) === undefined || anyRuns(installation)) return false;
+  if (anyRuns(folder) || isStoppedOnPurpose(folder)) return anyRuns(folder);
+  const stoppedMs = Date.parse(deliberateStop(installation) ?? "");
+  return !isSetUp || stoppedMs < statSync(demoFiles(folder).ports).mtimeMs;
 }
 
 function anyRuns(dataDirectory: string): boolean {

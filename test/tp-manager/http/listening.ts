@@ -12,7 +12,7 @@ export async function listening(change: Partial<ApiOptions> = {}, at: House = ho
   const port = await freePort();
   const options = apiOptions(at, { port, ...change });
   const app = await createWatchedApi(options);
-  const server = await listenOnLoopback(app, port, options.log);
+  const server = await listenOnLoopback(app, port, options);
   let open = true;
   const close = async (): Promise<void> => {
     if (open) await server.close();

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
+import { installationAt } from "../../../src/shared/program/installation.ts";
 import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
 import { house } from "../../support/house/payment-house.ts";
 import { freePort } from "../../support/programs/installation.ts";
@@ -16,7 +17,11 @@ test.each(["127.0.0.1", "::1"])("a port that is taken on %s is used on neither",
   const options = apiOptions(house(), { port });
   const app = await createWatchedApi(options);
   onTestFinished(() => app.close());
-  await expect(listenOnLoopback(app, port, options.log)).rejects.toBeInstanceOf(ProgramExit);
+  const context = { log: options.log, installation: installationAt("data/demo") };
+  const refused = listenOnLoopback(app, port, context);
+  await expect(refused).rejects.toThrow(
+    /choose another LOCAL_PORT in \/.+\/data\/demo\/config\.txt$/,
+  );
   const free = host === "::1" ? "127.0.0.1" : "[::1]";
   await expect(fetch(`http://${free}:${port}/version`)).rejects.toMatchObject({
     cause: { code: "ECONNREFUSED" },
@@ -38,5 +43,5 @@ test("a client that sends no request cannot hold up the refusal of a port", asyn
     await once(app.server, "connection");
     return address;
   });
-  await expect(listenOnLoopback(app, port, options.log)).rejects.toBeInstanceOf(ProgramExit);
+  await expect(listenOnLoopback(app, port, options)).rejects.toBeInstanceOf(ProgramExit);
 });

@@ -19,7 +19,7 @@ type Server = Parameters<typeof listenOnLoopback>[0];
 async function listens(make: (options: ApiOptions) => Server | Promise<Server>) {
   const port = await freePort();
   const options = apiOptions(house(), { port });
-  const server = await listenOnLoopback(await make(options), port, options.log);
+  const server = await listenOnLoopback(await make(options), port, options);
   onTestFinished(() => server.close());
   return `http://localhost:${port}`;
 }

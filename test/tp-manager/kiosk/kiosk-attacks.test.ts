@@ -21,7 +21,7 @@ async function served(run?: string) {
   const runDirectory = openRunDirectory(data);
   const options = apiOptions(house(), { port });
   const app = createKiosk({ ...options, folder, runDirectory });
-  const server = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
+  const server = await listenOnLoopback(app, port, options, "KIOSK_PORT");
   onTestFinished(() => server.close());
   return { port, folder };
 }

@@ -4,26 +4,28 @@ import { exitCodes, ProgramExit } from "../../../shared/process/exit-codes.ts";
 import type { Logger } from "../../../shared/process/logger.ts";
 import { createServer } from "../../../shared/process/node-http.ts";
 import { holderText } from "../../../shared/process/open-files.ts";
+import type { Installation } from "../../../shared/program/installation.ts";
 import { BACKLOG, harden, refuseUnparsed } from "./server-limits.ts";
 
 /**
  * Listens on 127.0.0.1 and, if the machine has it, on ::1 only (docs/design.md 5.1). Throws {@link
- * ProgramExit} with port and advice if the port is in use on either; then listens on neither.
+ * ProgramExit} with port and setup file if the port is in use on either; then listens on neither.
  */
 export async function listenOnLoopback(
   app: FastifyInstance,
   port: number,
-  log: Logger,
+  { log, installation }: { readonly log: Logger; readonly installation?: Installation },
   name = "LOCAL_PORT",
 ): Promise<{ close(): Promise<void> }> {
-  await listen(`${name} ${port} on 127.0.0.1`, () =>
+  const todo = `choose another ${name} in ${installation?.configFile ?? "the setup file"}`;
+  await listen(`${name} ${port} on 127.0.0.1`, todo, () =>
     app.listen({ host: "127.0.0.1", port, backlog: BACKLOG }),
   );
   const six = createServer(app.limits.http, app.routing);
   const { connections } = app;
   harden(six, connections);
   six.on("clientError", (error, socket) => refuseUnparsed(connections, error, socket));
-  const hasSix = await listen(`${name} ${port} on ::1`, () => {
+  const hasSix = await listen(`${name} ${port} on ::1`, todo, () => {
     six.listen({ host: "::1", port, ipv6Only: true, backlog: BACKLOG });
     return once(six, "listening");
   }).then(
@@ -47,18 +49,16 @@ export async function listenOnLoopback(
   };
 }
 
-async function listen(what: string, open: () => Promise<unknown>): Promise<void> {
+async function listen(what: string, todo: string, open: () => Promise<unknown>): Promise<void> {
   try {
     await open();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "EADDRINUSE" || code === "EACCES") {
-      const [name, port] = what.split(" ");
+      const [, port] = what.split(" ");
       const why = holderText(Number(port)) ?? "another program has it, or it needs privileges";
-      throw new ProgramExit(
-        exitCodes.configuration,
-        `${what} cannot be used (${code}): ${why}; choose another ${name} in data/config.txt`,
-      );
+      const says = `${what} cannot be used (${code}): ${why}; ${todo}`;
+      throw new ProgramExit(exitCodes.configuration, says);
     }
     throw error;
   }
