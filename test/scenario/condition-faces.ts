@@ -122,8 +122,9 @@ export async function expectConditions(
   expect(status.troubles.map(({ name }) => name)).toEqual(
     others.map(({ trouble: condition }) => condition),
   );
-  for (const { todo } of others) {
-    expect(rows.some((row) => row.endsWith(`-> ${todo}`))).toBe(true);
+  for (const { trouble: condition, todo } of others) {
+    const isRow = (row: string) => row.startsWith(`${condition} `) && row.endsWith(`-> ${todo}`);
+    expect(rows.filter(isRow)).toHaveLength(1);
     expect(findings.map((finding) => finding.todo)).toContain(todo);
   }
   return health;

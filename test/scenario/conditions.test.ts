@@ -149,17 +149,17 @@ test("status says until when the terminal is asked about an order in doubt", asy
   const at = await openFaces();
   const { terminal, clock, arbiter } = at.at;
   const asked = async () =>
-    (await at.faces()).rows.filter((row) => row.startsWith("payments warn asking "));
+    (await at.faces()).rows.filter((row) => row.startsWith("recovery warn asking "));
   expect(await asked()).toEqual([]);
   terminal.script = () => Promise.resolve(lost("line broken"));
   await pay(at.at, request("A-1"));
   await clock.advance(1_000);
   const time = new Date(arbiter.inquiries.untilMs() ?? 0).toTimeString().slice(0, 8);
   const says = `The connector is still asking the terminal, until about ${time}.`;
-  expect(await asked()).toEqual([`payments warn asking ${says}`]);
+  expect(await asked()).toEqual([`recovery warn asking ${says}`]);
   terminal.become({ link: "disconnected", linkProblem: "unplugged" });
   const later = "The connector asks the terminal again when the terminal is back and free.";
-  expect(await asked()).toEqual([`payments warn asking ${later}`]);
+  expect(await asked()).toEqual([`recovery warn asking ${later}`]);
   terminal.become({ link: "connected", linkProblem: null });
   await clock.advance(200_000);
   expect(await asked()).toEqual([]);

@@ -57,9 +57,7 @@ export async function showStatus(context: CommandContext, json: boolean): Promis
 
 export function printStatus(status: InstallationStatus, output: Output): number {
   for (const program of status.programs) printProgram(program, output);
-  for (const { about, words: text } of status.troubles) {
-    output.row(about, "warn", "trouble", text);
-  }
+  for (const { name, words: text } of status.troubles) output.row(name, "warn", "condition", text);
   for (const { name, pid } of status.simulators) {
     if (pid === null) output.row(name, "bad", "stopped");
     else output.row(name, "good", "running", `pid ${pid}`);
@@ -109,16 +107,16 @@ function printTerminal(status: StatusOf<"tp-manager">, output: Output): void {
   const reasons = notReadyReasonsOf(status);
   const isGood = isConnected && problem === null && reasons.length === 0;
   output.row("terminal", isGood ? "good" : "warn", link, listed(named, problem, since));
-  for (const { says, todo } of reasons) {
-    output.row("payments", "bad", "refused", `${says} -> ${todo}`);
+  for (const [at, { says, todo }] of reasons.entries()) {
+    output.row(at === 0 ? "payments" : "", "bad", "refused", `${says} -> ${todo}`);
   }
   const open = listed(
     payments.inDoubt > 0 && `${payments.inDoubt} in doubt (docs/unknown.md)`,
     payments.notHandedOver > 0 && `${payments.notHandedOver} not handed off yet`,
   );
-  if (open !== "") output.row("payments", "warn", "open", open);
+  if (open !== "") output.row("orders", "warn", "open", open);
   const { askedUntilMs: untilMs } = payments;
-  if (untilMs !== undefined) output.row("payments", "warn", "asking", askingText(untilMs));
+  if (untilMs !== undefined) output.row("recovery", "warn", "asking", askingText(untilMs));
 }
 
 function printQueue({ outbox }: StatusOf<"supervisor">, output: Output): void {
