@@ -51,6 +51,7 @@ test("on a fresh checkout the demo pays one order and shows it at the gateway", 
     `merchantReference ${orderId}, amount 12.00 EUR, card ${receipt.primaryAccountNumber}`,
   );
   expect(out).toContain("./launch.sh stop");
+  expect(out).toMatch(/; curl -s -X POST .*\/cancel; wait$/m);
   expect(pids().map((found) => found.length)).toEqual([1, 1, 1, 1]);
 });
 

@@ -138,6 +138,7 @@ function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup):
   const api = `http://127.0.0.1:${setup.localApi}`;
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
   const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
+  const cancel = get("/cancel").replace("-s", "-s -X POST");
   output.heading(`A terminal to touch, in a browser: http://127.0.0.1:${setup.terminalControl}/`);
   output.text(`The gateway's orders: http://127.0.0.1:${setup.gateway}/`);
   output.text(`The operator's console: http://localhost:${setup.console}/`);
@@ -147,8 +148,8 @@ function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup):
     dataDirectory === demoDataDirectory ? "" : ` --data ${shellArgument(dataDirectory)}`;
   const launch = (args: string) => `${windows ? "launch.cmd" : "./launch.sh"} ${args}${folder}`;
   const cancelled = windows
-    ? `start /b ${pay('{"amount":15.00}')} & ${get("/cancel")}`
-    : `${pay('{"amount":15.00}')} & sleep 1; ${get("/cancel")}; wait`;
+    ? `start /b ${pay('{"amount":15.00}')} & ${cancel}`
+    : `${pay('{"amount":15.00}')} & sleep 1; ${cancel}; wait`;
   const simulated = ["simulate by-hand", "simulate approve --within 60", "simulate"];
   const commands: Record<keyof typeof texts.demoNext, string | undefined> = {
     declined: pay('{"amount":12.05}'),
