@@ -1,7 +1,12 @@
 /**
  * Builds the deliveries of a version from the lock file, on any one platform for all of them:
- *   npm run release -- --version X.Y.Z --trusted-root FILE [--update-url URL] [--out dist]
+ *   npm run release -- --version X.Y.Z --trusted-root FILE --contact ADDRESS
+ *     --supported-until YYYY-MM-DD [--test-values] [--update-url URL] [--out dist]
  *     [--platform linux-x64|linux-arm64|win-x64 ...]
+ * --trusted-root is the root metadata of `npm run updates -- init`, which comes first. The contact
+ * and the last day of support stand in the delivery and in the metadata of updates; --test-values
+ * marks a delivery whose values nobody keeps. CHANGELOG.md needs a section of the version, which
+ * becomes the notes of its update, except with --test-values.
  * The same input gives the same bytes: files are sorted, and dated with the last commit (or with
  * SOURCE_DATE_EPOCH, seconds since 1970). docs/design.md 9.7 describes the layout.
  */
@@ -28,6 +33,7 @@ import { misused, readArguments } from "./command-line.ts";
 import { makeTarGz, makeZip } from "./release/archives.ts";
 import { copyPackage, licences, lockOf, partsList, withDependencies } from "./release/packages.ts";
 import { installFor, type Platform, type PlatformName, platforms } from "./release/platforms.ts";
+import { notesIn, withPublisher, wrongPublisher } from "./release/publisher.ts";
 
 const MB = 1_000_000;
 const MS_PER_SECOND = 1_000;
@@ -36,6 +42,9 @@ const { values } = readArguments({
   options: {
     version: { type: "string" },
     "trusted-root": { type: "string" },
+    contact: { type: "string" },
+    "supported-until": { type: "string" },
+    "test-values": { type: "boolean", default: false },
     "update-url": { type: "string" },
     out: { type: "string", default: "dist" },
     platform: { type: "string", multiple: true, default: Object.keys(platforms) },
@@ -47,9 +56,18 @@ const chosen = values.platform.filter(known);
 if (!version || !/^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/.test(version) || !trustedRoot) misused();
 if (chosen.length < values.platform.length) misused();
 if (updateUrl !== null && !URL.canParse(updateUrl)) misused();
+const { contact, "supported-until": supportedUntil, "test-values": testValues } = values;
+if (contact === undefined || supportedUntil === undefined) misused();
+const publisher = { contact, supportedUntil, testValues };
 
 const out = resolve(projectRoot, values.out);
 const date = sourceDate();
+const wrong = wrongPublisher(publisher, date.getTime());
+if (wrong !== "") misused(`${wrong}\n`);
+const changelog = readFileSync(join(projectRoot, "CHANGELOG.md"), "utf8");
+if (notesIn(changelog, version) === undefined && !testValues) {
+  misused(`CHANGELOG.md has no section ## [${version}]\n`);
+}
 const work = mkdtempSync(join(tmpdir(), "release-"));
 try {
   mkdirSync(out, { recursive: true });
@@ -163,6 +181,7 @@ function layOutVersion(
       version,
       platform: `${platform.os}-${platform.cpu}`,
       updateUrl,
+      ...publisher,
       builtAt: date.toISOString(),
       // The versions of the stores that these programs can read (docs/updates.md 4.2).
       schemas: { "journal.db": migrations.length, "supervisor.db": supervisorMigrations.length },
@@ -175,8 +194,12 @@ function layOutVersion(
   for (const file of ["launch.sh", "launch.cmd"]) cpSync(join(delivery, file), join(folder, file));
   cpSync(resolve(trustedRoot as string), join(folder, "trusted-root.json"));
   cpSync(join(projectRoot, "LICENSE"), join(folder, "LICENSE"));
-  for (const name of ["README.md", "SECURITY.md", "CHANGELOG.md", "docs"]) {
+  for (const name of ["CHANGELOG.md", "docs"]) {
     cpSync(join(projectRoot, name), join(folder, name), { recursive: true });
+  }
+  for (const name of ["README.md", "SECURITY.md"]) {
+    const page = readFileSync(join(projectRoot, name), "utf8");
+    writeFileSync(join(folder, name), withPublisher(page, String(version), publisher));
   }
   const parts = [...bundled, ...native, `node_modules/${platform.runtimePackage}`].sort();
   writeFileSync(join(folder, "THIRD-PARTY.txt"), `${licences(parts, lock, packages)}\n`);

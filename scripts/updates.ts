@@ -4,7 +4,7 @@
  *   npm run updates -- init DIR --root PUB... --targets PUB... --snapshot PUB --timestamp PUB
  *     [--root-threshold N] [--targets-threshold N]
  *   npm run updates -- add DIR --from FOLDER --channel C --share PERCENT
- *     [--follows X.Y.Z] [--not-before TIME] [--notes TEXT]
+ *     [--follows X.Y.Z] [--not-before TIME] [--notes TEXT] [--test-values]
  *   npm run updates -- share DIR --version X.Y.Z --channel C --share PERCENT
  *   npm run updates -- promote DIR --version X.Y.Z --channel C --share PERCENT
  *   npm run updates -- withdraw DIR --version X.Y.Z [--back-to X.Y.Z]
@@ -41,6 +41,7 @@ const { values, positionals } = readArguments({
     share: one,
     follows: one,
     notes: one,
+    "test-values": { type: "boolean", default: false },
     version: one,
     threshold: one,
     renew: one,
@@ -53,7 +54,7 @@ const { values, positionals } = readArguments({
 });
 type Single = Exclude<
   keyof typeof values,
-  "root" | "targets" | "snapshot" | "timestamp" | "key" | "new" | "old"
+  "root" | "targets" | "snapshot" | "timestamp" | "key" | "new" | "old" | "test-values"
 >;
 
 function needed(name: Single): string {
@@ -115,7 +116,8 @@ async function add(repository: Repository): Promise<void> {
     share: percent(),
     follows: values.follows ?? "0.0.0",
     notBefore: values["not-before"] ?? isoTime(systemClock.now()),
-    notes: values.notes ?? "",
+    notes: values.notes,
+    testValues: values["test-values"],
   });
   print(`staged: ${added}`);
 }

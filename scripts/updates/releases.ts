@@ -15,6 +15,7 @@ import { z } from "zod";
 import { type ReleaseNote, releaseSchema, runtimeSchema } from "../../src/update/release.ts";
 import { unpack } from "../../src/update/unpack.ts";
 import { makeTarGz } from "../release/archives.ts";
+import { notesIn } from "../release/publisher.ts";
 import type { Repository } from "./repository.ts";
 
 /* The list of targets: docs/updates.md 3.1 and 5.3. Every change is staged, to be signed. */
@@ -26,7 +27,12 @@ interface Target {
 }
 type Targets = Record<string, Target>;
 
-const deliverySchema = z.object({ version: z.string(), platform: z.string() });
+const deliverySchema = z.object({
+  version: z.string(),
+  platform: z.string(),
+  supportedUntil: z.string().optional(),
+  testValues: z.boolean().default(false),
+});
 
 interface Addition {
   /** An unpacked delivery of one platform: the folder with `versions` and `runtimes`. */
@@ -35,18 +41,25 @@ interface Addition {
   readonly share: number;
   readonly follows: string;
   readonly notBefore: string;
-  readonly notes: string;
+  /** Missing: the section of the version in the delivery's CHANGELOG.md. */
+  readonly notes?: string | undefined;
+  /** Whether a delivery with test values is taken. */
+  readonly testValues?: boolean;
 }
 
 /** Adds a release: its programs, and its runtime unless that is there already. */
 export async function addRelease(repository: Repository, addition: Addition): Promise<string> {
-  const { from, channel, share, follows, notBefore, notes } = addition;
+  const { from, channel, share, follows, notBefore } = addition;
   const [name = "", ...others] = readdirSync(join(from, "versions")).filter((entry) =>
     existsSync(join(from, "versions", entry, "complete")),
   );
   if (others.length > 0) throw new Error(`${from} holds several versions`);
   const folder = join(from, "versions", name);
-  const { version, platform } = deliverySchema.parse(jsonIn(folder, "delivery.json"));
+  const delivery = deliverySchema.parse(jsonIn(folder, "delivery.json"));
+  const { version, platform, supportedUntil } = delivery;
+  if (delivery.testValues && !addition.testValues) {
+    throw new Error(`${from} was built with --test-values: kiosks would have no publisher`);
+  }
   const runtimeName = readFileSync(join(folder, "runtime"), "utf8").trim();
   const runtime = `runtimes/${runtimeName}/${platform}.tar.gz`;
   const programs = `programs/${version}/${platform}.tar.gz`;
@@ -59,7 +72,8 @@ export async function addRelease(repository: Repository, addition: Addition): Pr
     notBefore,
     withdrawn: false,
     replaces: [],
-    notes,
+    notes: addition.notes ?? changelogNotes(folder, version),
+    ...(supportedUntil === undefined ? {} : { supportedUntil }),
     runtime,
   });
   const runtimeNote = runtimeSchema.parse({ kind: "runtime", platform, name: runtimeName });
@@ -71,6 +85,11 @@ export async function addRelease(repository: Repository, addition: Addition): Pr
   targets[runtime] ??= await addFile(repository, runtimeFolder, runtime, date, runtimeNote);
   stageTargets(repository, targets);
   return `${programs} and ${runtime}`;
+}
+
+function changelogNotes(folder: string, version: string): string {
+  const file = join(folder, "CHANGELOG.md");
+  return existsSync(file) ? (notesIn(readFileSync(file, "utf8"), version) ?? "") : "";
 }
 
 /** Packs a folder, unpacks it as a kiosk would, and puts it where clients look for it. */

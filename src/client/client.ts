@@ -75,6 +75,14 @@ export interface SentRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+type Version = {
+  readonly version: string;
+  readonly type: string;
+  readonly os: string;
+  /** The last day on which the publisher supports the version, such as 2031-12-31. */
+  readonly supportedUntil?: string;
+};
+
 /** One event; `name` decides `data`. Ignore unknown names, which a newer connector may send. */
 export type ConnectorEvent = {
   readonly [Name in keyof EventMembers]: {
@@ -207,8 +215,8 @@ export class ConnectorClient {
     return (await this.#good("GET", "/check")) as unknown as Check;
   }
 
-  async version(): Promise<{ version: string; type: string; os: string }> {
-    return (await this.#good("GET", "/version")) as { version: string; type: string; os: string };
+  async version(): Promise<Version> {
+    return (await this.#good("GET", "/version")) as Version;
   }
 
   /** Returns whether a payment can be taken now, or why not. */

@@ -68,6 +68,7 @@ interface CheckResult {
   /** The version to install; undefined: the installation has the newest version allowed to it. */
   readonly version: string | undefined;
   readonly notes: string;
+  readonly supportedUntil?: string | undefined;
   /** Whether the version is unpacked and no hold of updates keeps it from being installed. */
   readonly isReady: boolean;
 }
@@ -109,10 +110,11 @@ export async function checkNow(
 }
 
 /** Returns the result of a check as text for people. */
-export function checkText({ version, notes, isReady }: CheckResult): string {
+export function checkText({ version, notes, supportedUntil, isReady }: CheckResult): string {
   if (version === undefined) return "there is no newer version for this installation";
+  const support = supportedUntil === undefined ? "" : `, supported until ${supportedUntil}`;
   const more = notes === "" ? "" : ` (${notes})`;
-  return `${version} is ${isReady ? "ready" : "offered"}${more}`;
+  return `${version} is ${isReady ? "ready" : "offered"}${support}${more}`;
 }
 
 /**
@@ -166,8 +168,9 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
       changeState(dataDirectory, () => ({ putOff: null }));
       return { version: undefined, notes: "", isReady: false };
     }
-    const { version: next, notes } = release;
-    if (settings.how === "ask") return { version: next, notes, isReady: false };
+    const { version: next, notes, supportedUntil } = release;
+    const found = { version: next, notes, supportedUntil };
+    if (settings.how === "ask") return { ...found, isReady: false };
     await fetchRelease(settings, own.platform, release, targets).catch((error: unknown) => {
       // Partial downloads are kept for the next check, unless payments need their room on the disk.
       if (isDiskFull(error)) makeRoom(dataDirectory, { storesToo: false });
@@ -175,7 +178,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
     });
     const isReady = readHold(dataDirectory, clock.now()) === undefined;
     if (isReady) writeReady(dataDirectory, next, clock.now());
-    return { version: next, notes, isReady };
+    return { ...found, isReady };
   });
 }
 

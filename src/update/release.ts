@@ -9,6 +9,9 @@ import { isVersion } from "./offer-policy.ts";
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
 const version = z.string().refine(isVersion, "is no version X.Y.Z");
 
+/** The most characters of the notes of a release. */
+export const NOTES_CHARACTERS_MAX = 2000;
+
 /** The custom metadata of a TUF target that contains programs (docs/updates.md 3.1). */
 export const releaseSchema = z.object({
   kind: z.literal("programs"),
@@ -20,7 +23,9 @@ export const releaseSchema = z.object({
   notBefore: z.iso.datetime(),
   withdrawn: z.boolean(),
   replaces: z.array(version),
-  notes: z.string().max(2000),
+  notes: z.string().max(NOTES_CHARACTERS_MAX),
+  /** The last day on which the publisher supports the version; older releases name none. */
+  supportedUntil: z.iso.date().optional(),
   /** The name of the target with the runtime (Node.js) that these programs need. */
   runtime: z.string(),
 });

@@ -63,7 +63,9 @@ ln -s "$PROJECT/node_modules" node_modules
 async function release(out: string): Promise<string> {
   const trusted = join(folder, "root.json");
   writeFileSync(trusted, '{"signed":{}}');
+  const promises = ["--contact", "security@publisher.invalid", "--supported-until", "2099-12-31"];
   const args = ["--version", "7.8.9", "--trusted-root", trusted, "--out", out];
+  args.push(...promises, "--test-values");
   const url = ["--update-url", "https://updates.example/", "--platform", platform];
   const env = {
     ...process.env,
@@ -109,6 +111,8 @@ test("an unpacked delivery takes a payment, without Node.js and npm on the machi
   const status = await launch("launch.sh", "status", "--data", data);
   expect(status.stdout).toMatch(/tp-manager +running .*version 7\.8\.9/);
   await launch("always-up.sh", "--data", data);
+  const doctor = launch("launch.sh", "doctor", "--data", data).catch((error) => error);
+  expect((await doctor).stdout).toContain("This delivery was built with test values");
   const audit = JSON.parse((await launch("launch.sh", "audit", "--json", "--data", data)).stdout);
   expect(audit).toMatchObject({ attempts: 1, faults: [] });
 });
@@ -139,6 +143,15 @@ test("the console's page and the API's document find their files in a delivery",
       expect.stringContaining(type),
     ]);
   }
+});
+
+test("/version of a delivery names the end of support", async () => {
+  const netrc = readFileSync(join(data, "netrc"), "utf8");
+  const [, login, password] = /login (\S+)\s+password (\S+)/.exec(netrc) ?? [];
+  const port = /^LOCAL_PORT=(.+)/m.exec(readFileSync(join(data, "config.txt"), "utf8"))?.[1];
+  const headers = { authorization: `Basic ${btoa(`${login}:${password}`)}` };
+  const answer = await fetch(`http://localhost:${port}/version`, { headers });
+  expect(await answer.json()).toMatchObject([{ supportedUntil: "2099-12-31" }]);
 });
 
 test("a delivery is small, and has no file of another platform", () => {
@@ -176,7 +189,14 @@ test("the parts list and the licences of a delivery name every package in it", (
   for (const name of names) expect(licences).toContain(`${name} `);
   const delivery = JSON.parse(readFileSync(join(version, "delivery.json"), "utf8"));
   expect(delivery).toMatchObject({ version: "7.8.9", updateUrl: "https://updates.example/" });
+  expect(delivery).toMatchObject({ supportedUntil: "2099-12-31", testValues: true });
   expect(Date.parse(delivery.builtAt)).toBeGreaterThan(Date.UTC(2026, 0, 1));
+  for (const page of ["README.md", "SECURITY.md"]) {
+    const text = readFileSync(join(version, page), "utf8");
+    expect(text).toContain("Version 7.8.9 is supported until **2099-12-31**");
+    expect(text).toContain("security@publisher.invalid");
+  }
+  expect(readFileSync(join(version, "CHANGELOG.md"), "utf8")).toContain("## [Unreleased]");
   const example = readFileSync(join(root, "data", "config.example.txt"), "utf8");
   expect(example).toContain("\nUPDATE_URL=https://updates.example/\n");
 });

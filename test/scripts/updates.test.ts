@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { notesIn, withPublisher, wrongPublisher } from "../../scripts/release/publisher.ts";
 import { makeKey, openKey, readPublicKey } from "../../scripts/updates/keys.ts";
 import { addRelease, setShare, withdraw } from "../../scripts/updates/releases.ts";
 import { Repository } from "../../scripts/updates/repository.ts";
@@ -51,10 +52,12 @@ function published(): Publisher {
 }
 
 /** What the release leaves when it is unpacked. */
-function delivery(version: string, runtime = "0123456789abcdef"): string {
+function delivery(version: string, more: object = {}, runtime = "0123456789abcdef"): string {
   const folder = temporaryFolder();
+  const facts = { version, platform: "linux-x64", ...more };
   const files = {
-    [`versions/${version}/delivery.json`]: JSON.stringify({ version, platform: "linux-x64" }),
+    [`versions/${version}/delivery.json`]: JSON.stringify(facts),
+    [`versions/${version}/CHANGELOG.md`]: `# Changelog\n\n## [${version}]\n\n- quicker\n`,
     [`versions/${version}/runtime`]: `${runtime}\n`,
     [`versions/${version}/programs/supervisor.js`]: `console.log("${version}");`,
     [`versions/${version}/complete`]: `${version}\n`,
@@ -321,6 +324,23 @@ describe("releases", () => {
     await expect(adding).rejects.toThrow("a path that may lead elsewhere");
   });
 
+  test("have the end of support, and as notes their section of the changelog", async () => {
+    const one = published();
+    const offer = { channel: "stable", share: 1, follows: "0.0.0" };
+    const add = (more: object, given: object = {}) =>
+      addRelease(one.repository, {
+        from: delivery("1.1.0", { supportedUntil: "2031-12-31", ...more }),
+        notBefore: "2026-01-01T00:00:00Z",
+        ...offer,
+        ...given,
+      });
+    await expect(add({ testValues: true })).rejects.toThrow("was built with --test-values");
+    await add({ testValues: true }, { testValues: true });
+    const { targets = {} } = one.repository.staged("targets")?.signed ?? {};
+    const [release] = releasesIn(Object.values(targets), (line) => expect.fail(line));
+    expect(release).toMatchObject({ notes: "- quicker", supportedUntil: "2031-12-31" });
+  });
+
   test("that were changed on the web server are found by verify", async () => {
     const one = published();
     await added(one, "1.1.0");
@@ -329,5 +349,52 @@ describe("releases", () => {
     const [name = ""] = readdirSync(folder);
     writeFileSync(join(folder, name), "poison");
     await expect(verified(one)).rejects.toThrow("ends after 6 bytes");
+  });
+});
+
+describe("the publisher of a delivery", () => {
+  const builtMs = Date.parse("2026-12-01T10:00:00Z");
+  const right = { contact: "security@kiosk.shop", supportedUntil: "2031-12-31", testValues: false };
+  const wrong = (change: object) => wrongPublisher({ ...right, ...change }, builtMs);
+
+  test("has a contact that can be reached, and a day of support after the build", () => {
+    expect([wrong({}), wrong({ contact: "https://kiosk.shop/security" })]).toEqual(["", ""]);
+    for (const contact of ["Otto", "http://kiosk.shop", "a b@c.shop"])
+      expect(wrong({ contact })).toContain("--contact must be");
+    for (const supportedUntil of ["2026-12-01", "2031-13-01", "2031", "31.12.2031"])
+      expect(wrong({ supportedUntil })).toContain("--supported-until must be");
+  });
+
+  test.each(["security@example.org", "https://publisher.invalid/x", "otto@localhost.test"])(
+    "is %s only with test values, and the page says so",
+    (contact) => {
+      expect(wrong({ contact })).toContain("belongs to nobody");
+      expect(wrong({ contact, testValues: true })).toBe("");
+      const page = readFileSync(join(projectRoot, "SECURITY.md"), "utf8");
+      const text = withPublisher(page, "1.2.3", { ...right, contact, testValues: true });
+      expect(text).toContain("**Test values: nobody keeps them.");
+      expect(text).toContain(contact);
+    },
+  );
+
+  test("stands in README and SECURITY.md in the place of a checkout's sentence", () => {
+    for (const name of ["README.md", "SECURITY.md"]) {
+      const page = readFileSync(join(projectRoot, name), "utf8");
+      const text = withPublisher(page, "1.2.3", right);
+      expect(page).toContain("This is a checkout of the sources.");
+      expect(text).not.toContain("This is a checkout");
+      expect(text).toContain("Version 1.2.3 is supported until **2031-12-31**");
+    }
+    expect(() => withPublisher("# Page\n", "1.2.3", right)).toThrow("a page has no part");
+  });
+
+  test("finds the notes of its version in the changelog, and no longer ones", () => {
+    const changelog = `# A\n\n## [1.2.30]\n\nx\n\n## [1.2.3] - 2026-12-01\n\n### Fixed\n\n- a\n`;
+    expect(notesIn(changelog, "1.2.3")).toBe("### Fixed\n\n- a");
+    expect(notesIn(changelog, "1.2.4")).toBeUndefined();
+    const long = `## [1.2.3]\n\n${"x".repeat(2001)}\n`;
+    expect(() => notesIn(long, "1.2.3")).toThrow("has 2001 characters: at most 2000");
+    const own = readFileSync(join(projectRoot, "CHANGELOG.md"), "utf8");
+    expect(notesIn(own, "Unreleased")).toContain("### Added");
   });
 });

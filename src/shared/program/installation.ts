@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { join, resolve } from "node:path";
 import { readEntries } from "../config/config-file.ts";
+import { readOr } from "../read-or.ts";
 import { projectRoot } from "../version-files.ts";
 
 export type Installation = Readonly<ReturnType<typeof installationAt>>;
@@ -24,6 +25,20 @@ export function settingsIn(file: string): (name: string) => string | undefined {
 export const versionNumber: string = (
   JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { version: string }
 ).version;
+
+export interface Publisher {
+  readonly contact?: string;
+  /** The last day of support, such as 2031-12-31. */
+  readonly supportedUntil?: string;
+  /** Whether contact and day are test values, which nobody keeps. */
+  readonly testValues?: boolean;
+}
+
+/** Returns what the publisher wrote into this delivery; {}: a checkout of the sources. */
+export function publisherHere(): Publisher {
+  const file = join(projectRoot, "delivery.json");
+  return readOr({}, () => JSON.parse(readFileSync(file, "utf8")) as Publisher);
+}
 
 /** Returns the system as the version string has it, such as `linux_x64` (docs/design.md 12.8). */
 export function osName(): string {

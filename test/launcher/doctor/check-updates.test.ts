@@ -1,7 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkExpiry, checkRoom, checkServer } from "../../../src/launcher/doctor/check-updates.ts";
+import {
+  checkExpiry,
+  checkRoom,
+  checkServer,
+  checkSupport,
+} from "../../../src/launcher/doctor/check-updates.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { inDays, TestRepository } from "../../update/test-repository.ts";
@@ -34,4 +39,17 @@ test("the doctor reports metadata that have expired and a disk without room", ()
   const room = (bytes: number) => checkRoom(folder, join(folder, "version"), bytes);
   expect(room(66_000_000)).toEqual([]);
   expect(room(65_999_999)).toMatchObject([{ says: expect.stringContaining("66 MB are needed") }]);
+});
+
+test("the doctor reports the end of support, half a year before it and after it", () => {
+  const publisher = { contact: "security@kiosk.shop", supportedUntil: "2031-12-31" };
+  const on = (day: string, of: object = publisher) => checkSupport(of, Date.parse(day));
+  expect(on("2031-07-04T23:59:59Z")).toMatchObject([{ code: "support-right", verdict: "ok" }]);
+  expect(on("2031-07-05T00:00:01Z")).toMatchObject([{ code: "support-ends", verdict: "warn" }]);
+  expect(on("2031-12-31T23:59:59Z")[0]?.says).toContain("ends after 2031-12-31");
+  expect(on("2032-01-01T00:00:00Z")).toMatchObject([{ code: "support-ended", verdict: "warn" }]);
+  expect(on("2032-01-01T00:00:00Z")[0]?.todo).toContain("security@kiosk.shop");
+  const test = { ...publisher, testValues: true };
+  expect(on("2031-01-01", test)).toMatchObject([{ code: "support-test", verdict: "warn" }]);
+  expect(on("2031-01-01", {})).toEqual([]);
 });

@@ -14,6 +14,8 @@ describe("maintenance", () => {
     };
     expect(one["version"]).toBe(`0.1.0-tpa-${one["os"]}`);
     expect(one["type"]).toBe("tpa");
+    // Only a delivery has a publisher.
+    expect(one).not.toHaveProperty("supportedUntil");
   });
 
   test("/backup makes one copy for all who ask, for an operator only", async () => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { currencyOf, formatMajor } from "../../../shared/money.ts";
-import { osName, versionNumber } from "../../../shared/program/installation.ts";
+import { osName, publisherHere, versionNumber } from "../../../shared/program/installation.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../../terminal/terminal.ts";
 import { oneOf } from "../body/input.ts";
@@ -114,8 +114,13 @@ export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/version",
     reads: true,
-    document: () => ({ answer: z.object(version) }),
-    handle: versionBody,
+    document: () => ({
+      answer: z.object({
+        ...version,
+        supportedUntil: z.iso.date().optional().describe("Missing in a checkout of the sources."),
+      }),
+    }),
+    handle: () => ({ ...versionBody(), supportedUntil: publisherHere().supportedUntil }),
   }),
 ];
 
