@@ -79,7 +79,7 @@ export class Intake {
     if (outcome === "closed") {
       log.info({ transactionId, orderId }, "a sale was reversed before it was sent to the gateway");
     } else {
-      const what = "reversed at the terminal, but the gateway has or may have the order";
+      const what = "the sale does not stand, but the gateway has or may have its order";
       log.error({ alarm: "reversed-after-sending", transactionId, orderId }, what);
     }
     return outcome;
