@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { house, pay, request } from "../support/house/payment-house.ts";
-import { baseline, declined, identity } from "../support/terminals/reports.ts";
+import { baseline, declined, identity, report } from "../support/terminals/reports.ts";
 import { approves, lost } from "../support/terminals/scripted-terminal.ts";
 import { chargedAtGateway } from "../tp-manager/http/charged-at-gateway.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
@@ -162,7 +162,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     // Without its terminal the connector knows no time.
     at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
     const later =
-      /^The connector asks the terminal again when the terminal is back and free\. Wait: /;
+      /when the terminal is back and free\. If the terminal comes back, wait: .* If it does not/;
     await expect.poll(warning, { timeout: 30_000 }).toMatch(later);
     at.terminal.become({ link: "connected", linkProblem: null });
     // The status stays Unknown when recovery ends, but the evidence does not.
@@ -177,6 +177,34 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await expect.poll(main).toMatch(/The connector cannot read or write its journal/);
     expect(await main()).not.toMatch(/Nothing waits for a person/);
     await page.unrouteAll();
+  });
+
+  test("a correction against the terminal's report is warned of before it is made", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "it forgot" };
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve(lost("line broken"));
+    };
+    await pay(at, request("A-1"));
+    await at.settle({ orderId: "A-1", outcome: "charged", note: "on the receipt (Eve)" });
+    const { url } = await consoleHouse({ supervisor: nothingOpen }, at);
+    const { page } = await consolePage(browser(), url);
+    await page.goto(`${url}/#payments/A-1`);
+    await page.getByRole("button", { name: "Settle it" }).click();
+    const form = page.locator("form");
+    const against = /Likely charged\. The terminal reported a successful result\./;
+    await expect.poll(() => page.locator("main").innerText()).toMatch(against);
+    await form.getByLabel("Charged", { exact: true }).check();
+    expect(await form.innerText()).not.toMatch(against);
+    await form.getByLabel("Not charged").check();
+    expect(await form.innerText()).toMatch(against);
+    await form.getByRole("button", { name: "Settle" }).click();
+    expect(await page.locator("dialog").innerText()).toMatch(against);
+    await agree(page);
+    await expect
+      .poll(() => page.locator("main").innerText())
+      .toMatch(/Settle as not charged, order A-1: done\./);
   });
 
   test("a lost answer of the gateway is shown, looked up, and settled by a person", async () => {

@@ -2,8 +2,9 @@ import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js"
 
 /**
  * @typedef {{ readonly title: string, readonly sentence: string, readonly confirm: string,
- *   readonly critical?: boolean, readonly more?: unknown }} Question
- *   `critical`: the button is red. `more`: what the person compares before the answer.
+ *   readonly critical?: boolean, readonly more?: unknown, readonly orderId?: string | null }}
+ *   Question `critical`: the button is red. `more`: what the person compares before the answer.
+ *   `orderId`: the order that the action is about.
  * @typedef {(question: Question) => Promise<import("./api.js").Person | null>} Ask
  */
 

@@ -49,6 +49,7 @@ function Operation({ api, texts, operation, act, again }) {
       sentence: texts(`${key}.sentence`, { kind, amount, order }),
       confirm: texts("settle.say"),
       critical: true,
+      orderId,
     });
   };
   const askGateway = async () => {
@@ -87,6 +88,7 @@ function Copies({ texts, order, act }) {
     sentence: texts("lost.once.sentence", { orderId, amount }),
     confirm: texts("settle.say"),
     critical: true,
+    orderId,
   };
   return html`<li>
     <p><strong>${texts("timeline.title", { orderId })}</strong>${texts("colon")}${amount}<br />

@@ -34,7 +34,8 @@ export function OrderInDoubt(props) {
   const warning =
     asking &&
     html`<p class="note warn"><strong>${askingText(asking, texts)}</strong>
-      ${" "}${texts("likely.because.asking")}</p>`;
+      ${" "}${texts(`likely.because.${asking.until === null ? "away" : "asking"}`)}</p>`;
+  const judged = found && likely(found, compared);
   return html`<section aria-labelledby=${id}>
     <h2 id=${id} ref=${head} tabindex="-1">${title}${texts("colon")}${asked}</h2>
     <p>${timeOf(listed.startedAt, texts)} –
@@ -44,10 +45,10 @@ export function OrderInDoubt(props) {
     <div role="status">${warning}</div>
     ${
       found &&
-      html`<${Judgement} texts=${texts} found=${found} compared=${compared} />
+      html`<${Judgement} texts=${texts} judged=${judged} />
       <${Evidence} ...${props} found=${found} />`
     }
-    <${SettlementForm} ...${props} warning=${warning} />
+    <${SettlementForm} ...${props} warning=${warning} judged=${judged} />
   </section>`;
 }
 
@@ -168,24 +169,30 @@ function gateway(order, texts) {
     ${possibleOrders > 1 && html`<p>${texts("inDoubt.copies", { count: possibleOrders })}</p>`}`;
 }
 
-/** @param {any} props */
-function Judgement({ texts, found, compared }) {
-  const { verdict, because } = likely(found, compared);
+/**
+ * `warns`: it speaks against what a person is about to decide.
+ * @param {any} props
+ */
+function Judgement({ texts, judged: { verdict, because }, warns = false }) {
   if (verdict === "asking") return null;
-  return html`<p class="note"><strong>${texts(`likely.${verdict}`)}</strong>
+  const kind = warns ? "note warn" : "note";
+  return html`<p class=${kind}><strong>${texts(`likely.${verdict}`)}</strong>
     ${" "}${texts(`likely.because.${because}`)}</p>`;
 }
 
 /**
- * The form in which a person settles an order: what became of it, and the amount. It begins with a
- * warning while the connector itself still asks the terminal.
+ * The form in which a person settles an order, or corrects a decision: what became of it, and the
+ * amount. It begins with a warning while the connector itself still asks the terminal, and form and
+ * dialogue warn of a decision against the evidence.
  * @param {any} props
  */
-function SettlementForm({ texts, listed, act, warning }) {
+function SettlementForm({ texts, listed, act, warning, judged }) {
   const { orderId, currency, transactionId } = listed;
   const [outcome, setOutcome] = useState("");
   const [amount, setAmount] = useState(plainNumber(listed.amount, texts));
   const isCharged = outcome === "charged";
+  const isAgainst = outcome && judged?.verdict === (isCharged ? "not-charged" : "charged");
+  const against = isAgainst && html`<${Judgement} texts=${texts} judged=${judged} warns />`;
   const settle = (/** @type {Event} */ event) => {
     event.preventDefault();
     const charged = Number(amount.replace(",", "."));
@@ -201,7 +208,8 @@ function SettlementForm({ texts, listed, act, warning }) {
       sentence: texts(`settle.${outcome}.sentence`, { orderId, amount: sum }),
       confirm: title,
       critical: true,
-      more: warning,
+      more: (warning || against) && html`${warning}${against}`,
+      orderId,
     });
   };
   const name = `settle-${transactionId}`;
@@ -221,6 +229,7 @@ function SettlementForm({ texts, listed, act, warning }) {
           oninput=${(/** @type {any} */ { target }) => setAmount(target.value)} /></label>`
       }
     </fieldset>
+    <div aria-live="polite">${against}</div>
     <button type="submit" disabled=${outcome === ""}>${texts("settle.go")}</button>
   </form>`;
 }

@@ -40,6 +40,7 @@ export function Waiting({ texts, items, act }) {
         title: texts("requeue"),
         sentence: texts("requeue.sentence", { orderId: item.orderId }),
         confirm: texts("requeue"),
+        orderId: item.orderId,
       },
     );
   const drop = (/** @type {any} */ item) => {
@@ -53,6 +54,7 @@ export function Waiting({ texts, items, act }) {
       }),
       confirm: texts("drop"),
       critical: true,
+      orderId,
     });
   };
   return html`<section aria-labelledby="waiting-title">

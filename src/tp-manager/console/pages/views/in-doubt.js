@@ -30,7 +30,7 @@ export default function InDoubt(props) {
     if (!person) return;
     const whole = typeof body === "function" ? body(person) : body;
     const call = () => api.post(path, whole, person);
-    const text = `${question.title}${texts("colon")}${texts("done")}.`;
+    const text = doneText(question, texts);
     setOutcome(await outcomeOf(texts, call, ({ message }) => ({ text, detail: message })));
     again();
   };
@@ -83,6 +83,15 @@ export default function InDoubt(props) {
     <${Unmatched} ...${given} unmatched=${unmatched} />
     <${Differences} ...${given} compared=${differing} />
     <${Conditions} ...${given} conditions=${health.troubles} /><//>`;
+}
+
+/**
+ * @param {import("../ask.js").Question} question
+ * @param {import("../texts.js").Texts} texts
+ */
+function doneText({ title, orderId }, texts) {
+  const about = orderId ? `${title}, ${texts("order", { orderId })}` : title;
+  return `${about}${texts("colon")}${texts("done")}.`;
 }
 
 /** @param {import("../main.js").ViewProps} props `rest`: the order that the address names, or "" */
