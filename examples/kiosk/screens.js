@@ -47,12 +47,17 @@ export function showBusy(message = view.message) {
 }
 
 /**
- * The customer must not go away believing that nothing was charged, but may go.
+ * The customer must not go away believing that nothing was charged, but may go. Whether a ticket
+ * that is out is valid meanwhile is for the staff to say.
  * @param {Order} order
  */
 export function showUnknown(order) {
   if (view.mayLeave) return;
-  const message = () => customerMessages.unknown[spoken.language] + orderText(order);
+  const goods = () => {
+    if (order.delivered) return `\n${say("keep")}`;
+    return order.mayBeOut && order.delivered === undefined ? `\n(${goodsText(order)})` : "";
+  };
+  const message = () => customerMessages.unknown[spoken.language] + orderText(order) + goods();
   closeIn(STAFF_SCREEN_MS, { message, ...still, mayLeave: true });
 }
 

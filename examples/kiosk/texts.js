@@ -71,6 +71,13 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
     it: "Prenda il Suo biglietto, per favore.",
     es: "Recoja su billete de viaje, por favor.",
   },
+  keep: {
+    en: "Your ticket came out. Please keep it and show it to the staff.",
+    fr: "Votre billet est sorti. Veuillez le garder et le montrer au personnel.",
+    de: "Ihre Fahrkarte wurde ausgegeben. Bitte behalten und zeigen Sie sie dem Personal.",
+    it: "Il Suo biglietto è uscito. Lo conservi e lo mostri al personale, per favore.",
+    es: "Su billete ha salido. Guárdelo y muéstrelo al personal, por favor.",
+  },
   call: {
     en: "It is not known whether your ticket came out. Please ask the staff.",
     fr: "On ne sait pas si votre billet est sorti. Adressez-vous au personnel, s’il vous plaît.",

@@ -168,6 +168,17 @@ describe.skipIf(!haveChromium)("the sample kiosk: goods for money, or neither", 
     );
   });
 
+  test("a ticket that is out while its charge is not known is kept for the staff", async () => {
+    const { shows, buys, reported } = await kiosk();
+    at.lateDelivery = { http: 504, ...unknown };
+    await buys(/^Airport/);
+    at.ends(approved);
+    await shows(
+      /not known yet whether your card was charged.*\s+Order number: T.*\s+Your ticket came/,
+    );
+    expect(reported()).toEqual([true]);
+  });
+
   test("hands nothing out for an order whose customer has left", async () => {
     const { page, shows, press, buys, reported } = await kiosk({}, (one) => one.clock.install());
     const line = () => page.locator("#listed li").innerText();

@@ -21,6 +21,8 @@ const displaying = (change: string) => `(async () => {
 const rareScreens = {
   printing: `{ order: approved, message: () => say("printing") }`,
   "the ticket may be out": `{ order: approved, message: () => say("call") }`,
+  "the ticket is out, its charge is not known": `{ order: approved, mayLeave: true,
+    message: () => customerMessages.unknown.en + "\\n" + order.orderId + "\\n" + say("keep") }`,
   "the connector is away": `{ message: () => say("away") }`,
   "the session is over in a payment": "{ isLost: true }",
   "the session is over": `{ screen: "choose", order: null, isLost: true }`,
