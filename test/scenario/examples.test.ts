@@ -18,7 +18,7 @@ import { isWhole } from "../support/run/scope.ts";
 
 const assemblies = ["-r:System.Net.Http.dll", "-r:System.Runtime.Serialization.dll"];
 const at = new TestInstallation({
-  terminalSwitches: ["--instant"],
+  terminalSwitches: ["--instant", "--vending"],
   config: {
     OPERATOR_LOGIN: "operator",
     OPERATOR_PWD: "test-operator-password",

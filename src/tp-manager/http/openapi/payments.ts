@@ -127,7 +127,7 @@ const payment = {
   status: z.enum(paymentStatuses),
   error: outcomeError.nullable(),
   receipt,
-  ticket: z.string().describe("Printable text, lines separated by |."),
+  ticket: z.string().describe("Printable text, lines separated by |. Print it only at Success."),
   amount: z.number().describe("The requested amount, in major units."),
   chargedAmount,
   currency: z.string().length(3),
