@@ -228,7 +228,7 @@ test("an order's timeline shows each try to send and each decision of a person",
     { ...nobody, step: "queued", description: "" },
     { ...nobody, step: "try", number: 1, outcome: "not-taken", description: "amount invalid" },
     { ...nobody, step: "parked", description: expect.stringContaining("amount invalid") },
-    { ...nobody, step: "requeue", description: "" },
+    { ...nobody, step: "requeue", by: "API (kiosk)", description: "" },
     { ...nobody, step: "try", number: 2, outcome: "taken", description: "N/A" },
   ]);
 });

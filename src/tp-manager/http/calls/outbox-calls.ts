@@ -1,4 +1,4 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError, type ErrorCode } from "../../../shared/catalog/errors.ts";
 import {
@@ -70,7 +70,8 @@ export const outboxCalls: readonly AnyCall[] = [
       }
       const { outcome } = await supervisor.ask("outbox-requeue", {
         transactionId: id,
-        ...(request.person && { by: request.person.by, note: request.person.reason }),
+        by: nameOf(request),
+        note: request.person?.reason,
       });
       if (outcome !== "queued") throw refusal(id, outcome);
       return done(id, "The transaction is sent to the gateway again now.");
@@ -93,13 +94,16 @@ export const outboxCalls: readonly AnyCall[] = [
       const { outcome } = await supervisor.ask("outbox-drop", {
         transactionId: id,
         note,
-        ...(request.person && { by: request.person.by }),
+        by: nameOf(request),
       });
       if (outcome !== "dropped") throw refusal(id, outcome);
       return done(id, "The transaction is closed and will not be sent to the gateway.");
     },
   }),
 ];
+
+/** Returns the name that the console asks for; a call without the console has only a login. */
+const nameOf = ({ person, role }: FastifyRequest): string => person?.by ?? `API (${role})`;
 
 const done = (transactionId: string, message: string) => ({ ...success, transactionId, message });
 
