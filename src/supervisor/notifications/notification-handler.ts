@@ -115,7 +115,8 @@ export class NotificationHandler {
     });
     const about = { orderId: maskPansInText(orderId), transactionPublicId: publicId };
     const details = { ...about, operation, status, signedWith };
-    if (!agrees) return this.#mismatch(details, isNew);
+    const transactionPublicId = maskPansInText(publicId);
+    if (!agrees) return this.#mismatch({ ...details, transactionPublicId }, isNew);
     this.#accepted(owner, details, isNew);
     return "taken";
   }
@@ -168,7 +169,8 @@ export class NotificationHandler {
       parsed: masked(body),
       raw: maskPansInText(raw),
     });
-    const details = { orderId, about: fingerprint, operation: "fraud", status: "reported" };
+    const named = orderId === null ? null : maskPansInText(orderId);
+    const details = { orderId: named, about: fingerprint, operation: "fraud", status: "reported" };
     if (!agrees) return this.#mismatch(details, isNew);
     if (isNew)
       log.error({ alarm: "chargeback-or-fraud", ...details }, "the acquirer reported fraud");

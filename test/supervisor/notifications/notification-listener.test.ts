@@ -200,6 +200,14 @@ describe("a notification of our order", () => {
     expect(JSON.stringify([row, rig.lines])).not.toContain("4111111111111111");
   });
 
+  test("about no order of ours is alarmed with card numbers masked", async () => {
+    const { rig, notify } = await listening();
+    expect(await notify({ idForMerchant: "B-1", transid: "5500005555555559" })).toBe(403);
+    expect(rig.database.prepare("SELECT about FROM alarms").all()).toMatchObject([
+      { about: "550000XXXXXX5559" },
+    ]);
+  });
+
   test("may be signed with another secret, and the log names its setting", async () => {
     const salt = "salt-of-the-website";
     const setting = "NOTIFICATION_DIGEST_SECRETS 1";
@@ -384,6 +392,14 @@ describe("the fraud event", () => {
     expect([await fraud(event), await fraud(event)]).toEqual([200, 200]);
     expect(history()).toMatchObject({ fraudReported: true, state: "unknown" });
     expect(rig.alarms()).toEqual(["chargeback-or-fraud"]);
+  });
+
+  test("is alarmed with a card number masked that stands for its order", async () => {
+    const { rig, fraud } = await listening();
+    expect(await fraud({ ...data, merchant_order_id: "5500005555555559" })).toBe(200);
+    expect(rig.database.prepare("SELECT order_id FROM alarms").all()).toMatchObject([
+      { order_id: "550000XXXXXX5559" },
+    ]);
   });
 
   test("is taken without its wrapper too", async () => {
