@@ -79,6 +79,7 @@ const parts: Readonly<Record<string, Part>> = {
   "fuzz-zvt": { program: "scripts/fuzz-zvt.ts", words: [], quick: ["--runs", "20000"] },
   "fuzz-concert": { program: "scripts/fuzz-concert.ts", words: [], quick: ["--runs", "1000"] },
   "fuzz-api": { program: "scripts/fuzz-api.ts", words: [], quick: ["--requests", "2000"] },
+  "card-numbers": { program: "scripts/card-numbers.ts", words: [], quick: ["--only", "caisse-ap"] },
   pictures: {
     program: "scripts/page-pictures.ts",
     words: [],
