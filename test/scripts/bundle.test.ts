@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -40,8 +49,8 @@ function packagesOf(file: string, visited = new Set<string>()): Set<string> {
 
 test("MQTT is in the thread with the broker, and not in the supervisor", () => {
   expect([...packagesOf("fleet-broker.js")]).toContain("mqtt");
-  expect([...packagesOf("supervisor.js")]).toContain("zod");
-  expect([...packagesOf("supervisor.js")]).not.toContain("mqtt");
+  expect([...packagesOf("supervisor.script.js")]).toContain("zod");
+  expect([...packagesOf("supervisor.script.js")]).not.toContain("mqtt");
 });
 
 test("a bundled program gets the modules of Node.js without an import", () => {
@@ -63,4 +72,38 @@ test("a bundled program is read with one byte for each character", () => {
   );
   // The tables of the character sets are shorter as they are.
   expect(others.filter((file) => !file.startsWith("part-zvt-"))).toEqual([]);
+});
+
+test("a program starts with the whole code that was kept of this text", async () => {
+  const own = mkdtempSync(join(tmpdir(), "compiled-"));
+  const script = join(own, "supervisor.script.js");
+  copyFileSync(join(folder, "programs/supervisor.js"), join(own, "supervisor.js"));
+  writeFileSync(join(own, "package.json"), '{"type":"module"}');
+  const says = (text: string): void => {
+    const body = `importMeta.keepCompiled();
+      (await importModule("node:process")).stdout.write("${text}");`;
+    writeFileSync(script, `(async function (importMeta, importModule) { ${body} })`);
+  };
+  const cache = join(own, "cache");
+  const env = { ...process.env, NODE_COMPILE_CACHE: cache };
+  /** Runs the program; returns what it says and which file keeps its code. */
+  const run = async () => {
+    const said = await runToEnd(process.execPath, [join(own, "supervisor.js")], { env });
+    const [file = ""] = globSync("*/*.compiled", { cwd: cache });
+    return { ...said, file: join(cache, file), inode: statSync(join(cache, file)).ino };
+  };
+  says("one");
+  const first = await run();
+  expect(first).toMatchObject({ stdout: "one", stderr: "" });
+  expect(await run()).toEqual(first);
+  says("two"); // of the same length, which is all that V8 compares
+  const second = await run();
+  expect(second.stdout).toBe("two");
+  expect(second.inode).not.toBe(first.inode);
+  const kept = readFileSync(second.file);
+  for (const damaged of [kept.subarray(0, -1), kept.with(100, 1), Buffer.alloc(0)]) {
+    writeFileSync(second.file, damaged);
+    expect((await run()).stdout).toBe("two");
+    expect(readFileSync(second.file).length).toBe(kept.length);
+  }
 });

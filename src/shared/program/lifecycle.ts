@@ -31,6 +31,13 @@ export interface ProgramContext {
   requestStop(why: string): void;
 }
 
+declare global {
+  interface ImportMeta {
+    /** Keeps the compiled code of a bundled program (scripts/delivery/compiled-program.ts). */
+    readonly keepCompiled?: () => void;
+  }
+}
+
 interface ProgramExtras {
   /** The section of the setup file with the settings of the terminal drivers. */
   readonly added?: ConfigPart;
@@ -153,6 +160,7 @@ async function runUntilStopped(
   if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
   // Node.js writes its compile cache only at an orderly end; written now, it survives a power cut.
   flushCompileCache();
+  import.meta.keepCompiled?.();
   keepHeapSmall();
   await Promise.race([stopRequested, broken]);
   const failed = await Promise.race([closeAll(parts, log), broken]);
