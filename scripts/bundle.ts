@@ -124,6 +124,7 @@ async function buildFile(entry: string, name: string, out: string) {
     format: "esm",
     sourcemap: true,
     codeSplitting: false,
+    comments: { legal: true, annotation: false, jsdoc: false },
   });
   await build.close();
   return output;
