@@ -97,7 +97,7 @@ function apduSize(bytes: Uint8Array, at: number) {
 function cut(bytes: Uint8Array, at: number, size: { header: number; total: number }): Apdu {
   const { header, total } = size;
   const control = (bytes[at] as number) * 256 + (bytes[at + 1] as number);
-  const data = bytes.slice(at + header, at + total);
+  const data = bytes.subarray(at + header, at + total);
   const extended = header === 5 && data.length <= SHORT_LENGTH_MAX;
   return extended ? { control, data, extended } : { control, data };
 }

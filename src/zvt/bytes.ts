@@ -28,7 +28,12 @@ export function fromHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0 || /[^0-9a-fA-F]/.test(hex)) {
     throw new ZvtCodecError("value", `not an even number of hexadecimal digits: ${hex.length}`);
   }
-  return new Uint8Array(Buffer.from(hex, "hex"));
+  return viewOf(Buffer.from(hex, "hex"));
+}
+
+/** Returns the bytes of a buffer as they lie in Node's pool; memory of its own would cost more. */
+function viewOf({ buffer, byteOffset, length }: Buffer): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, length);
 }
 
 export function toHex(bytes: Uint8Array): string {
@@ -40,7 +45,7 @@ export function hexByte(byte: number): string {
 }
 
 export function concat(parts: readonly Uint8Array[]): Uint8Array {
-  return new Uint8Array(Buffer.concat(parts));
+  return viewOf(Buffer.concat(parts));
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
@@ -83,7 +88,9 @@ function bytesOf(value: number): number {
 }
 
 export function decodeBigEndian(bytes: Uint8Array): number {
-  return Number.parseInt(`0${toHex(bytes)}`, 16);
+  let value = 0;
+  for (const byte of bytes) value = value * 256 + byte;
+  return value;
 }
 
 /** Reads bytes one after another. Throws {@link ZvtCodecError} "truncated" if too few are left. */
@@ -108,7 +115,10 @@ export class ByteReader {
   }
 
   byte(): number {
-    return this.take(1)[0] as number;
+    const byte = this.peek();
+    if (byte === undefined) this.take(1); // throws, because no byte is left
+    this.#at += 1;
+    return byte as number;
   }
 
   take(count: number): Uint8Array {

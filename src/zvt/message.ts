@@ -45,14 +45,10 @@ export interface DecodeOptions extends Answering {
 export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message {
   const raw = decodeRaw(apdu, options);
   const charset = options.charset ?? DEFAULT_CHARSET;
-  const shape = shapeOf(apdu.control, options.answering);
-  return {
-    name: shape?.name ?? "unknown",
-    control: apdu.control,
-    parts: decodeParts(raw.parts, charset),
-    ...decodeFields(raw.fields, charset),
-    unknownField: raw.unknownField,
-  };
+  const { name = "unknown" } = shapeOf(apdu.control, options.answering) ?? {};
+  const parts = decodeParts(raw.parts, charset);
+  const { fields, tags } = decodeFields(raw.fields, charset);
+  return { name, control: apdu.control, parts, fields, tags, unknownField: raw.unknownField };
 }
 
 /** Returns the error code xx of a negative answer 84 xx; undefined for any other message. */
@@ -154,16 +150,16 @@ export interface Answering {
 }
 
 export function decodeRaw(apdu: Apdu, { answering }: Answering = {}): RawMessage {
-  const { control, data } = apdu;
-  const head = { control, extended: apdu.extended ?? false };
+  const { control, data, extended = false } = apdu;
   const shape = shapeOf(control, answering);
-  if (!shape) return { ...head, parts: [], fields: [], unknownField: null, rest: data };
+  if (!shape) return { control, extended, parts: [], fields: [], unknownField: null, rest: data };
   const reader = new ByteReader(data);
   const parts: RawPart[] = [];
   for (const part of shape.parts) {
     if (holds(part.when, reader, parts)) parts.push({ part, content: readPart(part, reader) });
   }
-  return { ...head, parts, ...readFields(reader) };
+  const { fields, unknownField, rest } = readFields(reader);
+  return { control, extended, parts, fields, unknownField, rest };
 }
 
 function readPart({ name, length }: Part, reader: ByteReader): Uint8Array {

@@ -29,10 +29,11 @@ function readTags(content: Uint8Array, depth = 0): RawTag[] {
   const tags: RawTag[] = [];
   while (reader.left > 0) {
     const tag = readTagNumber(reader);
-    const { length, ...written } = readTlvLength(reader);
+    const { length, lengthBytes } = readTlvLength(reader);
     const content = reader.take(length);
     const children = hasConstructedBit(tag) ? readChildren(tag, content, depth) : null;
-    tags.push({ tag, content, children, ...written });
+    const found = { tag, content, children };
+    tags.push(lengthBytes === undefined ? found : { ...found, lengthBytes });
   }
   return tags;
 }
@@ -181,10 +182,12 @@ export function rawTag(number: number, content: Uint8Array): RawTag {
 
 /** Returns all tags at a path, which names one tag for each level of nesting. */
 export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[] {
-  const [name, ...deeper] = path;
-  const found = (tags ?? []).filter((entry) => entry.name === name);
-  if (deeper.length === 0) return found;
-  return found.flatMap(({ children }) => findTags(children, ...deeper));
+  let found: Tag[] = [];
+  for (let level = 0; level < path.length; level++) {
+    const among = level === 0 ? tags : found.flatMap(({ children }) => children ?? []);
+    found = among?.filter(({ name }) => name === path[level]) ?? found;
+  }
+  return found;
 }
 
 /** Returns the value of the first tag at a path; undefined: no tag, or a value of another type. */

@@ -95,7 +95,8 @@ function tcpConnection(
       if (!line.isOpen || socket.destroyed || !socket.writable) {
         throw new TransportError(`${address} is not connected`);
       }
-      socket.write(bytes);
+      // In Node's pool the bytes need no memory of their own, which Node would allocate for them.
+      socket.write(Buffer.from(bytes));
     },
     close() {
       line.isOpen = false;
