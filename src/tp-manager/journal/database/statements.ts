@@ -1,5 +1,4 @@
 import type { DatabaseSync, SQLInputValue, StatementResultingChanges } from "node:sqlite";
-import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { prepared, transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
@@ -73,7 +72,8 @@ export class Statement {
   kept(...values: SQLInputValue[]): Row | undefined {
     const { stamp } = this;
     const known = this.#kept;
-    if (known?.stamp === stamp && isDeepStrictEqual(values, known.values)) return known.row;
+    const isSame = (value: SQLInputValue, at: number) => Object.is(value, known?.values[at]);
+    if (known?.stamp === stamp && values.every(isSame)) return known.row;
     const row = this.get(...values);
     // A row from an open transaction is not cached: the transaction may be rolled back.
     if (!this.#home.database.isTransaction) this.#kept = { stamp, values, row };
