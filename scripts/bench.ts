@@ -8,7 +8,7 @@
  * the bundled programs. Memory is compared with that of a bare server of fastify. Each run starts
  * everything anew. Prints the median of the runs of each figure and of its ratio, and the lowest
  * and the highest ratio. --counted: the last payments of a run whose writes to the disk are
- * counted, each 3 s long.
+ * counted, each 3 s long; 0: none is.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -45,8 +45,9 @@ const [runs, payments, warmUp, counted] = [
   Number(values["warm-up"]),
   Number(values.counted),
 ];
-const counts = [runs, payments, warmUp, counted];
+const counts = [runs, payments, warmUp];
 if (!counts.every((n) => Number.isInteger(n) && n > 0)) misused();
+if (!(Number.isInteger(counted) && counted >= 0)) misused();
 const line = values.line === "tcp" || values.line === "pty" ? values.line : misused();
 const simulated = values.simulators || line === "pty";
 
@@ -109,19 +110,16 @@ async function run(): Promise<Figure[]> {
     await alternately(poster, sides, payments, "bench");
     for (const one of sides) one.end();
     const full = memory(at, `after ${payments + warmUp} payments`, bare.pid);
-    const written = await countWrites(at, poster);
+    const written = counted > 0 ? await countWrites(at, poster) : undefined;
     const compared = (name: string, unit: string, of: (one: Side) => number): Figure => {
       const [own = Number.NaN, floor] = sides.map(of);
       return { name, unit, product: own, ...(floor === undefined ? undefined : { floor }) };
     };
-    const commits = { unit: "", floor: FLOOR_COMMITS };
     return [
       compared("POST to answer, p50", "ms", ({ times }) => quantile(times, 0.5)),
       compared("POST to answer, p99", "ms", ({ times }) => quantile(times, 0.99)),
       compared("processor time of both programs", "ms", ({ cpuMs }) => cpuMs / payments),
-      { name: "page writes", product: written.all.pages, ...commits },
-      { name: "synced commits before the answer", product: written.before.commits, ...commits },
-      { name: "synced commits, with those after it", product: written.all.commits, ...commits },
+      ...(written ? figuresOf(written) : []),
       ...idle,
       ...full,
       { name: "launch to both ready", unit: "ms", product: readyMs },
@@ -239,6 +237,15 @@ function commandsOf(heard: readonly string[]): string[] {
 interface Written {
   commits: number;
   pages: number;
+}
+
+function figuresOf({ before, all }: Awaited<ReturnType<typeof countWrites>>): Figure[] {
+  const commits = { unit: "", floor: FLOOR_COMMITS };
+  return [
+    { name: "page writes", product: all.pages, ...commits },
+    { name: "synced commits before the answer", product: before.commits, ...commits },
+    { name: "synced commits, with those after it", product: all.commits, ...commits },
+  ];
 }
 
 /** Counts the writes of both databases for a payment: up to its answer, and in all. */

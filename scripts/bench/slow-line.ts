@@ -126,7 +126,7 @@ async function reached(atMs: number): Promise<void> {
   while (performance.now() < atMs) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A program that only sends back what it receives, with the connector's package for serial lines. */
+/** A program that only echoes, with the package for serial lines that the connector has. */
 const echo = `
 import { SerialPort } from "serialport";
 const port = new SerialPort({ path: process.argv[1], baudRate: 9600 });
