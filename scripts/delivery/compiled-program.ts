@@ -20,7 +20,6 @@ const { script, checksum, isKept } = compiled();
 const importMeta = { ...import.meta, filename, keepCompiled };
 await script.runInThisContext()(importMeta, (specifier: string) => import(specifier));
 
-/** Returns the compiled script; a function, so that memory does not keep what was read. */
 function compiled() {
   const text = readFileSync(filename);
   const checksum = crc32(text);
@@ -29,14 +28,20 @@ function compiled() {
     filename,
     ...(cachedData && { cachedData }),
   });
+  for (const read of [text, cachedData]) giveBack(read);
   return { script, checksum, isKept: script.cachedDataRejected === false };
+}
+
+/** Gives the memory of a large file back, which a garbage collection would do much later. */
+function giveBack(read?: Buffer<ArrayBuffer>): void {
+  if (read && read.length > Buffer.poolSize) read.buffer.transfer(0);
 }
 
 /**
  * Returns the code of an earlier start. undefined: there is none, or it is damaged, or it is of
  * another text. V8 itself rejects the code of another version of V8, or of other switches.
  */
-function keptCode(checksum: number): Buffer | undefined {
+function keptCode(checksum: number): Buffer<ArrayBuffer> | undefined {
   if (cacheFile === undefined) return undefined;
   try {
     const file = readFileSync(cacheFile);
