@@ -1,10 +1,12 @@
 /**
  * Measures start and memory of the programs against a bare server of fastify and
- * @fastify/basic-auth, all with a warm compile cache, in turns within one run:
+ * @fastify/basic-auth, in turns within one run:
  *   npm run bench:start -- [--rounds 9]
- * Measured are the bundled programs (made anew first) and the sources. CPU is the time of all
- * threads on a processor from the start of the process until it is ready; memory is read one
- * second later. Prints medians, and their ratios to the bare server or to `node -e 0`.
+ * Measured are the bundled programs (made anew first) and the sources: a later start, the first
+ * one with an empty compile cache, and one after a kill -9; and the bare server with the
+ * other packages of tp-manager. CPU is the time of all threads on a processor from the start of the
+ * process until it is ready; memory is read one second later. Prints medians, their ratios to the
+ * bare server or to `node -e 0`, and the sum of both programs.
  */
 import { type ChildProcess, execFileSync, type StdioOptions, spawn } from "node:child_process";
 import { on, once } from "node:events";
@@ -17,7 +19,7 @@ import { sleep, systemClock } from "../src/shared/time.ts";
 import { type programEntries, programFile, projectRoot } from "../src/shared/version-files.ts";
 import { until } from "../test/support/programs/child-program.ts";
 import { freePort } from "../test/support/programs/installation.ts";
-import { bareServerArguments } from "./bench/bare-server.ts";
+import { bareServerArguments, packagesArguments } from "./bench/bare-server.ts";
 import { median, memoryMbOf } from "./bench/figures.ts";
 import { misused, readArguments } from "./command-line.ts";
 
@@ -32,9 +34,13 @@ const TICK_MS = 10;
 /** The number of checks of the keep-alive, many because the kernel counts in ticks of 10 ms. */
 const CHECKS = 20;
 
+/** A start after an orderly stop, the first one with an empty compile cache, one after a kill. */
+const kinds = ["later", "first", "after kill -9"] as const;
+
 interface Server {
   readonly name: string;
   readonly args: readonly string[];
+  readonly kind?: (typeof kinds)[number];
 }
 
 interface Measured {
@@ -48,6 +54,7 @@ const programs = ["tp-manager", "supervisor"] as const;
 const folder = mkdtempSync(join(tmpdir(), "utc-start-"));
 const data = join(folder, "data");
 const cache = join(folder, "compile-cache");
+const emptyCache = join(folder, "empty-cache");
 
 try {
   execFileSync(process.execPath, [join(projectRoot, "scripts", "bundle.ts")]);
@@ -79,35 +86,60 @@ async function writeConfig(): Promise<void> {
 async function measureServers(): Promise<void> {
   const own = ["--data", data, "--foreground"];
   const bare = { name: "bare fastify", args: bareServerArguments };
-  const servers: Server[] = [
-    bare,
-    ...programs.flatMap((program) => [
-      { name: `${program}, bundle`, args: [bundled(program), ...own] },
-      { name: `${program}, sources`, args: [programFile(program), ...own] },
-    ]),
-  ];
+  const packages = { name: "packages of tp-manager", args: packagesArguments };
+  const forms = { bundle: bundled, sources: programFile };
+  const rows = Object.entries(forms).flatMap(([form, script]) =>
+    kinds.map((kind) => {
+      const one = (program: (typeof programs)[number]): Server => {
+        const name = `${program}, ${form}, ${kind}`;
+        return { name, args: [script(program), ...own], kind };
+      };
+      return { name: `both, ${form}, ${kind}`, servers: programs.map(one) };
+    }),
+  );
+  const servers = [bare, packages, ...rows.flatMap((row) => row.servers)];
   const results = new Map(servers.map(({ name }) => [name, [] as Measured[]]));
-  for (const { args } of servers) await measured(args); // fills the cache
+  for (const server of servers) await measured(server); // fills the cache
   for (let round = 0; round < rounds; round++) {
-    for (const { name, args } of servers) results.get(name)?.push(await measured(args));
+    for (const server of servers) results.get(server.name)?.push(await measured(server));
   }
-  const floor = results.get(bare.name) ?? [];
+  const mediansOf = ({ name }: Server) => {
+    const measurements = results.get(name) ?? [];
+    const of = (what: keyof Measured) => median(measurements.map((each) => each[what]));
+    return { cpuMs: of("cpuMs"), residentMb: of("residentMb"), anonymousMb: of("anonymousMb") };
+  };
+  const floor = mediansOf(bare);
+  const show = (name: string, { cpuMs, residentMb, anonymousMb }: Measured): void => {
+    const cpu = [`${cpuMs.toFixed(1)} ms`, (cpuMs / floor.cpuMs).toFixed(2)];
+    const memory = [`${residentMb.toFixed(1)} MB`, (residentMb / floor.residentMb).toFixed(2)];
+    print([name, ...cpu, ...memory, `${anonymousMb.toFixed(1)} MB`]);
+  };
   print(["program", "CPU to ready", "ratio", "memory", "ratio", "of it anonymous"]);
-  for (const { name } of servers) {
-    const own = results.get(name) ?? [];
-    const cells = (["cpuMs", "residentMb"] as const).flatMap((what) => {
-      const value = median(own.map((each) => each[what]));
-      const ratio = value / median(floor.map((each) => each[what]));
-      return [`${value.toFixed(1)} ${what === "cpuMs" ? "ms" : "MB"}`, ratio.toFixed(2)];
-    });
-    const anonymous = median(own.map((each) => each.anonymousMb));
-    print([name, ...cells, `${anonymous.toFixed(1)} MB`]);
+  show(bare.name, floor);
+  show(packages.name, mediansOf(packages));
+  for (const { name, servers } of rows) {
+    for (const server of servers) show(server.name, mediansOf(server));
+    show(name, servers.map(mediansOf).reduce(sum));
   }
 }
 
+function sum(a: Measured, b: Measured): Measured {
+  return {
+    cpuMs: a.cpuMs + b.cpuMs,
+    residentMb: a.residentMb + b.residentMb,
+    anonymousMb: a.anonymousMb + b.anonymousMb,
+  };
+}
+
 /** Starts a process, waits until it is ready, and ends it. */
-async function measured(args: readonly string[]): Promise<Measured> {
-  const child = start(args);
+async function measured({ args, kind }: Server): Promise<Measured> {
+  if (kind === "after kill -9") {
+    const killed = start(args);
+    await ready(killed);
+    await end(killed, "SIGKILL");
+  }
+  if (kind === "first") rmSync(emptyCache, { recursive: true, force: true });
+  const child = start(args, kind === "first" ? emptyCache : cache);
   await ready(child);
   const cpuMs = processorMs(child.pid);
   await sleep(systemClock, "settle", SETTLE_MS);
@@ -142,24 +174,25 @@ async function measureChecks(): Promise<void> {
     const ratio = (spent[i] ?? 0) / (spent[0] ?? 1);
     print([name, `${((spent[i] ?? 0) / CHECKS).toFixed(1)} ms`, ratio.toFixed(2)]);
   }
-  await Promise.all(running.map(end));
+  await Promise.all(running.map((one) => end(one)));
 }
 
 function bundled(program: keyof typeof programEntries): string {
   return join(projectRoot, "dist", "bundle", "programs", `${program}.js`);
 }
 
-function environment(): NodeJS.ProcessEnv {
-  return { ...process.env, NODE_COMPILE_CACHE: cache };
+function environment(compileCache = cache): NodeJS.ProcessEnv {
+  return { ...process.env, NODE_COMPILE_CACHE: compileCache };
 }
 
-function start(args: readonly string[]): ChildProcess {
+function start(args: readonly string[], compileCache = cache): ChildProcess {
   const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
   const [script = "", ...others] = args;
   const name = script.includes("tp-manager") ? "tp-manager" : "supervisor";
+  const env = environment(compileCache);
   return script.startsWith("-")
-    ? spawn(process.execPath, args, { cwd: projectRoot, env: environment(), stdio })
-    : spawnProcess({ name, script, args: others }, { env: environment(), stdio });
+    ? spawn(process.execPath, args, { cwd: projectRoot, env, stdio })
+    : spawnProcess({ name, script, args: others }, { env, stdio });
 }
 
 async function ready({ stdout }: ChildProcess): Promise<void> {
@@ -178,9 +211,9 @@ async function answering(program: (typeof programs)[number]): Promise<void> {
   );
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL" = "SIGTERM") {
   const ended = once(child, "exit");
-  child.kill("SIGTERM");
+  child.kill(signal);
   await ended;
 }
 
@@ -201,5 +234,5 @@ function childrenMs(): number {
 
 function print(cells: readonly string[]): void {
   const [name = "", ...others] = cells;
-  process.stdout.write(`${name.padEnd(26)}${others.map((each) => each.padStart(14)).join("")}\n`);
+  process.stdout.write(`${name.padEnd(30)}${others.map((each) => each.padStart(14)).join("")}\n`);
 }

@@ -13,3 +13,17 @@ console.log("is ready on", app.server.address().port);
 
 /** The arguments of Node.js that run the server; it prints "is ready on" and its port. */
 export const bareServerArguments = ["--input-type=module", "-e", bareServer];
+
+/** The other packages that tp-manager loads at its start, and an open database. */
+const packages = `
+import "currency-codes";
+import "iconv-lite";
+import "pino";
+import "prom-client";
+import "zod";
+import { DatabaseSync } from "node:sqlite";
+new DatabaseSync(":memory:").exec("CREATE TABLE one (two)");
+`;
+
+/** The same server with the packages of tp-manager, which it does not use. */
+export const packagesArguments = ["--input-type=module", "-e", packages + bareServer];
