@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { extname, posix } from "node:path";
+import { extname, join, posix } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { packageFiles, pageFile } from "../../shared/process/page-packages.ts";
 import { assetFile } from "../../shared/version-files.ts";
@@ -72,11 +72,19 @@ export function serveFiles(
 }
 
 function filesIn(folder: string): string[] {
-  const own = readdirSync(assetFile(folder), { recursive: true, encoding: "utf8" })
-    .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => fileTypes[extname(path)] !== undefined);
+  const below = filesBelow(assetFile(folder));
+  const own = below.filter((path) => fileTypes[extname(path)] !== undefined);
   const packages = Object.keys(packageFiles)
     .filter((path) => path.startsWith(`${folder}/`))
     .map((path) => path.slice(folder.length + 1));
   return [...new Set([...own, ...packages])].sort();
+}
+
+/** Returns relative paths. The option `recursive` would make each from two whole paths, slowly. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory()
+      ? filesBelow(join(folder, entry.name)).map((path) => `${entry.name}/${path}`)
+      : [entry.name],
+  );
 }
