@@ -166,8 +166,10 @@ export class Forwarder {
 
   /** Records finished tries; reads answers in sockets first, as one commit for all is faster. */
   async #record(): Promise<void> {
+    // A try that ran alone is recorded at once, because a payment may wait for it.
+    const isAlone = this.#immediateTries + this.#queueTries.length === 1;
     for (let waits = 0; waits < SOCKET_WAITS_MAX; waits++) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await (isAlone ? undefined : new Promise((resolve) => setImmediate(resolve)));
       if (this.#ended.length >= this.#queueTries.length) break;
     }
     this.#recording = undefined;
