@@ -93,7 +93,8 @@ function outcomeOf(attempt: Attempt, untilMs: Until) {
   }
   invariant(isInDoubt(state), "what is not known is running or in doubt");
   const { why } = state;
-  const message = [errorTable.PAYMENT_UNKNOWN.meaning, why].filter(Boolean).join(" ");
+  const { meaning } = errorTable.PAYMENT_UNKNOWN;
+  const message = why ? meaning.replace(/\.$/, `: ${why}`) : meaning;
   const asked =
     untilMs === undefined ? {} : { asking: { until: isoTime(untilMs), says: askingText(untilMs) } };
   return { status, error: errorOf("PAYMENT_UNKNOWN", message, charged, { why, ...asked }) };
