@@ -14,7 +14,10 @@ const plainKeepAlive =
 const data = resolve(third || defaultDataDirectory);
 
 // While no installation is set up, the check may be for the demo.
-if (plainKeepAlive && (third || process.getBuiltinModule("node:fs").existsSync(`${data}/config.txt`))) {
+if (
+  plainKeepAlive &&
+  (third || process.getBuiltinModule("node:fs").existsSync(`${data}/config.txt`))
+) {
   process.exitCode = await keepAlive(data, answerWithinDefaultMs);
 } else {
   const { runCommand } = await import("./launch.ts");
