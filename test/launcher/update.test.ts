@@ -148,7 +148,7 @@ test.skipIf(!isWhole)("a version that migrates and crashes is undone, stores too
 
 test("an incomplete version is refused before any program is stopped", async () => {
   const bad = delivery("1.2.0", (at) => {
-    const script = join(at, "programs", "supervisor.js");
+    const script = join(at, "programs", "supervisor.script.js");
     // Cut inside an expression: a file cut between two statements would begin to run.
     writeFileSync(script, `${readFileSync(script, "utf8").slice(0, 3_000)}(`);
   });
