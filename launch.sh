@@ -13,16 +13,16 @@ while [ -L "$self" ]; do
 done
 case $self in /*) root=${self%/*} ;; *) root=$PWD/${self%/*} ;; esac
 
-# The pinned runtime, else the system's Node >= 22.18. A delivery has a launch.sh of its own.
+# The pinned runtime, else the system's Node from 24.15 on, or a 22 from 22.22.2 on: the SQLite of an
+# older one refuses our statements. A delivery has a launch.sh of its own.
 find_runtime() {
   runtime=$root/node_modules/.bin/node
   if [ -x "$runtime" ] && [ ! -d "$runtime" ]; then return 0; fi
   runtime=$(command -v node) || { runtime=; return 1; }
-  version=$("$runtime" --version 2>/dev/null) || version=v0.0
-  version=${version#v}
-  minor=${version#*.}
-  if [ "${version%%.*}" -gt 22 ] ||
-    { [ "${version%%.*}" -eq 22 ] && [ "${minor%%.*}" -ge 18 ]; }; then return 0; fi
+  case $("$runtime" --version 2>/dev/null) in
+    v22.22.[2-9]* | v22.2[3-9].* | v22.[3-9]?.*) return 0 ;;
+    v24.1[5-9].* | v24.[2-9]?.* | v2[5-9].* | v[3-9]?.*) return 0 ;;
+  esac
   runtime=
   return 1
 }
@@ -73,7 +73,7 @@ case ${1:-start} in
   *) dependencies_fit || install_dependencies ;;
 esac
 if ! find_runtime; then
-  echo "launch.sh: no Node runtime for this machine: run ./launch.sh, or install Node >= 22.18" >&2
+  echo "launch.sh: no Node runtime for this machine: run ./launch.sh, or install Node >= 24.15" >&2
   exit 69
 fi
 exec "$runtime" "$root/src/launcher/main.ts" "$@"

@@ -173,12 +173,18 @@ test("the runtime is the pinned one, else the system's if new enough", () => {
   rmSync(join(root, "node_modules"));
   mkdirSync(join(root, "node_modules"));
   writeFileSync(join(root, "node_modules/.package-lock.json"), "{}");
-  tool("node", '[ "$1" = --version ] && echo v22.17.9 || echo "system $*"');
+  const system = (version: string): void =>
+    tool("node", `[ "$1" = --version ] && echo v${version} || echo "system $*"`);
   tool("npm", "exit 1");
-  expect(launchWith("status").err).toContain("no Node runtime for this machine");
-  tool("node", '[ "$1" = --version ] && echo v22.18.0 || echo "system $*"');
+  for (const version of ["20.20.2", "22.9.0", "22.22.1", "23.11.1", "24.9.0", "24.14.1"]) {
+    system(version);
+    expect(launchWith("status").err).toContain("no Node runtime for this machine");
+  }
   const main = `${root}/src/launcher/main.ts status\n`;
-  expect(launchWith("status").out).toBe(`system ${main}`);
+  for (const version of ["22.22.2", "22.23.0", "24.15.0", "24.21.0", "25.0.0", "26.1.0"]) {
+    system(version);
+    expect(launchWith("status").out).toBe(`system ${main}`);
+  }
   putNode(join(root, "node_modules/.bin/node"), "pinned");
   expect(launchWith("status").out).toBe(`pinned ${main}`);
 });

@@ -19,8 +19,9 @@ const MEGABYTE = 1024 * 1024;
 const DISK_WARN_BYTES = 500 * MEGABYTE;
 
 export function checkNode(): Finding {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const isRight = major > 22 || (major === 22 && minor >= 18);
+  const isRight = /^(22\.(22\.[2-9]|2[3-9]|[3-9]\d)|24\.(1[5-9]|[2-9]\d)|2[5-9]|[3-9]\d)/.test(
+    process.versions.node,
+  );
   const values = { version: process.version, path: process.execPath };
   return finding(isRight ? "node-right" : "node-old", values);
 }
