@@ -5,7 +5,8 @@
  * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
  * and gateway are fakes without storage, shared by both; with --simulators the product talks to the
  * simulators of the demo, with `--line pty` over a pseudo-terminal. TEST_BUNDLE=dist/bundle runs
- * the bundled programs. Memory is compared with that of a bare server of fastify. Each run starts
+ * the bundled programs. Memory is compared with that of a bare server of fastify that answers as
+ * many requests as there are payments. Each run starts
  * everything anew. Prints the median of the runs of each figure and of its ratio, and the lowest
  * and the highest ratio. --counted: the last payments of a run whose writes to the disk are
  * counted, each 3 s long; 0: none is.
@@ -19,6 +20,7 @@ import { sleep, systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { countLog, writtenSince } from "../test/support/files/write-ahead-log.ts";
 import { TestInstallation } from "../test/support/programs/installation.ts";
+import { Asker } from "./bench/asker.ts";
 import { bareServerArguments } from "./bench/bare-server.ts";
 import { startFakeGateway } from "./bench/fake-gateway.ts";
 import { startFakeTerminal } from "./bench/fake-terminal.ts";
@@ -101,14 +103,16 @@ async function run(): Promise<Figure[]> {
     const readyMs = await at.start();
     await at.connected();
     const bare = await startOther(bareServerArguments, others);
+    const asker = new Asker({ port: Number(bare.printed.match(/\d+/)), path: "/" }, at.password);
     await sleep(systemClock, "settle", SETTLE_MS);
     const idle = memory(at, "idle", bare.pid);
     const product = side(`${at.url}/payment`, pidsOf(at));
     const sides = simulated ? [product] : [product, await startFloor(at, poster, others)];
-    await alternately(poster, sides, warmUp, "warm");
+    await alternately(poster, sides, warmUp, "warm", asker);
     for (const one of sides) one.begin();
-    await alternately(poster, sides, payments, "bench");
+    await alternately(poster, sides, payments, "bench", asker);
     for (const one of sides) one.end();
+    asker.close();
     const full = memory(at, `after ${payments + warmUp} payments`, bare.pid);
     const written = counted > 0 ? await countWrites(at, poster) : undefined;
     const compared = (name: string, unit: string, of: (one: Side) => number): Figure => {
@@ -181,8 +185,10 @@ async function alternately(
   sides: readonly Side[],
   count: number,
   name: string,
+  asker: Asker,
 ): Promise<void> {
   for (let i = 0; i < count; i++) {
+    await asker.ask();
     for (const { url, times } of sides) times.push(await poster.pay(url, `${name}-${i}`));
   }
 }
@@ -277,7 +283,7 @@ function pidsOf({ tpManager, supervisor }: TestInstallation): number[] {
   return [tpManager, supervisor].flatMap((program) => program?.pid ?? []);
 }
 
-/** Returns the resident memory of both programs, compared with that of the idle bare server. */
+/** Returns the resident memory of both programs, compared with that of the bare server. */
 function memory(at: TestInstallation, when: string, barePid: number): Figure[] {
   const floor = memoryMbOf(barePid);
   return pidsOf(at).map((pid, i) => {
