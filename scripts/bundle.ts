@@ -33,6 +33,7 @@ const assets = [
   "src/supervisor/gateway/wsdl/*.wsdl",
   "src/launcher/{demo,schedule}/*.{service,txt,xml}",
   "examples/kiosk/*.{html,css,js}",
+  "examples/terminal-acceptance/*.{js,json}",
   "src/simulator/gateway/pages/*.css",
   "src/simulator/terminal/page/*.{html,css,js}",
   "src/tp-manager/console/pages/**/*.{html,css,js,json}",

@@ -75,13 +75,8 @@ export interface SentRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-type Version = {
-  readonly version: string;
-  readonly type: string;
-  readonly os: string;
-  /** The last day on which the publisher supports the version, such as 2031-12-31. */
-  readonly supportedUntil?: string;
-};
+/** `supportedUntil`: the last day on which the publisher supports the version. */
+type Version = Record<"version" | "type" | "os", string> & { readonly supportedUntil?: string };
 
 /** One event; `name` decides `data`. Ignore unknown names, which a newer connector may send. */
 export type ConnectorEvent = {

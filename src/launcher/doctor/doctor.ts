@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { commands, type Finding, type Verdict } from "../../shared/catalog/findings.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
+import { projectRoot } from "../../shared/version-files.ts";
 import type { LauncherArguments } from "../arguments.ts";
 import { type CommandContext, forThisSystem, type Mood, shellArgument } from "../output.ts";
 import { programStates, reportOf } from "../processes/programs.ts";
@@ -28,8 +30,9 @@ const moods: Record<Verdict, Mood> = { ok: "good", warn: "warn", fail: "bad" };
 /** Checks everything that an installation needs, changes nothing, and returns the exit code. */
 export async function runDoctor(
   context: CommandContext,
-  { json, bundle }: Pick<LauncherArguments, "json" | "bundle">,
+  { json, bundle, acceptance }: Pick<LauncherArguments, "json" | "bundle" | "acceptance">,
 ): Promise<number> {
+  if (acceptance) return acceptTerminal(context);
   const { output } = context;
   const file = bundle === undefined ? undefined : newFile(bundle);
   const findings = await examine(context);
@@ -49,6 +52,13 @@ export async function runDoctor(
   if (report.well) return exitCodes.ok;
   const isSetup = failed.some(({ check }) => check === "config");
   return isSetup ? exitCodes.configuration : exitCodes.unavailable;
+}
+
+/** Runs the payments of docs/terminals.md with the terminal, and returns the exit code. */
+function acceptTerminal({ configFile, dataDirectory }: CommandContext): number {
+  const program = join(projectRoot, "examples", "terminal-acceptance", "acceptance.js");
+  const command = [program, configFile, dataDirectory, versionNumber];
+  return spawnSync(process.execPath, command, { stdio: "inherit" }).status ?? exitCodes.internal;
 }
 
 /** Returns the path of a file that can be made. Throws otherwise, before the long checks begin. */

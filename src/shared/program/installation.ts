@@ -26,11 +26,8 @@ export const versionNumber: string = (
   JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { version: string }
 ).version;
 
-export interface Publisher {
-  readonly contact?: string;
-  /** The last day of support, such as 2031-12-31. */
-  readonly supportedUntil?: string;
-  /** Whether contact and day are test values, which nobody keeps. */
+/** `supportedUntil`: the last day of support, such as 2031-12-31. */
+export interface Publisher extends Partial<Record<"contact" | "supportedUntil", string>> {
   readonly testValues?: boolean;
 }
 

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../../../src/shared/version-files.ts";
+import { scriptOf } from "../../support/programs/child-program.ts";
+import { TestInstallation } from "../../support/programs/installation.ts";
+import { startProcess } from "../../support/programs/own-processes.ts";
+
+const at = new TestInstallation({
+  terminalSwitches: ["--instant", "--vending", "--walk-away-ms", "50"],
+  config: { OPERATOR_LOGIN: "boss", OPERATOR_PWD: "of-the-operator", ZVT_PROFILE: "standard" },
+});
+beforeAll(async () => {
+  await at.start();
+  await at.connected();
+});
+afterAll(() => at.stop());
+
+const casesFile = join(projectRoot, "examples", "terminal-acceptance", "cases.json");
+const cases: ReadonlyArray<{ readonly name: string }> = JSON.parse(readFileSync(casesFile, "utf8"));
+const TERMINAL = ["Make 5413330000000006 Model", "1.2"];
+
+/** What a person answers to the questions of each case; a case that is missing is left out. */
+function answersTo(answers: Readonly<Record<string, string>>, endOfDay = "s"): readonly string[] {
+  const ofCases = cases.flatMap(({ name }) => (name in answers ? ["", answers[name] ?? ""] : "s"));
+  return [...TERMINAL, ...ofCases, endOfDay];
+}
+
+async function accepted(answers: readonly string[]) {
+  const args = [scriptOf("launcher/main.ts"), "doctor", "--acceptance", "--data", at.data];
+  const child = startProcess(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  let out = "";
+  child.stdout?.on("data", (part) => (out += part));
+  child.stdin?.end(answers.map((line) => `${line}\n`).join(""));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  const [report = ""] = /^\| Case[\s\S]*?\n\n/m.exec(out) ?? [];
+  const [, file = ""] = /^(\S+\.md) has no card number/m.exec(out) ?? [];
+  const verdictOf = (name: string) => report.match(new RegExp(`^\\| ${name} .*$`, "m"))?.[0];
+  return { code, out, file, verdictOf };
+}
+
+test("twelve payments, each after a question, and a report without card numbers", async () => {
+  expect(cases).toHaveLength(12);
+  const charged = (await at.ledger()).entries.length;
+  const run = await accepted(
+    answersTo(
+      {
+        "a chip card pays": "y",
+        "the same order is requested again": "y",
+        "the bank declines": "n",
+        "the customer walks away": "n",
+        "a payment is reversed": "n",
+        "the goods do not come out": "?",
+      },
+      "",
+    ),
+  );
+  expect(run.code, run.out).toBe(0);
+  for (const [name, row] of [
+    ["a chip card pays", "Success | yes | y | as expected | HTTP 200,"],
+    ["the same order is requested again", "Success | yes | y | as expected |"],
+    ["a card pays without contact", " |  |  | left out |"],
+    ["the bank declines", "Declined PAYMENT_DECLINED | no | n | as expected |"],
+    ["the customer walks away", "Cancelled CUSTOMER_TIMEOUT | no | n | as expected |"],
+    ["a payment is reversed", "Reversed | no | n | as expected |"],
+    ["the goods do not come out", "Cancelled GOODS_NOT_DELIVERED | no | ? | as expected |"],
+    ["end of day", "as expected | the terminal counts 1 sales, the journal 1"],
+  ] as const) {
+    expect(run.verdictOf(name)).toContain(row);
+  }
+  const text = readFileSync(run.file, "utf8");
+  expect(run.out).toContain(text);
+  expect(text).toContain("terminal: Make (digits) Model; software: 1.2");
+  expect(text).toContain("card 6 + 4 of 16 digits");
+  expect(text).toContain("settings: ZVT_PROFILE=standard");
+  expect(text).not.toMatch(/541333|of-the-operator/);
+  expect(statSync(run.file).mode & 0o777).toBe(0o600);
+  expect(run.out).toContain("Give back: a chip card pays.");
+  // Two sales stay or are reversed, one was approved and taken back.
+  expect((await at.ledger()).entries.length).toBeGreaterThan(charged);
+});
+
+test("what a person knows against an answer ends with another exit code", async () => {
+  const run = await accepted([...TERMINAL, "s", "s", "s", "", "y", "q"]);
+  expect(run.code, run.out).toBe(70);
+  expect(run.verdictOf("the bank declines")).toContain("| no | y | CONTRADICTION |");
+  expect(readdirSync(at.data).filter((name) => name.startsWith("acceptance-"))).toHaveLength(2);
+});
+
+test("nothing is paid while the terminal is not ready", async () => {
+  await at.killTerminal();
+  await expect.poll(async () => (await at.call("GET", "/check")).one.cr).not.toBe("0");
+  const run = await accepted(answersTo({}));
+  expect([run.code, run.out]).toEqual([69, expect.stringContaining("is not ready for a payment")]);
+  expect(run.file).toBe("");
+});
