@@ -165,6 +165,7 @@ function changeOutbox(database: DatabaseSync, n: number): void {
     store.claim("due", later);
     store.claim("lookup", later);
   }
+  store.endAndClaim([], { which: "due", limit: 1, nowMs: later });
   store.claim("one", later, transactionOf(due));
   admin.requeue(transactionOf(dropped), later);
   admin.drop(transactionOf(dropped), "test", later);

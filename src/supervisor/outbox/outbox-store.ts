@@ -87,6 +87,9 @@ const claims = {
   one: claim("send", "SELECT sequence FROM outbox WHERE transaction_id = :id"),
 };
 
+const anyWaiting = `SELECT 1 FROM outbox INDEXED BY outbox_waiting
+  WHERE state = 'pending' AND claimed_at_ms IS NULL LIMIT 1`;
+
 const nextDue = (step: Step): string => {
   const first = (delayed: 0 | 1): string => `SELECT min(next_try_at_ms) AS at FROM outbox
     WHERE ${isWaiting(step)} AND (${isDelayed}) = ${delayed}`;
@@ -228,7 +231,9 @@ export class OutboxStore extends Tables {
     return this.together(() => {
       for (const one of ended) this.#end(one);
       const items: ClaimedItem[] = [];
-      while (items.length < limit) {
+      // Nearly always nothing waits, which is found faster than that nothing is due.
+      const most = limit > 0 && this.get(anyWaiting) ? limit : 0;
+      while (items.length < most) {
         const item = this.claim(which, nowMs);
         if (!item) break;
         items.push(item);
