@@ -59,7 +59,7 @@ const cases: Array<[string, (at: string) => void, "barred" | "put off", RegExp]>
   [
     "is cut off within a program",
     (at) => {
-      const script = join(at, "programs", "supervisor.js");
+      const script = join(at, "programs", "supervisor.script.js");
       writeFileSync(script, readFileSync(script, "utf8").slice(0, 3_000));
     },
     "barred",
