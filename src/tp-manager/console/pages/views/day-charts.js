@@ -186,7 +186,7 @@ function drawn(box, { lines, max, unit }, names) {
         { ...axis, values: (_plot, at) => at.map((index) => names[index] ?? "") },
         {
           ...axis,
-          size: 45,
+          size: 55,
           ...(unit === "count" ? { incrs: wholeSteps } : {}),
           ...(unit === "percent" ? { values: percents } : {}),
         },

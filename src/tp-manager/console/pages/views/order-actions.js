@@ -94,11 +94,24 @@ function PartRefund({ texts, most, busy, part, setPart, refund }) {
     <button type="submit" disabled=${busy}>${texts("act.refundPart")}</button></form>`;
 }
 
+/**
+ * Returns whether the money went back on the terminal, and the gateway still has the order.
+ * @param {any} order
+ */
+export function isReversedHereOnly({ status, attempts, gateway }) {
+  const events = attempts.flatMap((/** @type {any} */ one) => one.events);
+  const isHere = (/** @type {any} */ { kind }) => /^(reversal-begins|found-reversed)$/.test(kind);
+  const isHeld = /^(authorized|captured)$/.test(gateway?.state);
+  return status === "Reversed" && isHeld && events.some(isHere);
+}
+
 /** @param {any} order */
-function whyNothing({ status, error, notes }) {
+function whyNothing(order) {
+  const { status, error, notes } = order;
   const isOpen = notes.some((/** @type {any} */ { note }) => /^(cancel|refund)-open$/.test(note));
   if (isOpen) return "error.GATEWAY_OPERATION_OPEN";
   if (status === "Approved" || error?.code === "PAYMENT_RUNNING") return "act.later";
+  if (isReversedHereOnly(order)) return "condition.reversed-at-terminal-only.todo";
   return /^(Declined|Cancelled|Failed|Reversed)$/.test(status) ? "act.nothing" : "act.none";
 }
 

@@ -2,7 +2,7 @@ import { money, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
 import { askingText, Detail, faultOf, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { Actions } from "./order-actions.js";
+import { Actions, isReversedHereOnly } from "./order-actions.js";
 import { Sending } from "./sending.js";
 import { sentenceOf } from "./step-texts.js";
 import { Tickets } from "./tickets.js";
@@ -98,10 +98,8 @@ function Summary({ order, texts }) {
         <${Detail} text=${`${why === sentence ? "" : why} (${error.code})`} /></p>`
       }
       ${
-        isReversedHere(order) &&
-        /^(authorized|captured)$/.test(order.gateway?.state) &&
-        html`<p>${own(texts, "condition.reversed-at-terminal-only")}
-          ${" "}${own(texts, "condition.reversed-at-terminal-only.todo")}</p>`
+        isReversedHereOnly(order) &&
+        html`<p>${own(texts, "condition.reversed-at-terminal-only")}</p>`
       }
     </div>
     ${
@@ -141,16 +139,6 @@ function paidBack({ status, chargedAmount, refundable, currency, attempts }, tex
   );
   const sum = money(chargedAmount - rest, currency, texts);
   return [["status.Reversed", [sum, timeOf(last?.at, texts)].filter(Boolean).join(", ")]];
-}
-
-/**
- * Returns whether the money went back on the terminal, of which the gateway learns nothing.
- * @param {any} order
- */
-function isReversedHere({ status, attempts }) {
-  const events = attempts.flatMap((/** @type {any} */ one) => one.events);
-  const isHere = (/** @type {any} */ { kind }) => /^(reversal-begins|found-reversed)$/.test(kind);
-  return status === "Reversed" && events.some(isHere);
 }
 
 /** States in which the gateway has given money back. */
