@@ -143,7 +143,7 @@ describe("GET /health", () => {
     const { one: health } = await call("GET", "/health");
     expect(health.reasons).toEqual(["order A-1 is in doubt and asked about"]);
     // It is for the operator, not for the kiosk's program, which the error's `action` is for.
-    expect(health.obstacles[0].todo).toMatch(/^Wait a few minutes .* docs\/unknown\.md/);
+    expect(health.obstacles[0].todo).toMatch(/ wait a few minutes .* docs\/unknown\.md/);
     expect(health.payments).toEqual({ inDoubt: 1, notHandedOver: 0 });
     const stopped = at.arbiter.stop();
     await at.clock.advance(0);
