@@ -39,9 +39,6 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     const { isDemoTarget } = await import("./demo/settings.ts");
     return isDemoTarget(demoDataDirectory) ? demo : own;
   };
-  /** Returns the installation if one is set up: it may have to start while the demo runs. */
-  const startTarget = async (): Promise<CommandContext> =>
-    existsSync(own.configFile) ? own : await target();
   const commands: Record<LauncherArguments["command"], () => number | Promise<number>> = {
     help: () => {
       output.note(usage);
@@ -51,7 +48,10 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       output.text(versionNumber);
       return exitCodes.ok;
     },
-    start: async () => (await import("./commands/start.ts")).start(await startTarget()),
+    start: async () =>
+      (await import("./commands/start.ts")).start(
+        existsSync(own.configFile) ? own : await target(),
+      ),
     stop: async () => (await import("./commands/stop.ts")).stop(await target()),
     restart: async () => (await import("./commands/start.ts")).restart(await target()),
     status: async () =>
@@ -72,9 +72,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       return exitCodes.ok;
     },
     "keep-alive": async () => {
-      if (!given.schedule) {
-        return await keepAlive((await startTarget()).dataDirectory, given.answerWithinMs);
-      }
+      if (!given.schedule) return await keepAlive(own.dataDirectory, given.answerWithinMs);
       return (await import("./schedule/schedule.ts")).changeSchedule(given.schedule, own);
     },
   };

@@ -11,13 +11,9 @@ const plainKeepAlive =
   first === "keep-alive" &&
   others.length === 0 &&
   (second === undefined || (second === "--data" && third !== undefined && third !== ""));
-const data = resolve(third || defaultDataDirectory);
 
-// While no installation is set up, the check may be for the demo.
-if (
-  plainKeepAlive &&
-  (third || process.getBuiltinModule("node:fs").existsSync(`${data}/config.txt`))
-) {
+if (plainKeepAlive) {
+  const data = resolve(third ?? defaultDataDirectory);
   process.exitCode = await keepAlive(data, answerWithinDefaultMs);
 } else {
   const { runCommand } = await import("./launch.ts");

@@ -150,13 +150,11 @@ test("is meant by stop and status when nothing else runs, simulators included", 
   const status = await own.launch("status");
   expect(status.code).toBe(0);
   expect(status.out.match(/^\S+ +running +pid \d+/gm)).toHaveLength(4);
-  // While no installation is set up, a start and the keep-alive's check are for the demo too.
-  for (const command of ["start", "keep-alive"]) {
-    const [killed] = own.running("tp-manager", join(own.root, "data/demo")) as [number];
-    process.kill(killed, "SIGKILL");
-    expect(await own.launch(command)).toMatchObject({ code: 0, err: "" });
-    expect(own.running("tp-manager", join(own.root, "data/demo"))).not.toEqual([killed]);
-  }
+  // While no installation is set up, a start is for the demo too.
+  const [killed] = own.running("tp-manager", join(own.root, "data/demo")) as [number];
+  process.kill(killed, "SIGKILL");
+  expect(await own.launch("start")).toMatchObject({ code: 0, err: "" });
+  expect(own.running("tp-manager", join(own.root, "data/demo"))).not.toEqual([killed]);
   const installation = own.dataFolder("data");
   await own.launch("start");
   expect((await own.launch("status")).out.match(/^\S+ +running/gm)).toHaveLength(2);

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync } from "node:fs";
+import { createConnection } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { readSetupFile } from "../../shared/config/config.ts";
@@ -20,6 +21,7 @@ import { closeFolder } from "./start.ts";
 
 const { questions, hints, given, sandbox, ...says } = texts.configure;
 const NO_LOGIN = "-";
+const CONNECTED_WITHIN_MS = 3_000;
 type Streams = Pick<typeof process, "stdin" | "stdout">;
 /** The terminal's codes for text that it does not display, and for any other (ECMA-48, SGR). */
 const [CONCEALED, PLAIN] = ["\u001b[8m", "\u001b[0m"];
@@ -81,6 +83,16 @@ function refuseFaults(text: string, isOurs = (_name: string): boolean => true): 
   throw new ProgramExit(exitCodes.configuration, says.faulty + lines.join(""));
 }
 
+/** Returns why no connection can be made, for example ECONNREFUSED; undefined: one can. */
+function connectFault(host: string, port: number): Promise<string | undefined> {
+  const socket = createConnection({ host, port, timeout: CONNECTED_WITHIN_MS });
+  return new Promise<string | undefined>((resolve) => {
+    socket.once("connect", () => resolve(undefined));
+    socket.once("timeout", () => resolve(`no answer within ${CONNECTED_WITHIN_MS / 1_000} s`));
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  }).finally(() => socket.destroy());
+}
+
 const nameIn = (message: string): string => message.replace(/ .*/s, "");
 
 /** Asks all questions, and returns the text of the setup file with the answers. */
@@ -102,6 +114,11 @@ async function interview(before: string, dialogue: Dialogue, output: Output, isR
   else {
     const { says: found, todo } = await checkSerialPort(of("SERIAL_PORT"), undefined);
     output.note(todo === null ? found : `${found} -> ${todo}`);
+    const { hostname, port } = new URL(of("SERIAL_PORT"), "none:");
+    if (port !== "") {
+      const fault = await connectFault(hostname.replace(/^\[|\]$/g, ""), Number(port));
+      output.note(fault === undefined ? says.reached : says.notReached.replace("{why}", fault));
+    }
   }
   await ask("CURRENCY");
   const { GATEWAY_URL: simulated, ...others } = sandbox;

@@ -103,7 +103,7 @@ function copyOf(
   if (name === undefined || !(isHere || isSet(basename(name)))) {
     const there = names.length === 0 ? "there is none" : `there are ${names.join(", ")}`;
     const which = wanted === undefined ? "a copy" : `the copy ${wanted}`;
-    const next = filled(texts.backup.missing, (name) => settingsIn(configFile)(name) ?? "night");
+    const next = filled(texts.backup.missing, (name) => settingsIn(configFile)(name) || "night");
     const why = `${which} of ${store}.db is not in ${folder}: ${there}. ${next}`;
     throw new ProgramExit(exitCodes.unavailable, why);
   }

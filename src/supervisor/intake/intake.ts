@@ -64,7 +64,7 @@ export class Intake {
   }
 
   /**
-   * Closes the item of a sale that was reversed at the terminal, so that it is not sent
+   * Closes the item of a sale that was reversed, or corrected to not charged, so that it is not sent
    * (docs/rules/27-both-sides.md). If the gateway has or may have the order, an alarm asks an
    * operator to correct it there.
    */
@@ -77,9 +77,10 @@ export class Intake {
       throw new Error(`${transactionId} is being sent to the gateway; ask again later`);
     }
     if (outcome === "closed") {
-      log.info({ transactionId, orderId }, "a sale was reversed before it was sent to the gateway");
+      const what = "a sale was reversed, or corrected to not charged, before it was sent";
+      log.info({ transactionId, orderId }, what);
     } else {
-      const what = "the sale does not stand, but the gateway has or may have its order";
+      const what = "the sale is reversed or not charged, but the gateway has or may have its order";
       log.error({ alarm: "reversed-after-sending", transactionId, orderId }, what);
     }
     return outcome;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
-import { likely } from "../../../src/tp-manager/console/pages/in-doubt/likely.js";
+import { against, likely } from "../../../src/tp-manager/console/pages/in-doubt/likely.js";
 import { request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
 import {
@@ -87,4 +87,20 @@ test("a reversal in doubt says nothing of the sale's own good report", () => {
   const events = kinds.map((kind) => ({ kind, ...(kind === "report" && { report: report() }) }));
   const found = { attempts: [{ baseline: null, events }] };
   expect(likely(found, [])).toEqual({ verdict: "open", because: "reversal" });
+});
+
+test("a good report speaks against a decision that nothing was charged", async () => {
+  const { timeline } = await inDoubt(reports(report()));
+  const found = await timeline();
+  const judged = likely(found, []);
+  expect(judged.verdict).toBe("asking");
+  const warned = (outcome: string) => against(found, judged, outcome);
+  expect(warned("not_charged")).toEqual({ verdict: "open", because: "goodReport" });
+  expect([warned(""), warned("charged")]).toEqual([null, null]);
+  const open = { verdict: "open", because: "disagree" };
+  expect(against(found, open, "not_charged")).toBe(open);
+  const sure = { verdict: "charged", because: "totals" };
+  expect(against(found, sure, "reversed")).toBe(sure);
+  const { timeline: heard } = await inDoubt(reports(declined()));
+  expect(against(await heard(), judged, "not_charged")).toBe(null);
 });

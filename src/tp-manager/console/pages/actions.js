@@ -118,7 +118,7 @@ export function noteOf({ name, reason }) {
 export async function acknowledge({ api, ask, texts }, kind, items, about) {
   const person = await ask({
     title: texts("acknowledge.mark"),
-    sentence: `${about}. ${texts("acknowledge.sentence")}`,
+    sentence: `${about} ${texts("acknowledge.sentence")}`,
     confirm: texts("acknowledge.mark"),
   });
   if (!person) return null;

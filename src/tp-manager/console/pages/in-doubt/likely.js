@@ -24,9 +24,7 @@ export function likely(found, compared) {
   );
   if (isReversal) return { verdict: "open", because: "reversal" };
   const reported = attempt.events.filter((/** @type {any} */ { report }) => report);
-  const good = reported.some(
-    (/** @type {any} */ { report }) => report.good && report.amountMinor !== null,
-  );
+  const good = hasGoodReport(found);
   const bad =
     reported.length > 0 &&
     reported.every((/** @type {any} */ { judgement }) => judgement === "not-good");
@@ -43,6 +41,28 @@ export function likely(found, compared) {
   if (bad) return { verdict: "not-charged", because: "badReport" };
   if (reported.length === 0 && !attempt.baseline) return { verdict: "open", because: "notAsked" };
   return { verdict: "open", because: "nothingHeard" };
+}
+
+/** @param {any} found */
+function hasGoodReport(found) {
+  return found.attempts
+    .at(-1)
+    .events.some((/** @type {any} */ { report }) => report?.good && report.amountMinor !== null);
+}
+
+/**
+ * Returns the evidence against a decision of a person; null: there is none. A good result that the
+ * terminal reported speaks against "not charged" even where the outcome is open.
+ * @param {any} found
+ * @param {ReturnType<typeof likely> | null} judged
+ * @param {string} outcome
+ * @returns {ReturnType<typeof likely> | null}
+ */
+export function against(found, judged, outcome) {
+  if (!judged || outcome === "") return null;
+  if (judged.verdict === (outcome === "charged" ? "not-charged" : "charged")) return judged;
+  if (outcome !== "not_charged" || !hasGoodReport(found)) return null;
+  return judged.verdict === "asking" ? { verdict: "open", because: "goodReport" } : judged;
 }
 
 /**

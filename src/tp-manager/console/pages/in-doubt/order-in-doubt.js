@@ -4,7 +4,7 @@ import { Facts } from "../parts.js";
 import { askingText, Detail, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { sentenceOf } from "../views/step-texts.js";
-import { likely, same } from "./likely.js";
+import { against, likely, same } from "./likely.js";
 import { Difference } from "./others.js";
 
 /**
@@ -48,7 +48,8 @@ export function OrderInDoubt(props) {
       html`<${Judgement} texts=${texts} judged=${judged} />
       <${Evidence} ...${props} found=${found} />`
     }
-    <${SettlementForm} ...${props} warning=${warning} judged=${judged} />
+    <${SettlementForm} ...${props} warning=${warning}
+      evidenceAgainst=${(/** @type {string} */ outcome) => against(found, judged, outcome)} />
   </section>`;
 }
 
@@ -186,13 +187,13 @@ function Judgement({ texts, judged: { verdict, because }, warns = false }) {
  * dialogue warn of a decision against the evidence.
  * @param {any} props
  */
-function SettlementForm({ texts, listed, act, warning, judged }) {
+function SettlementForm({ texts, listed, act, warning, evidenceAgainst }) {
   const { orderId, currency, transactionId } = listed;
   const [outcome, setOutcome] = useState("");
   const [amount, setAmount] = useState(plainNumber(listed.amount, texts));
   const isCharged = outcome === "charged";
-  const isAgainst = outcome && judged?.verdict === (isCharged ? "not-charged" : "charged");
-  const against = isAgainst && html`<${Judgement} texts=${texts} judged=${judged} warns />`;
+  const judged = evidenceAgainst(outcome);
+  const contrary = judged && html`<${Judgement} texts=${texts} judged=${judged} warns />`;
   const settle = (/** @type {Event} */ event) => {
     event.preventDefault();
     const charged = Number(amount.replace(",", "."));
@@ -208,7 +209,7 @@ function SettlementForm({ texts, listed, act, warning, judged }) {
       sentence: texts(`settle.${outcome}.sentence`, { orderId, amount: sum }),
       confirm: title,
       critical: true,
-      more: (warning || against) && html`${warning}${against}`,
+      more: (warning || contrary) && html`${warning}${contrary}`,
       orderId,
     });
   };
@@ -229,7 +230,7 @@ function SettlementForm({ texts, listed, act, warning, judged }) {
           oninput=${(/** @type {any} */ { target }) => setAmount(target.value)} /></label>`
       }
     </fieldset>
-    <div aria-live="polite">${against}</div>
+    <div aria-live="polite">${contrary}</div>
     <button type="submit" disabled=${outcome === ""}>${texts("settle.go")}</button>
   </form>`;
 }
