@@ -152,9 +152,9 @@ export const supervisorMessages = {
     response: z.object({ stored: z.literal(true), state: deliveryStateSchema.optional() }),
   },
   /**
-   * Closes a transaction whose sale was reversed, or corrected to not charged. "closed": it was never sent to
-   * the gateway and never will be. "sent": the gateway has or may have it, so an alarm was raised.
-   * Repeating the message is harmless.
+   * Closes a transaction whose sale was reversed, or corrected to not charged. "closed": it was
+   * never sent to the gateway and never will be. "sent": the gateway has or may have it, so an
+   * alarm was raised. Repeating the message is harmless.
    */
   "withdraw-transaction": {
     request: handedOff,

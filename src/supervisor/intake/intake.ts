@@ -64,8 +64,8 @@ export class Intake {
   }
 
   /**
-   * Closes the item of a sale that was reversed, or corrected to not charged, so that it is not sent
-   * (docs/rules/27-both-sides.md). If the gateway has or may have the order, an alarm asks an
+   * Closes the item of a sale that was reversed, or corrected to not charged, so that it is not
+   * sent (docs/rules/27-both-sides.md). If the gateway has or may have the order, an alarm asks an
    * operator to correct it there.
    */
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {

@@ -152,7 +152,8 @@ export function Unmatched({ texts, unmatched, mark }) {
         .filter((text) => text)
         .join(", ")}</span>
       <div class="row"><${AcknowledgeButton} texts=${texts}
-        mark=${() => mark("unmatched", [String(one.id)], `${texts("unmatched.title")}.`)} /></div></li>`,
+        mark=${() => mark("unmatched", [String(one.id)], `${texts("unmatched.title")}.`)} />
+      </div></li>`,
     )}</ul>
     <${AcknowledgeAll} texts=${texts} mark=${mark} kind="unmatched" listed=${unmatched}
       about=${texts("unmatched.title")} />
@@ -223,7 +224,8 @@ export function Differences({ texts, compared, mark }) {
           .join(", ")}</div>`
       }
       <div class="row"><${AcknowledgeButton} texts=${texts}
-        mark=${() => mark("difference", [String(one.id)], `${texts(`differences.${one.kind}`)}.`)} />
+        mark=${() =>
+          mark("difference", [String(one.id)], `${texts(`differences.${one.kind}`)}.`)} />
       </div></li>`,
     )}</ul>
     <${AcknowledgeAll} texts=${texts} mark=${mark} kind="difference" listed=${compared}

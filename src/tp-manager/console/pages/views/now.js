@@ -81,7 +81,8 @@ function Alarm({ alarm, texts, mark }) {
     <${Detail} text=${message.replace(about, "").replace(/^[\s>-]+/, "")} />
     ${
       endsWhenSeen &&
-      html` <${AcknowledgeButton} texts=${texts} mark=${() => mark(alarm, `${about}${order && ` ${order}.`}`)} />`
+      html` <${AcknowledgeButton} texts=${texts}
+        mark=${() => mark(alarm, `${about}${order && ` ${order}.`}`)} />`
     }</li>`;
 }
 
