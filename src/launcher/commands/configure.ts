@@ -114,8 +114,8 @@ async function interview(before: string, dialogue: Dialogue, output: Output, isR
   else {
     const { says: found, todo } = await checkSerialPort(of("SERIAL_PORT"), undefined);
     output.note(todo === null ? found : `${found} -> ${todo}`);
-    const { hostname, port } = new URL(of("SERIAL_PORT"), "none:");
-    if (port !== "") {
+    if (of("SERIAL_PORT").startsWith("tcp:")) {
+      const { hostname, port } = new URL(of("SERIAL_PORT"));
       const fault = await connectFault(hostname.replace(/^\[|\]$/g, ""), Number(port));
       output.note(fault === undefined ? says.reached : says.notReached.replace("{why}", fault));
     }
