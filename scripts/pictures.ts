@@ -76,7 +76,7 @@ try {
   await console.locator("input[type=password]").fill(apiPassword(data, OPERATOR_LOGIN));
   await console.locator("form button[type=submit]").click();
   await console.locator(".banner").waitFor();
-  await console.getByRole("link", { name: "Payments" }).click();
+  await console.goto(`http://localhost:${setup.console}/#payments`);
   await console
     .getByText(/12\.00/)
     .first()
