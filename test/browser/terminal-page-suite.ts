@@ -358,6 +358,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await expect
       .poll(() => page.locator(".wire").innerText())
       .toMatch(/accepted\s+[\d:.]+\s+fault\s+fault hold/);
+    // The fault that has struck is not armed any more, and holds the payment until it is disarmed.
+    await expect.poll(armed).not.toContain("Fault armed");
     await press("Disarm");
     expect(await paid).toBe("060f00");
     await press("All as at the start");

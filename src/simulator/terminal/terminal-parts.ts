@@ -52,6 +52,8 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   swapped = false;
   /** Called when the terminal's clock or the time of its daily restart has been changed. */
   onSchedule: () => void = () => {};
+  /** Whether the fault `hold` or `mute` has struck and lasts. */
+  isHeld = false;
   /** Ends the fault `hold` or `mute` that has struck. */
   release: () => void = () => {};
   /** Called at every moment that a command reaches, for the trace. */
@@ -180,11 +182,13 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   async #wait(name: string, limitMs: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.release = resolve;
+    this.isHeld = true;
     const timer = limitMs > 0 ? this.clock.startTimer(name, limitMs, resolve) : undefined;
     try {
       await unlessAborted(promise, signal);
     } finally {
       timer?.clear();
+      this.isHeld = false;
     }
   }
 }

@@ -105,7 +105,10 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
 
 function faultRoutes(server: FastifyInstance, simulator: Controlled): void {
   const body = z.looseObject({ name: z.string() });
-  server.get("/faults", () => ({ armed: simulator.faults.armed, ...faultsHere(simulator) }));
+  const { faults, terminal } = simulator;
+  server.get("/faults", () => {
+    return { armed: faults.armed, holds: terminal.parts.isHeld, ...faultsHere(simulator) };
+  });
   server.post("/faults", (request) => {
     const { name, ...given } = body.parse(request.body);
     return arm(simulator, name, given);

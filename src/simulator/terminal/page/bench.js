@@ -158,10 +158,11 @@ function Condition({ state, act }) {
  * @property {Readonly<Record<string, {description: string, arguments: Arguments}>>} kinds
  * @property {Readonly<Record<string, string>>} points
  * @property {readonly {id: number, name: string, arguments: Arguments}[]} armed
+ * @property {boolean} holds
  */
 
 /** @type {FaultBook} */
-const noBook = { kinds: {}, points: {}, armed: [] };
+const noBook = { kinds: {}, points: {}, armed: [], holds: false };
 const READ_EVERY_MS = 1_000;
 
 /** The faults that there are, and those that are armed, read all the time. */

@@ -22,9 +22,10 @@ export function Button({ off, onClick, children, ...attributes }) {
 
 /**
  * The terminal itself: display, keypad, card slot; and the faults that it will have.
- * @param {{state: State, armed: FaultBook["armed"], act: Act}} props
+ * @param {{state: State, armed: FaultBook["armed"], holds: boolean, act: Act}} props
+ *   `holds`: a fault that has struck, and is armed no more, holds the terminal until it is disarmed
  */
-export function Device({ state, armed, act }) {
+export function Device({ state, armed, holds, act }) {
   const [typed, setTyped] = useState("");
   const { wants, screen, powered } = state;
   useLayoutEffect(() => setTyped(""), [wants, screen.stage]);
@@ -65,7 +66,7 @@ export function Device({ state, armed, act }) {
         <p aria-live="polite">
           ${armed.length > 0 && `${t("fault.armed")} ${armed.map(nameOf).join(", ")}`}
         </p>
-        <${Button} off=${armed.length === 0} onClick=${() => act("no-faults")}>
+        <${Button} off=${armed.length === 0 && !holds} onClick=${() => act("no-faults")}>
           ${t("fault.takeBack")}<//>
       </div>
     </section>

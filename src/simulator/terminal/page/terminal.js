@@ -66,7 +66,7 @@ function App() {
     ${
       state
         ? html`<main class="table">
-            <${Device} state=${state} armed=${book.armed} act=${act} />
+            <${Device} state=${state} armed=${book.armed} holds=${book.holds} act=${act} />
             <${Bench} state=${state} book=${book} act=${act} />
             <${Wire} events=${events} clear=${clearEvents} />
           </main>
