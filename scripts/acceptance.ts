@@ -5,7 +5,9 @@
  * Runs the parts one after the other and keeps what each printed in data/acceptance or in FOLDER,
  * below the name of the commit. A part that passed there is not run again, so a run that was cut
  * off goes on with the next call. --part runs one part, --list prints the parts and what became of
- * them, --publish writes what each part printed when it passed last to docs/reports or FOLDER.
+ * them. --publish writes to docs/reports or FOLDER what each part printed when it passed last, and
+ * acceptance.md, the report of the version: each part with what it shows, its result, its commit
+ * and its machine. A part that lacks something on this machine ends with 77 and counts as skipped.
  * --quick gives each part so little to do that all together take minutes: it shows that they run.
  * Exits with 1 when a part fails. Changes that are not committed are refused, except with --quick.
  */
@@ -20,9 +22,10 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { exitCodes } from "../src/shared/process/exit-codes.ts";
+import { versionNumber } from "../src/shared/program/installation.ts";
 import { systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { misused, readArguments } from "./command-line.ts";
@@ -33,9 +36,17 @@ interface Part {
   readonly words: readonly string[];
   /** The arguments with which the part takes less time. */
   readonly quick: readonly string[];
+  /** What it shows that the part passed, for the report of the version. */
+  readonly shows: string;
 }
 
+const wrote = "`npm run acceptance -- --publish` wrote this page.";
+const vitest = "node_modules/vitest/vitest.mjs";
+/** The exit code of a part that cannot run on this machine; its last line says what is missing. */
+const skipped = 77;
+
 const knowledge = (family: string): Part => ({
+  shows: `no verdict about a terminal of ${family} says more than its facts`,
   program: "scripts/knowledge.ts",
   words: ["--family", family],
   quick: ["--family", family, "--faults", "1", "--worlds", "2"],
@@ -44,21 +55,25 @@ const knowledge = (family: string): Part => ({
 /** The parts of the acceptance; each takes less than an hour on two idle processors. */
 const parts: Readonly<Record<string, Part>> = {
   tests: {
-    program: "node_modules/vitest/vitest.mjs",
+    shows: "every test passes, with its tables in full",
+    program: vitest,
     words: ["run"],
     quick: ["run", "test/explore"],
   },
   simulation: {
+    shows: "faults in any order break no promise about money",
     program: "scripts/chaos.ts",
     words: ["--runs", "10000", "--kills", "0", "--sessions", "0"],
     quick: ["--runs", "20", "--kills", "0", "--sessions", "0"],
   },
   kills: {
+    shows: "a killed program and a power cut lose nothing that was answered",
     program: "scripts/chaos.ts",
     words: ["--runs", "0", "--kills", "1000"],
     quick: ["--runs", "0", "--kills", "5", "--sessions", "1", "--houses", "1"],
   },
   explore: {
+    shows: "no order of messages breaks a rule of a payment",
     program: "scripts/explore.ts",
     words: [],
     quick: ["--only", "one that stores its reversals; it is swapped"],
@@ -67,30 +82,67 @@ const parts: Readonly<Record<string, Part>> = {
   "knowledge-concert": knowledge("concert"),
   "knowledge-caisse-ap": knowledge("caisse-ap"),
   shop: {
+    shows: "no verdict of a busy shop says more than its facts",
     program: "scripts/knowledge.ts",
     words: ["--shop"],
     quick: ["--shop", "--payments", "20"],
   },
   mutations: {
+    shows: "no safety measure is without a test that notices its removal",
     program: "scripts/mutations.ts",
     words: [],
     quick: ["--only", "write-ahead record (kept"],
   },
-  "fuzz-zvt": { program: "scripts/fuzz-zvt.ts", words: [], quick: ["--runs", "20000"] },
-  "fuzz-concert": { program: "scripts/fuzz-concert.ts", words: [], quick: ["--runs", "1000"] },
-  "fuzz-api": { program: "scripts/fuzz-api.ts", words: [], quick: ["--requests", "2000"] },
-  "card-numbers": { program: "scripts/card-numbers.ts", words: [], quick: ["--only", "caisse-ap"] },
+  "fuzz-zvt": {
+    shows: "no bytes of a ZVT terminal stop the program",
+    program: "scripts/fuzz-zvt.ts",
+    words: [],
+    quick: ["--runs", "20000"],
+  },
+  "fuzz-concert": {
+    shows: "no bytes of a Concert terminal stop the program",
+    program: "scripts/fuzz-concert.ts",
+    words: [],
+    quick: ["--runs", "1000"],
+  },
+  "fuzz-api": {
+    shows: "no request to the local API stops the program",
+    program: "scripts/fuzz-api.ts",
+    words: [],
+    quick: ["--requests", "2000"],
+  },
+  "card-numbers": {
+    shows: "no card number that comes in by any way is in a file, unmasked",
+    program: "scripts/card-numbers.ts",
+    words: [],
+    quick: ["--only", "caisse-ap"],
+  },
   pictures: {
+    shows: "each page is drawn without a finding of accessibility or layout",
     program: "scripts/page-pictures.ts",
     words: [],
     quick: ["--only", "the sandbox's page"],
   },
+  peers: {
+    shows: "SOAP clients, registers and terminals of others work with these programs",
+    program: vitest,
+    words: ["run", "test/foreign", "test/independent"],
+    quick: ["run", "test/foreign/verifiers.test.ts"],
+  },
+  conformance: {
+    shows: "the update client passes the public conformance suite for TUF clients",
+    program: "scripts/conformance.ts",
+    words: [],
+    quick: [],
+  },
   bench: {
+    shows: "what a payment costs, compared with the floor",
     program: "scripts/bench.ts",
     words: ["--markdown"],
     quick: ["--runs", "1", "--payments", "5", "--warm-up", "5", "--counted", "1"],
   },
   waterfall: {
+    shows: "where the time of a payment goes",
     program: "scripts/bench-waterfall.ts",
     words: [],
     quick: ["--payments", "20", "--warm-up", "20", "--lone", "1"],
@@ -128,10 +180,10 @@ mkdirSync(folder, { recursive: true });
 for (const [name, part] of isRun ? chosen : []) {
   if (!becameOf(name).startsWith("passed")) await run(name, part);
 }
-for (const [name] of values.publish ? chosen : []) publish(name);
+if (values.publish) publish();
 for (const [name] of chosen) process.stdout.write(`${name.padEnd(20)} ${becameOf(name)}\n`);
-const isAllPassed = chosen.every(([name]) => becameOf(name).startsWith("passed"));
-process.exit(!isRun || isAllPassed ? exitCodes.ok : 1);
+const isAllWell = chosen.every(([name]) => /^(?:passed|skipped)/.test(becameOf(name)));
+process.exit(!isRun || isAllWell ? exitCodes.ok : 1);
 
 async function run(name: string, { program, words: given, quick }: Part): Promise<void> {
   const startedMs = systemClock.monotonicMs();
@@ -147,37 +199,65 @@ async function run(name: string, { program, words: given, quick }: Part): Promis
   const [code] = await once(child, "close");
   printed.end();
   const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 1_000);
-  const how = code === 0 ? "passed" : `failed with ${code}, see ${name}.txt`;
+  const failed = code === skipped ? "skipped" : `failed with ${code}`;
+  const how = code === 0 ? "passed" : `${failed}, see ${name}.txt,`;
   const day = new Date(systemClock.now()).toISOString().slice(0, 10);
-  writeFileSync(resultOf(name), `${how} in ${seconds} s on ${day}\n`);
+  writeFileSync(resultOf(name), `${how} in ${seconds} s on ${day}, ${machine()}\n`);
 }
 
-/** Writes the report of the newest passed run of a part, of any commit. */
-function publish(name: string): void {
-  const runs = readdirSync(values.to)
-    .filter((run) => !run.endsWith("-quick") && existsSync(join(values.to, run, `${name}.result`)))
-    .map((run) => ({ run, result: join(values.to, run, `${name}.result`) }))
-    .map((each) => ({ ...each, became: readFileSync(each.result, "utf8").trim() }))
-    .filter(({ became }) => became.startsWith("passed"))
-    .toSorted((a, b) => statSync(b.result).mtimeMs - statSync(a.result).mtimeMs);
-  const [newest] = runs;
-  if (!newest) return;
-  const lines = readFileSync(join(values.to, newest.run, `${name}.txt`), "utf8")
+function machine(): string {
+  const processor = cpus()[0]?.model.trim() ?? "unknown processor";
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
+  const system = `${type()} ${release()}`;
+  const cores = `${availableParallelism()} cores of ${processor}`;
+  return `${cores}, ${memory}, ${system}, ${process.version}`;
+}
+
+interface Run {
+  /** The commit, shortened. */
+  readonly commit: string;
+  readonly became: string;
+}
+
+/** Returns the runs of a part, of any commit, the newest first. */
+function runsOf(name: string): readonly Run[] {
+  return readdirSync(values.to)
+    .filter((each) => !each.endsWith("-quick"))
+    .map((each) => ({ commit: each, result: join(values.to, each, `${name}.result`) }))
+    .filter(({ result }) => existsSync(result))
+    .toSorted((a, b) => statSync(b.result).mtimeMs - statSync(a.result).mtimeMs)
+    .map(({ commit, result }) => ({ commit, became: readFileSync(result, "utf8").trim() }));
+}
+
+/** Writes the page of the newest run of a part that passed. */
+function publishPart(name: string, { commit, became }: Run): void {
+  const lines = readFileSync(join(values.to, commit, `${name}.txt`), "utf8")
     .trim()
     .split("\n");
-  // Of the tests only the last line, their number, is printed; no line such as "10 s, zvt: ...",
-  // which a part prints while it runs.
-  const printed =
-    name === "tests" ? lines.slice(-1) : lines.filter((line) => !/^\d+ s, /.test(line));
-  const page = [
-    `# Acceptance: ${name}`,
-    "",
-    `\`npm run acceptance -- --part ${name}\` on ${newest.run}: ${newest.became}, on ` +
-      `${availableParallelism()} cores. \`npm run acceptance -- --publish\` wrote this page.`,
-    "",
-    ...printed,
-    "",
-  ];
-  mkdirSync(values.reports, { recursive: true });
+  // Of tests only the last line, their number, is printed; no line such as "10 s, zvt: ...", which
+  // a part prints while it runs.
+  const isOfTests = parts[name]?.program === vitest;
+  const printed = isOfTests ? lines.slice(-1) : lines.filter((line) => !/^\d+ s, /.test(line));
+  const head = `\`npm run acceptance -- --part ${name}\` on ${commit}: ${became}. ${wrote}`;
+  const page = [`# Acceptance: ${name}`, "", head, "", ...printed, ""];
   writeFileSync(join(values.reports, `${name}.md`), page.join("\n"));
+}
+
+/** Writes the pages of the parts, and the report of the version: each part with its newest run. */
+function publish(): void {
+  mkdirSync(values.reports, { recursive: true });
+  const rows = chosen.map(([name, { shows }]) => {
+    const runs = runsOf(name);
+    const passed = runs.find(({ became }) => became.startsWith("passed"));
+    if (passed) publishPart(name, passed);
+    const page = passed ? `[${name}](${name}.md)` : name;
+    const { became, commit } = runs[0] ?? { became: "not run", commit: "" };
+    return `| ${page} | ${shows} | ${became} | ${commit} |`;
+  });
+  if (values.part !== undefined) return;
+  const title = `# Acceptance of version ${versionNumber}`;
+  const of = `The newest run of each part, and the commit that it ran on. ${wrote}`;
+  const head = ["| part | what it shows | result | commit |", "| --- | --- | --- | --- |"];
+  const report = [title, "", of, "", ...head, ...rows, ""].join("\n");
+  writeFileSync(join(values.reports, "acceptance.md"), report);
 }

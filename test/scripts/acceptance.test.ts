@@ -49,10 +49,28 @@ test("--publish writes the report of the newest run that passed, of any commit",
   }
   const { code } = await accept("--publish", "--to", to, "--reports", reports);
   expect(code).toBe(0);
-  expect(readdirSync(reports)).toEqual(["explore.md"]);
+  expect(readdirSync(reports).toSorted()).toEqual(["acceptance.md", "explore.md"]);
   const report = readFileSync(join(reports, "explore.md"), "utf8");
   expect(report).toMatch(/^# Acceptance: explore\n\n`npm run .*` on bbbbbbbbbbbb: passed in 7 s/);
   expect(report).toMatch(/\n\n\| scope \| states \|\n$/);
+  const ofVersion = readFileSync(join(reports, "acceptance.md"), "utf8");
+  expect(ofVersion).toMatch(/^# Acceptance of version \d+\.\d+\.\d+$/m);
+  expect(ofVersion).toMatch(
+    /^\| \[explore\]\(explore.md\) \| no .* \| failed with 1, .* \| c{12} \|$/m,
+  );
+  expect(ofVersion).toMatch(/^\| kills \| .* \| not run \| {2}\|$/m);
+});
+
+test("a part that lacks something here is skipped, and says what", async () => {
+  const to = temporaryFolder();
+  const quick = ["--quick", "--to", to, "--part"];
+  expect(await accept(...quick, "conformance")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\nconformance +skipped, see conformance.txt, in \d+ s/),
+  });
+  const [folder = ""] = readdirSync(to);
+  const printed = readFileSync(join(to, folder, "conformance.txt"), "utf8");
+  expect(printed).toContain("TUF_CONFORMANCE names no");
 });
 
 test("an unknown part is refused with the names of the known parts", async () => {
