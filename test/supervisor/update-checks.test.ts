@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkInItsOwnProgram, timeOfChecks } from "../../src/supervisor/updates/update-checks.ts";
-import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
+import { supportEnd, updateFacts } from "../../src/supervisor/updates/update-facts.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { recordingLog } from "../support/house/recording-log.ts";
@@ -56,4 +56,17 @@ test("an id that cannot be kept ends no start: the checks come without a spread"
   const { log, lines } = recordingLog();
   expect(timeOfChecks("03:30", data, log)).toBe("03:30");
   expect(lines.join()).toContain("could not store");
+});
+
+test("the end of support is reported from 180 days before, of test values never", () => {
+  const publisher = { contact: "security@example.org", supportedUntil: "2031-12-31" };
+  const on = (day: string, of: object = publisher) => supportEnd(of, Date.parse(day));
+  expect(on("2031-07-01")).toBeNull();
+  expect(on("2032-01-01", { ...publisher, testValues: true })).toBeNull();
+  const sinceMs = Date.parse("2031-07-05");
+  expect(on("2031-07-06")).toEqual({
+    reason: expect.stringMatching(/ends after 2031-12-31$/),
+    sinceMs,
+  });
+  expect(on("2032-01-01")?.reason).toBe("the support of this version ended with 2031-12-31");
 });

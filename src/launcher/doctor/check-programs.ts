@@ -91,7 +91,9 @@ function checkQueue(supervisor: ProgramStates["supervisor"]): Finding[] {
 }
 
 function checkConditions(states: ProgramStates): Finding[] {
-  return conditionsReported(states).map((condition) => {
+  // The end of support has a line of its own, which needs no running program.
+  const conditions = conditionsReported(states).filter(({ row }) => row.check !== "support");
+  return conditions.map((condition) => {
     const { name: code, count, row } = condition;
     const { critical, check, todo } = row;
     const one = { check, code, says: saysSince(condition), todo };

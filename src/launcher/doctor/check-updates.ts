@@ -2,7 +2,12 @@ import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
 import { certificatesIn } from "../../shared/config/server-trust.ts";
-import { type Publisher, publisherHere, versionNumber } from "../../shared/program/installation.ts";
+import {
+  type Publisher,
+  publisherHere,
+  supportOf,
+  versionNumber,
+} from "../../shared/program/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { isDelivery, versionFolder } from "../../shared/version-files.ts";
 import { lackOfRoom, roomNeeded } from "../../update/disk-room.ts";
@@ -13,7 +18,6 @@ import type { CommandContext } from "../output.ts";
 const ANSWER_WITHIN_MS = 10_000;
 const BYTES_MAX = 64 * 1024;
 /** How long before its end the end of support is a warning. */
-const SUPPORT_WARNED_MS = 180 * 24 * 60 * 60 * 1000;
 const timestampSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
 
 /** Returns findings about updates; an empty list in a checkout of the sources, which gets none. */
@@ -37,13 +41,13 @@ export async function checkUpdates(
 
 /** Checks how long the publisher supports the version; an older delivery does not say so. */
 export function checkSupport(publisher: Publisher, nowMs: number): Finding[] {
-  const { contact, supportedUntil: until, testValues } = publisher;
-  if (contact === undefined || until === undefined) return [];
+  const { contact = "", testValues } = publisher;
   if (testValues) return [finding("support-test", {})];
-  const leftMs = Date.parse(`${until}T24:00:00Z`) - nowMs;
-  if (leftMs <= 0) return [finding("support-ended", { until, contact })];
-  const isNear = leftMs < SUPPORT_WARNED_MS;
-  return [finding(isNear ? "support-ends" : "support-right", { until, contact })];
+  const support = supportOf(publisher);
+  if (support === undefined) return [];
+  const { until, endMs, warnedMs } = support;
+  if (nowMs >= endMs) return [finding("support-ended", { until, contact })];
+  return [finding(nowMs > warnedMs ? "support-ends" : "support-right", { until, contact })];
 }
 
 function held({ who, sinceMs, untilMs }: Hold): Finding {

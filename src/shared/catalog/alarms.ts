@@ -61,6 +61,7 @@ export const supervisorAlarms = [
   "update-failed",
   "updates-stuck",
   "certificates-end",
+  "support-ends",
   "update-metadata",
   "card-number-masked",
   "daily-chore",

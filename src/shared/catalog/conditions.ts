@@ -30,6 +30,7 @@ type CheckName =
   | "notifications"
   | "updates"
   | "certificates"
+  | "support"
   | typeof KEEPS_PAYMENTS;
 
 interface Row {
@@ -228,6 +229,7 @@ export const conditionTable = {
       "certificates",
       ({ supervisor }) => supervisor?.certificates,
     ),
+    "support-ends": watched("warns", "support", ({ supervisor }) => supervisor?.updates?.support),
   }),
 };
 

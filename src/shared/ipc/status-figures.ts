@@ -32,6 +32,8 @@ export const updateFigures = z.object({
   stuck: reasonSince.nullable(),
   /** Why the last installed version failed, so that the older one runs; null: it did not fail. */
   failed: reasonSince.nullable(),
+  /** The end of the version's support, from 180 days before it. Missing: an older supervisor. */
+  support: reasonSince.nullable().optional(),
 });
 
 /** How many payments of tp-manager run, are in doubt, or are not handed off to the supervisor. */

@@ -31,6 +31,16 @@ export interface Publisher extends Partial<Record<"contact" | "supportedUntil", 
   readonly testValues?: boolean;
 }
 
+/** How long before the end of its support a version is reported (docs/cra.md). */
+const SUPPORT_WARNED_MS = 180 * 24 * 60 * 60 * 1000;
+
+/** Returns when the end of support is reported first, and the end; undefined: there is none. */
+export function supportOf({ supportedUntil: until, testValues }: Publisher) {
+  if (until === undefined || testValues) return undefined;
+  const endMs = Date.parse(`${until}T24:00:00Z`);
+  return { until, endMs, warnedMs: endMs - SUPPORT_WARNED_MS };
+}
+
 /** Returns what the publisher wrote into this delivery; {}: a checkout of the sources. */
 export function publisherHere(): Publisher {
   const file = join(projectRoot, "delivery.json");

@@ -1,6 +1,7 @@
 import type { Config } from "../../shared/config/config.ts";
 import type { SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { type Publisher, publisherHere, supportOf } from "../../shared/program/installation.ts";
 import type { Clock } from "../../shared/time.ts";
 import { isDelivery } from "../../shared/version-files.ts";
 import {
@@ -61,7 +62,17 @@ function figuresOf(
     heldUntilMs: hold?.untilMs ?? null,
     stuck: asks ? stuckOf(state) : null,
     failed: failedOf(dataDirectory),
+    support: supportEnd(publisherHere(), nowMs),
   };
+}
+
+/** Returns the end of the version's support, from 180 days before it; else null. */
+export function supportEnd(publisher: Publisher, nowMs: number): Figures["support"] {
+  const support = supportOf(publisher);
+  if (support === undefined || nowMs < support.warnedMs) return null;
+  const verb = nowMs < support.endMs ? "ends after" : "ended with";
+  const reason = `the support of this version ${verb} ${support.until}`;
+  return { reason, sinceMs: support.warnedMs };
 }
 
 function stuckOf({ checkedMs, fault, putOff }: UpdateState): Figures["stuck"] {
