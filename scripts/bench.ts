@@ -1,31 +1,35 @@
 /**
- * Measures a whole installation of real processes and its floor, one payment each in turn:
+ * Measures a whole installation of real processes, its packages and its floor, one payment each in
+ * turn:
  *   npm run bench -- [--runs 5] [--payments 1000] [--warm-up 1000] [--counted 2]
  *     [--simulators] [--line tcp|pty] [--markdown]
- * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
- * and gateway are fakes without storage, shared by both; with --simulators the product talks to the
+ * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts), and the
+ * packages are what the product's packages take for it (scripts/bench/packages.ts). Terminal and
+ * gateway are fakes without storage, shared by all; with --simulators the product talks to the
  * simulators of the demo, with `--line pty` over a pseudo-terminal. TEST_BUNDLE=dist/bundle runs
  * the bundled programs. Memory is compared with that of a bare server of fastify that answers as
- * many requests as there are payments. Each run starts
- * everything anew. Prints the median of the runs of each figure and of its ratio, and the lowest
- * and the highest ratio. --counted: the last payments of a run whose writes to the disk are
- * counted, each 3 s long; 0: none is.
+ * many requests as there are payments. Each run starts everything anew. Prints the median of the
+ * runs of each figure and of its ratio to the floor, and the product's lowest and highest ratio.
+ * --counted: the last payments of a run whose writes to the disk are counted, each 3 s long; 0:
+ * none is.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { countLog, writtenSince } from "../test/support/files/write-ahead-log.ts";
+import { until } from "../test/support/programs/child-program.ts";
 import { TestInstallation } from "../test/support/programs/installation.ts";
 import { Asker } from "./bench/asker.ts";
 import { bareServerArguments } from "./bench/bare-server.ts";
+import { type Plan, writePlan } from "./bench/conversation.ts";
 import { startFakeGateway } from "./bench/fake-gateway.ts";
 import { startFakeTerminal } from "./bench/fake-terminal.ts";
 import { cpuMsOf, median, memoryMbOf, quantile } from "./bench/figures.ts";
-import type { FloorPlan } from "./bench/floor.ts";
 import { Poster } from "./bench/poster.ts";
 import { misused, readArguments } from "./command-line.ts";
 
@@ -65,7 +69,8 @@ interface Figure {
   readonly name: string;
   readonly unit: string;
   readonly product: number;
-  readonly floor?: number;
+  readonly packages?: number | undefined;
+  readonly floor?: number | undefined;
 }
 
 const terminal = await startFakeTerminal();
@@ -78,14 +83,14 @@ try {
   gateway.close();
 }
 print([
-  ["", "product", "floor", "ratio", "lowest to highest"],
+  ["", "product", "packages", "floor", "product/floor", "lowest, highest", "packages/floor"],
   ...(measured[0] ?? []).map((_, i) => row(measured.flatMap((figures) => figures[i] ?? []))),
-  ["runs, each with payments", `${runs}, ${payments} after ${warmUp}`, "", "", ""],
-  ["programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources", "", "", ""],
-  ["load of the machine at the end", loadavg()[0]?.toFixed(1) ?? "", "", "", ""],
+  ["runs, each with payments", `${runs}, ${payments} after ${warmUp}`],
+  ["programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources"],
+  ["load of the machine at the end", loadavg()[0]?.toFixed(1) ?? ""],
 ]);
 
-/** Starts product, floor and bare server anew, and measures them. */
+/** Starts product, packages, floor and bare server anew, and measures them. */
 async function run(): Promise<Figure[]> {
   const at = new TestInstallation(
     simulated
@@ -106,24 +111,32 @@ async function run(): Promise<Figure[]> {
     const asker = new Asker({ port: Number(bare.printed.match(/\d+/)), path: "/" }, at.password);
     await sleep(systemClock, "settle", SETTLE_MS);
     const idle = memory(at, "idle", bare.pid);
-    const product = side(`${at.url}/payment`, pidsOf(at));
-    const sides = simulated ? [product] : [product, await startFloor(at, poster, others)];
+    const product = side(`${at.url}/payment`, pidsOf(at), at.data, ["journal.db", "supervisor.db"]);
+    const sides = [product];
+    if (!simulated) {
+      await writePlanOf(at, poster);
+      sides.push(await startSide("packages", at.folder, others));
+      sides.push(await startSide("floor", at.folder, others));
+    }
     await alternately(poster, sides, warmUp, "warm", asker);
     for (const one of sides) one.begin();
     await alternately(poster, sides, payments, "bench", asker);
     for (const one of sides) one.end();
     asker.close();
     const full = memory(at, `after ${payments + warmUp} payments`, bare.pid);
-    const written = counted > 0 ? await countWrites(at, poster) : undefined;
+    const written: Writes[] = [];
+    for (const one of counted > 0 ? sides : []) {
+      if (one.databases.length > 0) written.push(await countWrites(one, poster));
+    }
     const compared = (name: string, unit: string, of: (one: Side) => number): Figure => {
-      const [own = Number.NaN, floor] = sides.map(of);
-      return { name, unit, product: own, ...(floor === undefined ? undefined : { floor }) };
+      const [own = Number.NaN, packages, floor] = sides.map(of);
+      return { name, unit, product: own, packages, floor };
     };
     return [
       compared("POST to answer, p50", "ms", ({ times }) => quantile(times, 0.5)),
       compared("POST to answer, p99", "ms", ({ times }) => quantile(times, 0.99)),
       compared("processor time of both programs", "ms", ({ cpuMs }) => cpuMs / payments),
-      ...(written ? figuresOf(written) : []),
+      ...figuresOf(written),
       ...idle,
       ...full,
       { name: "launch to both ready", unit: "ms", product: readyMs },
@@ -139,16 +152,24 @@ async function run(): Promise<Figure[]> {
 
 interface Side {
   readonly url: string;
+  /** The paths of the databases whose writes can be counted. */
+  readonly databases: readonly string[];
   readonly times: number[];
   cpuMs: number;
   begin(): void;
   end(): void;
 }
 
-function side(url: string, pids: readonly number[]): Side {
+function side(
+  url: string,
+  pids: readonly number[],
+  folder = "",
+  databases: readonly string[] = [],
+): Side {
   const spent = (): number => pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0);
   return {
     url,
+    databases: databases.map((name) => join(folder, name)),
     times: [],
     cpuMs: 0,
     begin() {
@@ -161,22 +182,25 @@ function side(url: string, pids: readonly number[]): Side {
   };
 }
 
-/** Returns the medians of one figure of all runs, and the spread of its ratio. */
+/** Returns the medians of one figure of all runs and of its ratios, and the product's spread. */
 function row(figures: readonly Figure[]): string[] {
   const [{ name, unit } = { name: "", unit: "" }] = figures;
   const own = figures.map(({ product }) => product);
   const floors = figures.flatMap(({ floor }) => floor ?? []);
+  const others = figures.flatMap(({ packages }) => packages ?? []);
   const digits = unit === "MB" ? 0 : 2;
-  const text = (value: number): string => `${value.toFixed(digits)} ${unit}`.trim();
-  if (floors.length === 0) return [name, text(median(own)), "", "", ""];
-  const ratios = own.map((value, i) => value / (floors[i] ?? Number.NaN));
-  const [low, high] = [Math.min(...ratios), Math.max(...ratios)];
+  const text = (values: readonly number[]): string =>
+    values.length === 0 ? "" : `${median(values).toFixed(digits)} ${unit}`.trim();
+  const toFloor = (values: readonly number[]): number[] =>
+    floors.length === 0 ? [] : values.map((value, i) => value / (floors[i] ?? Number.NaN));
+  const times = (ratio: number): string => `${ratio.toFixed(2)} x`;
+  const ratios = toFloor(own);
+  const spread = [Math.min(...ratios).toFixed(2), times(Math.max(...ratios))].join(" to ");
   return [
     name,
-    text(median(own)),
-    text(median(floors)),
-    `${median(ratios).toFixed(2)} x`,
-    `${low.toFixed(2)} to ${high.toFixed(2)} x`,
+    ...[own, others, floors].map(text),
+    ...(ratios.length === 0 ? [] : [times(median(ratios)), spread]),
+    ...(others.length === 0 ? [] : [times(median(toFloor(others)))]),
   ];
 }
 
@@ -193,33 +217,68 @@ async function alternately(
   }
 }
 
-/** Records two payments of the product for the floor to replay, and starts the floor. */
-async function startFloor(
-  at: TestInstallation,
-  poster: Poster,
-  others: ChildProcess[],
-): Promise<Side> {
+/** Records two payments of the product for its counterparts to repeat. */
+async function writePlanOf(at: TestInstallation, poster: Poster): Promise<void> {
   const registration = terminal.heard().find((hex) => hex.startsWith("0600")) ?? "";
   const url = `${at.url}/payment`;
   await poster.pay(url, "first");
   terminal.heard();
   await poster.pay(url, "second");
-  const { last: answer } = poster;
   const order = gateway.last();
   if (!order) throw new Error("the gateway was sent nothing");
-  const plan: FloorPlan = {
+  writePlan(at.folder, {
     terminalPort: terminal.port,
     gatewayUrl: gateway.url,
     commands: [registration, ...commandsOf(terminal.heard())],
     order,
-    answer,
+    answer: poster.last,
+    rows: rowsOf(at, String(JSON.parse(poster.last)[0]["transactionId"])),
+    lines: await linesOf(at, "second"),
+  });
+}
+
+/** Returns the rows of a transaction in both databases, by their tables. */
+function rowsOf({ data }: TestInstallation, transactionId: string): Plan["rows"] {
+  const read = (file: string, tables: readonly string[], by = "transaction_id = ?") => {
+    const database = new DatabaseSync(join(data, file), { readOnly: true });
+    const rows = tables.map((table) => {
+      const found = database.prepare(`SELECT * FROM ${table} WHERE ${by}`).all(transactionId);
+      return [table, found] as const;
+    });
+    database.close();
+    return rows;
   };
-  writeFileSync(join(at.folder, "floor.json"), JSON.stringify(plan));
-  const file = join(projectRoot, "scripts/bench/floor.ts");
-  const supervisor = await startOther([file, "supervisor", at.folder], others);
-  const manager = await startOther([file, "manager", at.folder], others);
-  const port = manager.printed.split(" ")[1]?.trim();
-  return side(`http://127.0.0.1:${port}/payment`, [manager.pid, supervisor.pid]);
+  return Object.fromEntries([
+    ...read("journal.db", ["attempt", "attempt_event", "hand_off"]),
+    ...read("journal.db", ["event"], "json_extract(data, '$.transactionId') = ?"),
+    ...read("supervisor.db", ["transactions", "outbox", "attempts"]),
+  ]);
+}
+
+/** Returns the lines of an order in the log of each program; the last ones follow the answer. */
+async function linesOf({ data }: TestInstallation, orderId: string): Promise<Plan["lines"]> {
+  const read = (program: string, last: string) =>
+    until(`the log of ${program} has the whole payment`, () => {
+      const text = readFileSync(join(data, "logs", `${program}.log`), "utf8");
+      const all = text.split("\n").filter((one) => one.includes(`"orderId":"${orderId}"`));
+      return all.at(-1)?.includes(last)
+        ? all.map((one) => JSON.parse(one) as Record<string, unknown>)
+        : undefined;
+    });
+  return {
+    manager: await read("tp-manager", "was handed off"),
+    supervisor: await read("supervisor", "received the order"),
+  };
+}
+
+/** Starts both programs of a counterpart. */
+async function startSide(name: string, folder: string, others: ChildProcess[]): Promise<Side> {
+  const file = join(projectRoot, `scripts/bench/${name}.ts`);
+  const supervisor = await startOther([file, "supervisor", folder], others);
+  const manager = await startOther([file, "manager", folder], others);
+  const url = `http://127.0.0.1:${manager.printed.split(" ")[1]?.trim()}/payment`;
+  const stored = name === "packages" ? ["packages-manager.db", "packages-supervisor.db"] : [];
+  return side(url, [manager.pid, supervisor.pid], folder, stored);
 }
 
 /** Starts a program, and resolves with its first output: it is ready. */
@@ -245,23 +304,28 @@ interface Written {
   pages: number;
 }
 
-function figuresOf({ before, all }: Awaited<ReturnType<typeof countWrites>>): Figure[] {
-  const commits = { unit: "", floor: FLOOR_COMMITS };
+type Writes = Record<"before" | "all", Written>;
+
+function figuresOf([own, packages]: readonly Writes[]): Figure[] {
+  if (!own) return [];
+  const compared = (name: string, of: (writes: Writes) => number): Figure => {
+    const theirs = packages && of(packages);
+    return { name, unit: "", product: of(own), packages: theirs, floor: FLOOR_COMMITS };
+  };
   return [
-    { name: "page writes", product: all.pages, ...commits },
-    { name: "synced commits before the answer", product: before.commits, ...commits },
-    { name: "synced commits, with those after it", product: all.commits, ...commits },
+    compared("page writes", ({ all }) => all.pages),
+    compared("synced commits before the answer", ({ before }) => before.commits),
+    compared("synced commits, with those after it", ({ all }) => all.commits),
   ];
 }
 
 /** Counts the writes of both databases for a payment: up to its answer, and in all. */
-async function countWrites(at: TestInstallation, poster: Poster) {
-  const databases = ["journal.db", "supervisor.db"].map((name) => join(at.data, name));
+async function countWrites({ url, databases }: Side, poster: Poster): Promise<Writes> {
   const sums = { before: { commits: 0, pages: 0 }, all: { commits: 0, pages: 0 } };
   for (let i = 0, done = 0; done < counted; i++) {
     await sleep(systemClock, "the connector is idle", IDLE_MS);
     const start = databases.map(countLog);
-    await poster.pay(`${at.url}/payment`, `counted-${i}`);
+    await poster.pay(url, `counted-${i}`);
     const answered = writtenSince(start, databases.map(countLog));
     await sleep(systemClock, "the connector is idle", IDLE_MS);
     const all = writtenSince(start, databases.map(countLog));
@@ -293,13 +357,15 @@ function memory(at: TestInstallation, when: string, barePid: number): Figure[] {
 }
 
 function print(rows: ReadonlyArray<readonly string[]>): void {
-  const [head = [], ...rest] = rows;
+  const columns = rows[0]?.length ?? 0;
+  const whole = rows.map((cells) => Array.from({ length: columns }, (_, i) => cells[i] ?? ""));
+  const [head = [], ...rest] = whole;
   const lines = values.markdown
-    ? [head, ["---", "---:", "---:", "---:", "---:"], ...rest].map((cells) => {
+    ? [head, ["---", ...head.slice(1).map(() => "---:")], ...rest].map((cells) => {
         return `| ${cells.join(" | ")} |`;
       })
-    : rows.map(
-        ([name = "", ...cells]) => name.padEnd(48) + cells.map((c) => c.padEnd(14)).join(""),
+    : whole.map(
+        ([name = "", ...cells]) => name.padEnd(44) + cells.map((one) => one.padEnd(16)).join(""),
       );
   process.stdout.write(`${lines.map((one) => one.trimEnd()).join("\n")}\n`);
 }

@@ -3,38 +3,23 @@
  *   node scripts/bench/floor.ts manager|supervisor FOLDER
  * Raw HTTP from the kiosk, the same bytes to and from the terminal, one hop over a local socket,
  * one POST of the same order to the gateway, and five synced writes of 4 kB: three in the program
- * of the terminal, two in that of the gateway. It reads FOLDER/floor.json, which the bench wrote
+ * of the terminal, two in that of the gateway. It reads FOLDER/plan.json, which the bench wrote
  * from what the product had sent.
  */
-import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";
 import { connect, createServer as createSocketServer, type Socket } from "node:net";
 import { join } from "node:path";
-import type { SoapRequest } from "./fake-gateway.ts";
-
-export interface FloorPlan {
-  readonly terminalPort: number;
-  readonly gatewayUrl: string;
-  /** The registration, the question for the last sale and the payment, as the product sent them. */
-  readonly commands: readonly string[];
-  readonly order: SoapRequest;
-  /** The product's answer to a payment. */
-  readonly answer: string;
-}
+import { connected, converse, readPlan } from "./conversation.ts";
 
 const [, , role, folder = ""] = process.argv;
-const plan = JSON.parse(readFileSync(join(folder, "floor.json"), "utf8")) as FloorPlan;
+const plan = readPlan(folder);
 const hopPath = join(folder, "floor.sock");
 
 const PAGE_BYTES = 4096;
 /** As long as a write-ahead log; it has its size before the first payment. */
 const PAGES = 1000;
 const page = Buffer.alloc(PAGE_BYTES, 1);
-
-const ACK = Buffer.from("800000", "hex");
-const RESULT = 0x040f;
-const COMPLETED = 0x060f;
-const ACCEPTED = 0x8000;
 
 /** One write of a page that is on disk when it returns. */
 function openPages(): () => void {
@@ -123,47 +108,8 @@ async function runManager(): Promise<void> {
   });
 }
 
-/** Sends a command, and the ACK of each message that comes, up to the completion. */
-function converse(terminal: Socket, command: string, onResult: () => void): Promise<void> {
-  return new Promise((resolve) => {
-    let pending: Buffer = Buffer.alloc(0);
-    const listen = (bytes: Buffer): void => {
-      pending = pending.length === 0 ? bytes : Buffer.concat([pending, bytes]);
-      for (let size = sizeOf(pending); size !== undefined; size = sizeOf(pending)) {
-        const control = pending.readUInt16BE(0);
-        pending = pending.subarray(size);
-        if (control === ACCEPTED) continue;
-        if (control === RESULT) onResult();
-        terminal.write(ACK);
-        if (control !== COMPLETED) continue;
-        terminal.off("data", listen);
-        resolve();
-      }
-    };
-    terminal.on("data", listen);
-    terminal.write(Buffer.from(command, "hex"));
-  });
-}
-
-/** Bytes of the message that `bytes` begins with; undefined when it is not whole. */
-function sizeOf(bytes: Buffer): number | undefined {
-  if (bytes.length < 3) return undefined;
-  const short = bytes.readUInt8(2);
-  if (short === 0xff && bytes.length < 5) return undefined;
-  const size = short === 0xff ? 5 + bytes.readUInt16LE(3) : 3 + short;
-  return size <= bytes.length ? size : undefined;
-}
-
 function onLines(socket: Socket, line: () => void): void {
   socket.on("data", (bytes: Buffer) => {
     if (bytes.at(-1) === 0x0a) line();
-  });
-}
-
-function connected(socket: Socket): Promise<Socket> {
-  socket.setNoDelay();
-  return new Promise((resolve, reject) => {
-    socket.once("connect", () => resolve(socket));
-    socket.once("error", reject);
   });
 }

@@ -9,8 +9,8 @@ import { processesOf, reap } from "../support/run/reap.ts";
 
 /** After this time the bench is ended, so that a busy machine does not make the tests longer. */
 const LIMIT_MS = 40_000;
-/** The programs of the product, of the floor, and the bare server, apart from the bench itself. */
-const PROGRAMS = 5;
+/** Product, packages and floor with two programs each, and the bare server. */
+const PROGRAMS = 7;
 
 /** Starts a bench; `end` ends it with everything that it has started, however it was started. */
 function startBench(args: readonly string[]) {
@@ -38,7 +38,7 @@ function startBench(args: readonly string[]) {
 const onLinux = test.runIf(process.platform === "linux");
 
 onLinux("a short bench prints its ratios, for people to read, and leaves nothing", async () => {
-  const bench = startBench("--runs 1 --payments 50 --warm-up 50 --counted 0".split(" "));
+  const bench = startBench("--runs 1 --payments 40 --warm-up 40 --counted 0".split(" "));
   const limit = systemClock.startTimer("bench", LIMIT_MS, bench.end);
   await bench.ended;
   limit.clear();
