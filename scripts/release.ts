@@ -2,11 +2,13 @@
  * Builds the deliveries of a version from the lock file, on any one platform for all of them:
  *   npm run release -- --version X.Y.Z --trusted-root FILE --contact ADDRESS
  *     --supported-until YYYY-MM-DD [--test-values] [--update-url URL] [--out dist]
- *     [--platform linux-x64|linux-arm64|win-x64 ...]
- * --trusted-root is the root metadata of `npm run updates -- init`, which comes first. The contact
- * and the last day of support stand in the delivery and in the metadata of updates; --test-values
- * marks a delivery whose values nobody keeps. CHANGELOG.md needs a section of the version, which
- * becomes the notes of its update, except with --test-values.
+ *     [--platform linux-x64|linux-arm64|win-x64 ...] [--key FILE ...]
+ * --trusted-root is the root metadata of `npm run updates -- init`, which comes first; its SHA-256
+ * is the fingerprint that the delivery names. Next to the archives lie SHA256SUMS, the verify
+ * program and the notes; --key signs SHA256SUMS as `npm run updates -- sign-release` does. The
+ * contact and the last day of support stand in the delivery and in the metadata of updates;
+ * --test-values marks a delivery whose values and keys nobody keeps. CHANGELOG.md needs a section
+ * of the version, which becomes the notes of its update, except with --test-values.
  * The same input gives the same bytes: files are sorted, and dated with the last commit (or with
  * SOURCE_DATE_EPOCH, seconds since 1970). docs/design.md 9.7 describes the layout.
  */
@@ -18,6 +20,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -33,7 +36,16 @@ import { misused, readArguments } from "./command-line.ts";
 import { makeTarGz, makeZip } from "./release/archives.ts";
 import { copyPackage, licences, lockOf, partsList, withDependencies } from "./release/packages.ts";
 import { installFor, type Platform, type PlatformName, platforms } from "./release/platforms.ts";
-import { notesIn, withPublisher, wrongPublisher } from "./release/publisher.ts";
+import {
+  filledVerifier,
+  notesIn,
+  releaseNotes,
+  withPublisher,
+  wrongPublisher,
+} from "./release/publisher.ts";
+import { type ReleaseRoot, ROOT, releaseRoot, signSums, writeSums } from "./release/sums.ts";
+import { openKey, type SigningKey } from "./updates/keys.ts";
+import { passphraseOf } from "./updates/passphrase.ts";
 
 const MB = 1_000_000;
 const MS_PER_SECOND = 1_000;
@@ -46,6 +58,7 @@ const { values } = readArguments({
     "supported-until": { type: "string" },
     "test-values": { type: "boolean", default: false },
     "update-url": { type: "string" },
+    key: { type: "string", multiple: true, default: [] },
     out: { type: "string", default: "dist" },
     platform: { type: "string", multiple: true, default: Object.keys(platforms) },
   },
@@ -68,14 +81,55 @@ const changelog = readFileSync(join(projectRoot, "CHANGELOG.md"), "utf8");
 if (notesIn(changelog, version) === undefined && !testValues) {
   misused(`CHANGELOG.md has no section ## [${version}]\n`);
 }
+const trusted = rootGiven(trustedRoot);
+const keys: SigningKey[] = [];
+for (const file of values.key) keys.push(openKey(file, await passphraseOf(file)));
 const work = mkdtempSync(join(tmpdir(), "release-"));
 try {
   mkdirSync(out, { recursive: true });
+  mustBeOneVersion(out);
   const bundle = join(work, "bundle");
   const { packages } = await makeBundle(bundle);
   for (const name of chosen) await release(name, bundle, packages);
+  layOutVerifier();
+  writeSums(out);
+  if (keys.length > 0) signSums(out, keys, print);
+  else print(`unsigned: npm run updates -- sign-release ${out} --key FILE...`);
 } finally {
   rmSync(work, { recursive: true, force: true });
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function rootGiven(file: string): ReleaseRoot {
+  try {
+    return releaseRoot(file);
+  } catch (error) {
+    return misused(`${(error as Error).message}\n`);
+  }
+}
+
+/** One list of hashes is one release. */
+function mustBeOneVersion(folder: string): void {
+  const isOther = (name: string) => /\d\.\d+\.\d/.test(name) && !name.includes(String(version));
+  const other = readdirSync(folder).find(isOther);
+  if (other !== undefined) throw new Error(`${join(folder, other)} is of another release`);
+}
+
+/** Writes what a person needs next to the archives to verify them: SECURITY.md. */
+function layOutVerifier(): void {
+  const program = readFileSync(join(projectRoot, "scripts/delivery/verify-release.sh"), "utf8");
+  const notes = releaseNotes(
+    String(version),
+    publisher,
+    trusted,
+    notesIn(changelog, String(version)),
+  );
+  writeFileSync(join(out, ROOT), trusted.bytes);
+  writeFileSync(join(out, "verify-release.sh"), filledVerifier(program, publisher, trusted));
+  writeFileSync(join(out, "RELEASE.txt"), notes);
 }
 
 function sourceDate(): Date {
@@ -192,14 +246,14 @@ function layOutVersion(
   }
   const delivery = join(projectRoot, "scripts", "delivery", "version");
   for (const file of ["launch.sh", "launch.cmd"]) cpSync(join(delivery, file), join(folder, file));
-  cpSync(resolve(trustedRoot as string), join(folder, "trusted-root.json"));
+  writeFileSync(join(folder, "trusted-root.json"), trusted.bytes);
   cpSync(join(projectRoot, "LICENSE"), join(folder, "LICENSE"));
   for (const name of ["CHANGELOG.md", "docs"]) {
     cpSync(join(projectRoot, name), join(folder, name), { recursive: true });
   }
   for (const name of ["README.md", "SECURITY.md"]) {
     const page = readFileSync(join(projectRoot, name), "utf8");
-    writeFileSync(join(folder, name), withPublisher(page, String(version), publisher));
+    writeFileSync(join(folder, name), withPublisher(page, String(version), publisher, trusted));
   }
   const parts = [...bundled, ...native, `node_modules/${platform.runtimePackage}`].sort();
   writeFileSync(join(folder, "THIRD-PARTY.txt"), `${licences(parts, lock, packages)}\n`);

@@ -1,6 +1,6 @@
 /**
  * The publisher's tool (docs/updates.md 5.2):
- *   npm run updates -- key FILE
+ *   npm run updates -- key FILE [--p256]
  *   npm run updates -- init DIR --root PUB... --targets PUB... --snapshot PUB --timestamp PUB
  *     [--root-threshold N] [--targets-threshold N]
  *   npm run updates -- add DIR --from FOLDER --channel C --share PERCENT
@@ -9,6 +9,7 @@
  *   npm run updates -- promote DIR --version X.Y.Z --channel C --share PERCENT
  *   npm run updates -- withdraw DIR --version X.Y.Z [--back-to X.Y.Z]
  *   npm run updates -- sign DIR --key FILE...
+ *   npm run updates -- sign-release FOLDER --key FILE...
  *   npm run updates -- refresh DIR --key FILE... [--renew root|targets]
  *   npm run updates -- rotate-key ROLE DIR --new PUB... [--old PUB|ID...] [--threshold N]
  *   npm run updates -- rotate-root DIR --new PUB... [--old PUB|ID...] [--threshold N]
@@ -17,6 +18,7 @@
 import { join } from "node:path";
 import { isoTime, systemClock } from "../src/shared/time.ts";
 import { misused, readArguments } from "./command-line.ts";
+import { signSums } from "./release/sums.ts";
 import { makeKey, openKey, type SigningKey } from "./updates/keys.ts";
 import { passphraseOf } from "./updates/passphrase.ts";
 import { addRelease, setShare, withdraw } from "./updates/releases.ts";
@@ -42,6 +44,7 @@ const { values, positionals } = readArguments({
     follows: one,
     notes: one,
     "test-values": { type: "boolean", default: false },
+    p256: { type: "boolean", default: false },
     version: one,
     threshold: one,
     renew: one,
@@ -54,7 +57,7 @@ const { values, positionals } = readArguments({
 });
 type Single = Exclude<
   keyof typeof values,
-  "root" | "targets" | "snapshot" | "timestamp" | "key" | "new" | "old" | "test-values"
+  "root" | "targets" | "snapshot" | "timestamp" | "key" | "new" | "old" | "test-values" | "p256"
 >;
 
 function needed(name: Single): string {
@@ -125,7 +128,10 @@ async function add(repository: Repository): Promise<void> {
 async function run(command: string | undefined, args: readonly string[]): Promise<void> {
   const last = args.at(-1);
   if (command === undefined || last === undefined) misused();
-  if (command === "key") return print(makeKey(last, await passphraseOf(last)));
+  if (command === "key") {
+    return print(makeKey(last, await passphraseOf(last), values.p256 ? "p256" : "ed25519"));
+  }
+  if (command === "sign-release") return signSums(last, await givenKeys(), print);
   const repository = new Repository(last);
   switch (command) {
     case "init": {

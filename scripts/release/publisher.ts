@@ -1,4 +1,5 @@
 import { NOTES_CHARACTERS_MAX } from "../../src/update/release.ts";
+import type { ReleaseRoot } from "./sums.ts";
 
 /* Who publishes a delivery and until when it is supported: SECURITY.md, docs/cra.md. */
 
@@ -27,8 +28,16 @@ export function wrongPublisher(publisher: Publisher, builtMs: number): string {
   return "";
 }
 
+/** What a release says about its keys. */
+type Root = Omit<ReleaseRoot, "bytes">;
+
 /** Returns a page with the publisher in its part "publisher", which a checkout leaves open. */
-export function withPublisher(page: string, version: string, publisher: Publisher): string {
+export function withPublisher(
+  page: string,
+  version: string,
+  publisher: Publisher,
+  root: Root,
+): string {
   const { contact, supportedUntil, testValues } = publisher;
   const begin = '<!-- publisher: written by "npm run release" -->';
   const end = "<!-- publisher: end -->";
@@ -38,8 +47,43 @@ export function withPublisher(page: string, version: string, publisher: Publishe
   const test = "**Test values: nobody keeps them. Install a publisher's delivery.** ";
   const text =
     `${testValues ? test : ""}Version ${version} is supported until **${supportedUntil}**; ` +
-    `the publisher's contact is ${contact.includes("://") ? `<${contact}>` : contact}.`;
+    `the publisher's contact is ${contact.includes("://") ? `<${contact}>` : contact}. ` +
+    `The fingerprint of its root keys, version ${root.version}, is \`${root.fingerprint}\`.`;
   return `${before}${begin}\n\n${text}\n\n${end}${after}`;
+}
+
+/** Returns the notes of a release, which lie next to its archives. */
+export function releaseNotes(
+  version: string,
+  { contact, supportedUntil, testValues }: Publisher,
+  { version: rootVersion, fingerprint }: Root,
+  changes: string | undefined,
+): string {
+  const lines = [
+    `Terminal connector ${version}, supported until ${supportedUntil}. Contact: ${contact}`,
+    testValues ? "\nTEST VALUES: nobody keeps the keys of this release. Do not install it.\n" : "",
+    `The fingerprint of its root keys (SHA-256 of root.json, version ${rootVersion}) is`,
+    fingerprint,
+    "Compare it with the one that the publisher gave you by another way than this folder. Then",
+    `  sh verify-release.sh --fingerprint ${fingerprint} FILE`,
+    "verifies a file of this folder. SECURITY.md says more, also for Windows.",
+    ...(changes === undefined ? [] : ["", changes]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** Returns the verify program with the values of a release, which a checkout leaves open. */
+export function filledVerifier(program: string, publisher: Publisher, root: Root): string {
+  const values = {
+    known_fingerprint: `"${root.fingerprint}"`,
+    known_root_version: String(root.version),
+    has_test_values: publisher.testValues ? "yes" : "no",
+  };
+  return Object.entries(values).reduce((text, [name, value]) => {
+    const line = new RegExp(`^${name}=.*$`, "m");
+    if (!line.test(text)) throw new Error(`the verify program has no line ${name}=`);
+    return text.replace(line, `${name}=${value}`);
+  }, program);
 }
 
 /** Returns the section of a version in the changelog, which becomes the notes of its update. */

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
+import { ReleaseKeys } from "../support/files/release-folder.ts";
 import { demoFolder } from "../support/programs/demo-folder.ts";
 import { runToEnd } from "../support/programs/own-processes.ts";
 import { isWhole } from "../support/run/scope.ts";
@@ -61,11 +62,9 @@ ln -s "$PROJECT/node_modules" node_modules
 `;
 
 async function release(out: string): Promise<string> {
-  const trusted = join(folder, "root.json");
-  writeFileSync(trusted, '{"signed":{}}');
   const promises = ["--contact", "security@publisher.invalid", "--supported-until", "2099-12-31"];
-  const args = ["--version", "7.8.9", "--trusted-root", trusted, "--out", out];
-  args.push(...promises, "--test-values");
+  const args = ["--version", "7.8.9", "--trusted-root", keys.root(), "--out", out];
+  args.push(...promises, "--test-values", ...keys.files("anna", "ben"));
   const url = ["--update-url", "https://updates.example/", "--platform", platform];
   const env = {
     ...process.env,
@@ -73,6 +72,7 @@ async function release(out: string): Promise<string> {
     REAL_NPM: realNpm,
     FIRST: join(folder, "installed"),
     PROJECT: projectRoot,
+    UPDATES_PASSPHRASE: keys.passphrase,
   };
   const script = join(projectRoot, "scripts/release.ts");
   await runToEnd(process.execPath, [script, ...args, ...url], { env });
@@ -85,12 +85,15 @@ function launch(script: string, ...args: string[]): Promise<{ readonly stdout: s
 }
 
 let archive: string;
+let keys: ReleaseKeys;
 /** Made meanwhile from the same input, in folders of its own, in the whole scope. */
 let again: Promise<string> | undefined;
 beforeAll(async () => {
   mkdirSync(npmFolder);
   const npm = isWhole ? installsOnce : installsNothing;
   writeFileSync(join(npmFolder, "npm"), npm, { mode: 0o755 });
+  mkdirSync(join(folder, "keys"));
+  keys = new ReleaseKeys(join(folder, "keys"));
   again = isWhole ? release(join(folder, "again")) : undefined;
   again?.catch(() => {}); // its own test fails then
   archive = await release(join(folder, "out"));
@@ -165,6 +168,20 @@ test("a delivery is small, and has no file of another platform", () => {
   const binaries = files.filter((file) => file.endsWith(".node"));
   expect(binaries).toHaveLength(2);
   expect(binaries.filter((file) => !file.includes(platform))).toEqual([]);
+});
+
+test("the verify program of a release accepts it, as one of test values", async () => {
+  const verify = (...args: string[]) =>
+    runToEnd("sh", [join(folder, "out", "verify-release.sh"), ...args, archive]);
+  const { stdout } = await verify("--test-values");
+  expect(stdout).toContain(`${archiveName} is genuine: 2 signatures (needed: 2)`);
+  await expect(verify()).rejects.toMatchObject({ stderr: expect.stringContaining("TEST VALUES") });
+  const root = readFileSync(join(version, "trusted-root.json"));
+  const fingerprint = createHash("sha256").update(root).digest("hex");
+  for (const file of [join(folder, "out", "RELEASE.txt"), join(version, "SECURITY.md")]) {
+    expect(readFileSync(file, "utf8")).toMatch(/test values/i);
+    expect(readFileSync(file, "utf8")).toContain(fingerprint);
+  }
 });
 
 function runtime(): string {

@@ -144,7 +144,7 @@ describe("the whole life of a repository, by its commands", () => {
     verify(repository, join(web, "metadata", "1.root.json"), print);
 
   test("from the first key to a withdrawal, read by a client", async () => {
-    expect(await tool("key", "anna")).toBe("anna.pub\n");
+    expect(await tool("key", "anna", "--p256")).toBe("anna.pub\n");
     for (const key of ["ben", "snap", "time"]) makeKey(keyAt(key), PASSPHRASE);
     const persons = ["anna.pub", "ben.pub"].flatMap((file) => ["--root", file, "--targets", file]);
     const online = ["--snapshot", "snap.pub", "--timestamp", "time.pub"];
@@ -355,6 +355,7 @@ describe("releases", () => {
 describe("the publisher of a delivery", () => {
   const builtMs = Date.parse("2026-12-01T10:00:00Z");
   const right = { contact: "security@kiosk.shop", supportedUntil: "2031-12-31", testValues: false };
+  const root = { version: 1, fingerprint: "0123abcd" };
   const wrong = (change: object) => wrongPublisher({ ...right, ...change }, builtMs);
 
   test("has a contact that can be reached, and a day of support after the build", () => {
@@ -371,7 +372,7 @@ describe("the publisher of a delivery", () => {
       expect(wrong({ contact })).toContain("belongs to nobody");
       expect(wrong({ contact, testValues: true })).toBe("");
       const page = readFileSync(join(projectRoot, "SECURITY.md"), "utf8");
-      const text = withPublisher(page, "1.2.3", { ...right, contact, testValues: true });
+      const text = withPublisher(page, "1.2.3", { ...right, contact, testValues: true }, root);
       expect(text).toContain("**Test values: nobody keeps them.");
       expect(text).toContain(contact);
     },
@@ -380,12 +381,13 @@ describe("the publisher of a delivery", () => {
   test("stands in README and SECURITY.md in the place of a checkout's sentence", () => {
     for (const name of ["README.md", "SECURITY.md"]) {
       const page = readFileSync(join(projectRoot, name), "utf8");
-      const text = withPublisher(page, "1.2.3", right);
+      const text = withPublisher(page, "1.2.3", right, root);
       expect(page).toContain("This is a checkout of the sources.");
       expect(text).not.toContain("This is a checkout");
       expect(text).toContain("Version 1.2.3 is supported until **2031-12-31**");
+      expect(text).toContain("fingerprint of its root keys, version 1, is `0123abcd`.");
     }
-    expect(() => withPublisher("# Page\n", "1.2.3", right)).toThrow("a page has no part");
+    expect(() => withPublisher("# Page\n", "1.2.3", right, root)).toThrow("a page has no part");
   });
 
   test("finds the notes of its version in the changelog, and no longer ones", () => {

@@ -1,3 +1,6 @@
+import { hash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
@@ -26,10 +29,10 @@ export async function checkUpdates(
   { dataDirectory, clock }: CommandContext,
 ): Promise<Finding[]> {
   if (!isDelivery) return [];
-  const support = checkSupport(publisherHere(), clock.now());
+  const folder = versionFolder(versionNumber);
+  const support = [...checkRoot(folder), ...checkSupport(publisherHere(), clock.now())];
   if (url === undefined) return [finding("updates-not-asked", {}), ...support];
   const hold = readHold(dataDirectory, clock.now());
-  const folder = versionFolder(versionNumber);
   return [
     await checkServer(url, caFile, clock),
     ...checkExpiry(readState(dataDirectory).expiresMs, clock.now()),
@@ -37,6 +40,13 @@ export async function checkUpdates(
     ...(hold ? [held(hold)] : []),
     ...support,
   ];
+}
+
+/** Shows the fingerprint of the root keys that a version came with (SECURITY.md). */
+export function checkRoot(folder: string): Finding[] {
+  const root = join(folder, "trusted-root.json");
+  if (!existsSync(root)) return [];
+  return [finding("root-keys", { fingerprint: hash("sha256", readFileSync(root)) })];
 }
 
 /** Checks how long the publisher supports the version; an older delivery does not say so. */

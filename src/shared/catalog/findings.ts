@@ -108,6 +108,7 @@ const rows = {
   "updates-no-room": warn("updates", "detail"),
   "updates-held": warn("updates", "who", "since", "until"),
   "updates-held-open": warn("updates", "who", "since"),
+  "root-keys": ok("updates", "fingerprint"),
   "support-right": ok("updates", "until", "contact"),
   "support-ends": warn("updates", "until", "contact"),
   "support-ended": warn("updates", "until", "contact"),

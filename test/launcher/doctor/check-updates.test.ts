@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import {
   checkExpiry,
   checkRoom,
+  checkRoot,
   checkServer,
   checkSupport,
 } from "../../../src/launcher/doctor/check-updates.ts";
@@ -39,6 +40,15 @@ test("the doctor reports metadata that have expired and a disk without room", ()
   const room = (bytes: number) => checkRoom(folder, join(folder, "version"), bytes);
   expect(room(66_000_000)).toEqual([]);
   expect(room(65_999_999)).toMatchObject([{ says: expect.stringContaining("66 MB are needed") }]);
+});
+
+test("the doctor shows the fingerprint of the root keys, where a version has some", () => {
+  const folder = temporaryFolder();
+  expect(checkRoot(folder)).toEqual([]);
+  writeFileSync(join(folder, "trusted-root.json"), "root");
+  const fingerprint = "4813494d137e1631bba301d5acab6e7bb7aa74ce1185d456565ef51d737677b2";
+  expect(checkRoot(folder)).toMatchObject([{ verdict: "ok" }]);
+  expect(checkRoot(folder)[0]?.says).toContain(fingerprint);
 });
 
 test("the doctor reports the end of support, half a year before it and after it", () => {
