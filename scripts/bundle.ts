@@ -4,9 +4,9 @@
  * The folder lies like the sources: package.json, docs, `src` with the files that programs read,
  * `programs/NAME.js` with source maps. Native packages stay outside, in node_modules.
  */
-import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { packageFiles } from "../src/shared/process/page-packages.ts";
 import { programEntries, projectRoot } from "../src/shared/version-files.ts";
@@ -93,6 +93,20 @@ const common = {
   logLevel: "warn",
 } as const;
 
+const installed = realpathSync(join(projectRoot, "node_modules"));
+
+/** Source maps name a source by its place in the project, wherever the project lies. */
+const maps = {
+  sourcemap: true,
+  sourcemapPathTransform: (source: string, map: string) => {
+    const path = resolve(dirname(map), source);
+    const inPackages = relative(installed, path);
+    const isPackage = !inPackages.startsWith("..");
+    const inProject = isPackage ? join("node_modules", inPackages) : relative(projectRoot, path);
+    return `../${inProject}`.replaceAll("\\", "/");
+  },
+} as const;
+
 /** Bundles programs to one file for each, and files that they share or load when needed. */
 async function buildParts(entries: readonly Entry[], out: string) {
   const input = entries.map(([name, entry]) => [name, join(projectRoot, "src", entry)]);
@@ -100,7 +114,7 @@ async function buildParts(entries: readonly Entry[], out: string) {
   const { output } = await build.write({
     dir: join(out, "programs"),
     format: "esm",
-    sourcemap: true,
+    ...maps,
     entryFileNames: "[name].js",
     chunkFileNames: "part-[name]-[hash].js",
     codeSplitting: {
@@ -123,7 +137,7 @@ async function buildFile(entry: string, name: string, out: string) {
   const { output } = await build.write({
     file: join(out, "programs", name),
     format: "esm",
-    sourcemap: true,
+    ...maps,
     codeSplitting: false,
     comments: { legal: true, annotation: false, jsdoc: false },
   });

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { makeZip } from "../../scripts/release/archives.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { ReleaseKeys } from "../support/files/release-folder.ts";
 import { demoFolder } from "../support/programs/demo-folder.ts";
@@ -61,13 +62,14 @@ cmp package-lock.json "$PROJECT/package-lock.json"
 ln -s "$PROJECT/node_modules" node_modules
 `;
 
-async function release(out: string): Promise<string> {
+async function release(out: string, umask: string, zone: string): Promise<string> {
   const promises = ["--contact", "security@publisher.invalid", "--supported-until", "2099-12-31"];
   const args = ["--version", "7.8.9", "--trusted-root", keys.root(), "--out", out];
   args.push(...promises, "--test-values", ...keys.files("anna", "ben"));
   const url = ["--update-url", "https://updates.example/", "--platform", platform];
   const env = {
     ...process.env,
+    TZ: zone,
     PATH: `${npmFolder}:${process.env["PATH"]}`,
     REAL_NPM: realNpm,
     FIRST: join(folder, "installed"),
@@ -75,7 +77,8 @@ async function release(out: string): Promise<string> {
     UPDATES_PASSPHRASE: keys.passphrase,
   };
   const script = join(projectRoot, "scripts/release.ts");
-  await runToEnd(process.execPath, [script, ...args, ...url], { env });
+  const builder = ["-ec", `umask ${umask}; exec "$@"`, "sh", process.execPath];
+  await runToEnd("sh", [...builder, script, ...args, ...url], { env });
   return join(out, archiveName);
 }
 
@@ -86,6 +89,8 @@ function launch(script: string, ...args: string[]): Promise<{ readonly stdout: s
 
 let archive: string;
 let keys: ReleaseKeys;
+/** Its entries, as tar lists them. */
+let listing: string;
 /** Made meanwhile from the same input, in folders of its own, in the whole scope. */
 let again: Promise<string> | undefined;
 beforeAll(async () => {
@@ -94,14 +99,15 @@ beforeAll(async () => {
   writeFileSync(join(npmFolder, "npm"), npm, { mode: 0o755 });
   mkdirSync(join(folder, "keys"));
   keys = new ReleaseKeys(join(folder, "keys"));
-  again = isWhole ? release(join(folder, "again")) : undefined;
+  again = isWhole ? release(join(folder, "again"), "022", "UTC") : undefined;
   again?.catch(() => {}); // its own test fails then
-  archive = await release(join(folder, "out"));
+  archive = await release(join(folder, "out"), "077", "Pacific/Auckland");
   mkdirSync(tools);
   for (const tool of ["sh", "ls", "sort", "readlink", "cat"]) {
     symlinkSync(execFileSync("which", [tool]).toString().trim(), join(tools, tool));
   }
-  await runToEnd("tar", ["xzf", archive, "-C", folder]);
+  const withEntries = ["--numeric-owner", "--full-time", "--utc", "-xvvzf"];
+  listing = (await runToEnd("tar", [...withEntries, archive, "-C", folder])).stdout;
   renameSync(join(folder, "terminal-connector-7.8.9"), root);
 });
 afterAll(() => launch("launch.sh", "stop", "--data", data));
@@ -216,6 +222,42 @@ test("the parts list and the licences of a delivery name every package in it", (
   expect(readFileSync(join(version, "CHANGELOG.md"), "utf8")).toContain("## [Unreleased]");
   const example = readFileSync(join(root, "data", "config.example.txt"), "utf8");
   expect(example).toContain("\nUPDATE_URL=https://updates.example/\n");
+});
+
+test("an archive says nothing of its builder: neither umask, owner, order, time nor path", () => {
+  const lines = listing.split("\n").filter((line) => line.startsWith("-"));
+  const entries = lines.map((line) => /^(\S+) (\S+) +\d+ (\S+ \S+) (.+)$/.exec(line) ?? []);
+  const paths = entries.map(([, , , , path = ""]) => path);
+  expect(paths).toEqual(paths.toSorted());
+  const { builtAt } = JSON.parse(readFileSync(join(version, "delivery.json"), "utf8"));
+  const time = builtAt.slice(0, 19).replace("T", " ");
+  const expected = paths.map((path) => {
+    const isRun = /(\.sh|\/node)$/.test(path);
+    return [isRun ? "-rwxr-xr-x" : "-rw-r--r--", "0/0", time, path];
+  });
+  expect(entries.map((entry) => entry.slice(1))).toEqual(expected);
+  const maps = readdirSync(join(version, "programs")).filter((file) => file.endsWith(".map"));
+  for (const map of maps) {
+    const { sources } = JSON.parse(readFileSync(join(version, "programs", map), "utf8"));
+    const fromHere = /^(\.\.\/(src|node_modules|scripts\/delivery)\/|\0?rolldown\/)[^.]/;
+    expect(sources.filter((source: string) => !fromHere.test(source))).toEqual([]);
+  }
+});
+
+test("a zip archive has the same bytes in every time zone", async () => {
+  const source = join(folder, "zip");
+  mkdirSync(join(source, "v"), { recursive: true });
+  writeFileSync(join(source, "v", "launch.cmd"), "");
+  const zone = process.env["TZ"];
+  const archives: string[] = [];
+  for (const one of ["UTC", "Pacific/Auckland", "America/Lima"]) {
+    process.env["TZ"] = one;
+    await makeZip(source, "v", join(source, "v.zip"), new Date(Date.UTC(2026, 2, 29, 2, 30)));
+    archives.push(readFileSync(join(source, "v.zip")).toString("latin1"));
+  }
+  if (zone === undefined) delete process.env["TZ"];
+  else process.env["TZ"] = zone;
+  expect(new Set(archives).size).toBe(1);
 });
 
 test.skipIf(!isWhole)("two builds from the same input have the same bytes", async () => {
