@@ -8,7 +8,7 @@ import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
 import { updateFolderOf } from "../shared/program/probation.ts";
 import { readOr } from "../shared/read-or.ts";
-import { systemClock } from "../shared/time.ts";
+import { isoTime, systemClock } from "../shared/time.ts";
 import { installationRoot, versionFolder } from "../shared/version-files.ts";
 import {
   clearOldVersions,
@@ -69,6 +69,8 @@ interface CheckResult {
   readonly version: string | undefined;
   readonly notes: string;
   readonly supportedUntil?: string | undefined;
+  /** The version that is offered later, and when; only where no version is offered now. */
+  readonly later?: { readonly version: string; readonly atMs: number } | undefined;
   /** Whether the version is unpacked and no hold of updates keeps it from being installed. */
   readonly isReady: boolean;
 }
@@ -110,8 +112,12 @@ export async function checkNow(
 }
 
 /** Returns the result of a check as text for people. */
-export function checkText({ version, notes, supportedUntil, isReady }: CheckResult): string {
-  if (version === undefined) return "there is no newer version for this installation";
+export function checkText(result: CheckResult): string {
+  const { version, notes, supportedUntil, isReady, later } = result;
+  if (version === undefined) {
+    const more = later ? `; ${later.version} is offered from ${isoTime(later.atMs)} on` : "";
+    return `there is no newer version for this installation${more}`;
+  }
   const support = supportedUntil === undefined ? "" : `, supported until ${supportedUntil}`;
   const more = notes === "" ? "" : ` (${notes})`;
   return `${version} is ${isReady ? "ready" : "offered"}${support}${more}`;
@@ -162,11 +168,15 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
   };
   return await withTargets(tuf, async (targets) => {
     changeState(dataDirectory, () => ({ freshMs: clock.now() }));
-    const release = chosen(settings, own, releasesIn(targets.all, alarm));
+    const releases = releasesIn(targets.all, alarm);
+    const release = chosen(settings, own, releases);
     if (!release) {
       forgetReady(dataDirectory);
       changeState(dataDirectory, () => ({ putOff: null }));
-      return { version: undefined, notes: "", isReady: false };
+      mustBeOnTime(clock.now(), targets.nowMs);
+      const next = offered(settings, own, releases, Number.POSITIVE_INFINITY);
+      const later = next && { version: next.version, atMs: next.notBeforeMs };
+      return { version: undefined, notes: "", isReady: false, ...(later && { later }) };
     }
     const { version: next, notes, supportedUntil } = release;
     const found = { version: next, notes, supportedUntil };
@@ -197,24 +207,41 @@ function trusted({ caFile, warn }: CheckSettings): string[] {
   }
 }
 
-/** Returns the release to install; its offer is recorded and outlasts a lower rollout share. */
-function chosen(
-  { dataDirectory, channel, clock, version }: CheckSettings,
-  { platform, builtMs }: Delivery,
+/** How much earlier in ms than a known time the clock may be before that is a fault. */
+const CLOCK_PAST_MAX_MS = 24 * 60 * 60_000;
+
+/** Throws when the clock is in the past, where newer versions are not offered yet. */
+function mustBeOnTime(nowMs: number, knownMs: number): void {
+  if (nowMs >= knownMs - CLOCK_PAST_MAX_MS) return;
+  const times = `${isoTime(nowMs)}, but it is at least ${isoTime(knownMs)}`;
+  const text = `no newer version is found, because the clock is in the past: it says ${times}`;
+  throw new UpdateError("clock-past", text);
+}
+
+/** Returns the release that is offered at a time. */
+function offered(
+  { dataDirectory, channel, version }: CheckSettings,
+  { platform }: Delivery,
   releases: readonly OfferedRelease[],
+  nowMs: number,
 ): OfferedRelease | undefined {
   const { offered, barred } = readState(dataDirectory);
-  const taken = chosenRelease(releases, {
-    installation: installationId(dataDirectory),
-    version,
-    platform,
-    channel,
-    offered,
-    barred: barred.map((one) => one.version),
-    nowMs: Math.max(clock.now(), builtMs),
-  });
-  if (taken && !offered.includes(taken.version)) {
-    const newer = offered.filter((one) => compareVersions(one, version) > 0);
+  const installation = installationId(dataDirectory);
+  const kiosk = { installation, version, platform, channel, offered, nowMs };
+  return chosenRelease(releases, { ...kiosk, barred: barred.map((one) => one.version) });
+}
+
+/** Returns the release to install; its offer is recorded and outlasts a lower rollout share. */
+function chosen(
+  settings: CheckSettings,
+  own: Delivery,
+  releases: readonly OfferedRelease[],
+): OfferedRelease | undefined {
+  const { dataDirectory, clock, version } = settings;
+  const { offered: before } = readState(dataDirectory);
+  const taken = offered(settings, own, releases, Math.max(clock.now(), own.builtMs));
+  if (taken && !before.includes(taken.version)) {
+    const newer = before.filter((one) => compareVersions(one, version) > 0);
     changeState(dataDirectory, () => ({ offered: [...newer, taken.version] }));
   }
   return taken;

@@ -16,6 +16,8 @@ type UpdateFaultCode =
   /** A signature, version or hash of the metadata is wrong. */
   | "metadata-refused"
   | "metadata-expired"
+  /** There is no newer version at the time of the clock, which is in the past. */
+  | "clock-past"
   /** No metadata are stored, and there is no trusted root from which to start. */
   | "no-root"
   /** The signed metadata do not name the requested target. */

@@ -50,7 +50,7 @@ export async function withTargets<T>(
     const updater = updaterFor(settings, work, nowMs);
     await updater.refresh();
     freshMs = remembersTime ? nowMs : undefined;
-    const result = await use(trustedTargets(settings, updater, work));
+    const result = await use(trustedTargets(settings, updater, work, nowMs));
     store.commit(freshMs);
     return result;
   } catch (error) {
@@ -90,11 +90,13 @@ function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater
 /** The targets of verified metadata; they can be used only until `use` has ended. */
 export type TrustedTargets = Readonly<ReturnType<typeof trustedTargets>>;
 
-function trustedTargets(web: TufSettings, updater: Updater, work: string) {
+function trustedTargets(web: TufSettings, updater: Updater, work: string, nowMs: number) {
   const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
   const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
   return {
     all: Object.values(targets.signed.targets),
+    /** The time at which the metadata were fresh; the present time cannot be earlier. */
+    nowMs,
     /** Returns a target. If a delegated role signs the target, its metadata are read first. */
     async find(name: string): Promise<TargetFile> {
       const target = await updater.getTargetInfo(name);
@@ -140,6 +142,11 @@ function jsonOf(folder: string, role: string) {
 /** Returns an error of tuf-js as an UpdateError; some of its reasons stand only in its text. */
 function readable(error: unknown, nowMs: number): unknown {
   if (error instanceof UpdateError || (error as Error).name === "AbortError") return error;
+  if (error instanceof DownloadHTTPError) {
+    const nothing = error.statusCode === 404 ? "nothing is there: " : "";
+    const more = { cause: error, status: error.statusCode };
+    return new UpdateError("http-status", `${nothing}${error.message}`, more);
+  }
   const message = (error as Error).message.replace(/^Unable to load .*? error (\w+: )*/, "");
   const options = { cause: error };
   if (error instanceof ExpiredMetadataError || message.endsWith(" is expired")) {

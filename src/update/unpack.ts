@@ -132,6 +132,7 @@ async function unpackEntries(bytes: ByteReader, files: UnpackedFiles): Promise<v
   }
   // Two empty blocks end a tar archive; more empty blocks can follow.
   do {
+    files.count(BLOCK);
     if (!isEmpty(await bytes.take(BLOCK))) refuse("goes on after its end");
   } while (!(await bytes.isAtEnd()));
 }
@@ -217,8 +218,7 @@ class UnpackedFiles {
     this.#entries += 1;
     if (this.#entries > this.#limits.entriesMax) refuse("holds too many entries");
     // An entry never has more bytes than `size`, so the limit is checked before a byte is written.
-    this.#bytes += size;
-    if (this.#bytes > this.#limits.bytesMax) refuse("unpacks to more than is allowed");
+    this.count(size);
     const parts = safeParts(path);
     this.#makeFolders(isFolder ? parts : parts.slice(0, -1));
     if (isFolder) return;
@@ -236,6 +236,12 @@ class UnpackedFiles {
     } finally {
       closeSync(file);
     }
+  }
+
+  /** Counts bytes of the archive. Throws when they are too many. */
+  count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#limits.bytesMax) refuse("unpacks to more than is allowed");
   }
 
   sync(): void {

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createOutput } from "../../src/launcher/output.ts";
+import { reasonIn } from "../../src/launcher/update/self-test.ts";
 import {
   idleStatus,
   mayGoBack,
@@ -106,4 +107,16 @@ test("a stop while the version waits for its moment is why the version is put of
   expect(readSwitch(dataDirectory)).toBeUndefined();
   const why = expect.stringContaining("an operator stopped the programs");
   expect(readState(dataDirectory)).toMatchObject({ putOff: { version: "9.0.0", why }, barred: [] });
+});
+
+test.each([
+  ["a line", "a line"],
+  [
+    "file:///a.js:1\nthrow new Error('x');\n^\n\nError: no column x\n    at a.js:1\n\nNode.js v24",
+    "Error: no column x",
+  ],
+  ["the disk is full\nmake room\n", "make room"],
+  ["    at a.js:1", "    at a.js:1"],
+])("the reason of a failed program is one line of %j", (printed, reason) => {
+  expect(reasonIn(printed)).toBe(reason);
 });

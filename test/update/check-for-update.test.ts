@@ -8,7 +8,7 @@ import { installationAt } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
-import { checkForUpdate, checkNow } from "../../src/update/check-for-update.ts";
+import { checkForUpdate, checkNow, checkText } from "../../src/update/check-for-update.ts";
 import {
   changeState,
   putOff,
@@ -261,6 +261,39 @@ test("expired metadata are reported at once, also when the clock was set back", 
   await expect(fleet.check()).rejects.toMatchObject({ code: "metadata-expired" });
   expect(fleet.figures().stuck?.reason).toContain("metadata have expired");
   expect(fleet.versions()).toEqual(["1.0.0"]);
+});
+
+test("a clock in the past is why there is no newer version, and no version is missed", async () => {
+  const fleet = await new Fleet().begin();
+  const day = "2026-06-01T00:00:00Z";
+  fleet.offer({ version: "1.1.0", more: { notBefore: day } });
+  fleet.clock.jumpWallClock(Date.UTC(2020, 0, 1) - fleet.clock.now());
+  await expect(fleet.check()).rejects.toMatchObject({
+    code: "clock-past",
+    message: expect.stringMatching(/clock .* 2020-01-01.* at least 2026-01-01/),
+  });
+  expect(fleet.figures().fault).toContain("2020-01-01");
+  fleet.offer({ version: "1.1.0" });
+  expect((await fleet.check()).version).toBe("1.1.0");
+});
+
+test("a clock that is earlier than the last good check is named, an hour is not", async () => {
+  const fleet = await new Fleet().begin();
+  await fleet.check();
+  fleet.clock.jumpWallClock(-3_600_000);
+  expect((await fleet.check()).version).toBeUndefined();
+  fleet.clock.jumpWallClock(-2 * DAY_MS);
+  await expect(fleet.check()).rejects.toMatchObject({ code: "clock-past" });
+});
+
+test("a version that is offered later is named with its time", async () => {
+  const fleet = await new Fleet().begin();
+  const notBefore = inDays(3);
+  fleet.offer({ version: "1.1.0", more: { notBefore } });
+  const found = await fleet.check();
+  expect(found).toMatchObject({ version: undefined, later: { version: "1.1.0" } });
+  expect(checkText(found)).toContain(`1.1.0 is offered from ${notBefore.slice(0, 10)}`);
+  expect(readState(fleet.data).offered).toEqual([]);
 });
 
 test("damaged metadata are reported and repaired", async () => {

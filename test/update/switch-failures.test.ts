@@ -305,6 +305,16 @@ test("a new version whose folder was removed goes back, with its stores", async 
   expect(ledger(root)).toHaveLength(2);
 });
 
+test("an update that a keep-alive has ended leaves two versions", async () => {
+  const root = installation(["0.9.0", FROM, TO]);
+  beginProbation(dataIn(root));
+  writeFileSync(join(root, "current"), `${TO}\n`);
+  writeFileSync(join(root, "previous"), `${FROM}\n`);
+  writeSwitch(dataIn(root), at("staying"));
+  await finish(root, true);
+  expect(readdirSync(join(root, "versions"))).toEqual([FROM, TO]);
+});
+
 test("a mark of a probation without a record is removed: it would refuse for ever", async () => {
   const root = installation();
   beginProbation(dataIn(root));

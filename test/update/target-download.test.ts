@@ -159,6 +159,9 @@ describe("refused with a clear line, and no file is left", () => {
     const { repository, kiosk } = await kioskWithTarget();
     repository.answers = (_, response) => void response.writeHead(500).end() === undefined;
     expect(await kiosk.refresh()).toContain("was answered with 500");
+    repository.answers = (_, response) => void response.writeHead(404).end() === undefined;
+    const nothing = `nothing is there: ${repository.url}/metadata/timestamp.json was answered with`;
+    expect(await kiosk.refresh()).toBe(`http-status: ${nothing} 404`);
   });
 });
 

@@ -187,6 +187,9 @@ describe("an archive is refused, and nothing is changed", () => {
     expect((await unpacked(large, { limits })).refusal).toContain("more than is allowed");
     expect((await unpacked(many, { limits })).refusal).toContain("too many entries");
     expect((await unpacked(refusal)).refusal).toContain("more than is allowed");
+    const empty = gzipSync(Buffer.concat([tar([mark]), Buffer.alloc(20 * 512)]));
+    expect((await unpacked(empty, { limits })).refusal).toContain("more than is allowed");
+    expect((await unpacked(empty)).refusal).toBeUndefined();
   });
 
   test("and a link in the place of the folder is not followed", async () => {

@@ -16,6 +16,7 @@ import {
 import type { LauncherArguments } from "../arguments.ts";
 import type { CommandContext } from "../output.ts";
 import { userName } from "../processes/system-tool.ts";
+import { reasonIn } from "../update/self-test.ts";
 import {
   goBack,
   isServed,
@@ -50,7 +51,7 @@ function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
   if (record) {
     const { from, to, step, why, atMs } = record;
     output.row("last update", "plain", step, `${from} to ${to}, ${isoTime(atMs)}`);
-    if (why !== null) output.note(why);
+    if (why !== null) output.note(reasonIn(why));
   }
   const { checkedMs, fault, expiresMs, barred, putOff } = readState(dataDirectory);
   if (checkedMs !== null) {
@@ -61,7 +62,9 @@ function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
   const ready = readReady(dataDirectory);
   if (ready) output.row("ready", "good", ready.version, "taken by the keep-alive");
   if (putOff) output.row("put off", "warn", putOff.version, putOff.why);
-  for (const { version, why } of barred) output.row("not taken again", "warn", version, why);
+  for (const { version, why } of barred) {
+    output.row("not taken again", "warn", version, reasonIn(why));
+  }
   const hold = readHold(dataDirectory, clock.now());
   if (hold) output.row("updates", "warn", "held", holdText(hold));
   return exitCodes.ok;

@@ -29,12 +29,18 @@ const stores = ["journal", "supervisor"] as const;
  * launcher runs a demo with one payment in an empty folder. The demo has a setup file of its own,
  * so that it cannot reach the installation's terminal or gateway.
  */
-export async function selfTest(version: string, { dataDirectory, configFile }: CommandContext) {
+export async function selfTest(version: string, context: CommandContext) {
+  const { dataDirectory, configFile } = context;
   const folder = folderOf(dataDirectory);
   const [copies, demo] = [join(folder, "copies"), join(folder, "demo")];
   const runtime = runtimeOf(version).file;
   removeWhole(folder);
   mkdirSync(copies, { recursive: true, mode: 0o700 });
+  const fail = (what: string, printed: string, bars: boolean) => {
+    const reason = reasonIn(printed);
+    if (reason !== printed) context.output.note(printed);
+    return { why: `${what}: ${reason}`, bars };
+  };
   try {
     copySynced(configFile, join(copies, "config.txt"));
     for (const store of stores) {
@@ -43,23 +49,31 @@ export async function selfTest(version: string, { dataDirectory, configFile }: C
       const to = join(copies, `${store}.db`);
       const copying = [programFile("copy-database"), from, to];
       const { code, output } = await run(process.execPath, copying);
-      if (code !== 0) return { why: `${store}.db could not be copied: ${output}`, bars: false };
+      if (code !== 0) return fail(`${store}.db could not be copied`, output, false);
     }
     // A full disk, or the exit code "unavailable", is not the fault of the new version.
     const bars = (code: unknown) => code !== exitCodes.unavailable && !isFull(dataDirectory);
     for (const program of programNames) {
       const args = [programFileOf(version, program), "--check", "--data", copies];
       const { code, output } = await run(runtime, args);
-      if (code !== 0) return { why: `${program} cannot run here: ${output}`, bars: bars(code) };
+      if (code !== 0) return fail(`${program} cannot run here`, output, bars(code));
     }
     const args = [programFileOf(version, "launcher"), "--demo", "--data", demo];
     const { code, output } = await run(runtime, args);
     if (code === 0) return undefined;
     // A demo ends with the code "unavailable" even after a crash, so its exit code proves nothing.
-    return { why: `a sample payment failed: ${output}`, bars: bars(undefined) };
+    return fail("a sample payment failed", output, bars(undefined));
   } finally {
     await clearSelfTest(version, dataDirectory);
   }
+}
+
+/** Returns the line of a program's output that says why it failed; a stack trace is left out. */
+export function reasonIn(printed: string): string {
+  const lines = printed.split("\n").map((line) => line.trim());
+  const isTrace = (line: string): boolean => /^(|at .*|[\^{}]+|Node\.js v\S+)$/.test(line);
+  const error = lines.find((line) => /^(Uncaught )?\w*Error\b/.test(line));
+  return error ?? lines.findLast((line) => !isTrace(line)) ?? printed;
 }
 
 const folderOf = (dataDirectory: string) => join(updateFolderOf(dataDirectory), "self-test");

@@ -7,7 +7,7 @@ import {
   receivedOnProbation,
 } from "../../shared/program/probation.ts";
 import { underWayFileOf } from "../../shared/version-files.ts";
-import { isDiskFull, makeRoom } from "../../update/disk-room.ts";
+import { clearOldVersions, isDiskFull, makeRoom } from "../../update/disk-room.ts";
 import { patiently } from "../../update/durable-files.ts";
 import {
   areReadableByOlder,
@@ -200,7 +200,8 @@ export async function endSwitch(site: SwitchSite): Promise<void> {
   const needsTo = ["switching", "probation", "giving-up", "staying"].includes(step);
   const needsFrom = step !== "testing" && step !== "staying";
   if ((hasTo || !needsTo) && (hasFrom || !needsFrom)) {
-    await carrySwitchOut(site, record, { event: "cut" });
+    const end = await carrySwitchOut(site, record, { event: "cut" });
+    if (end.step === "done") clearOldVersions(site.root, [from, to]);
   } else if (hasFrom && step !== "staying") {
     await carrySwitchOut(site, record, failure(`${to} is not whole`));
   } else await settleHere(site, record);
