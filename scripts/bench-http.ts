@@ -4,14 +4,16 @@
  *   node scripts/bench-http.ts [DATA] [--runs 5] [--seconds 2] [--connections 8] [--watched 30]
  * `GET /version` and `GET /health` are compared with `GET /` of the bare server, over connections
  * that stay open; `GET /events`, until its first bytes have come, with `GET /`, both on a new
- * connection each time. Prints the answers in a second and the processor time of one, each as the
- * median of the runs with the lowest and the highest ratio. --watched: for so many seconds a client
- * asks for `/health` each second and ten others read `/events`; prints the part of a processor that
- * they cost both programs. With DATA, a folder with a journal of scripts/large-journal.ts, the time
- * of `GET /payments` is compared with that of reading and serialising the same rows.
+ * connection each time. So is the bare server with the headers of the connector's answers, with its
+ * metrics in addition, and then with the launcher's settings for a small memory. Prints the answers
+ * in a second and the processor time of one, each as the median of the runs with the lowest and the
+ * highest ratio. --watched: for so many seconds a client asks for `/health` each second and ten
+ * others read `/events`; prints the part of a processor that they cost both programs. With DATA, a
+ * folder with a journal of scripts/large-journal.ts, the time of `GET /payments` is compared with
+ * that of reading and serialising the same rows.
  * TEST_BUNDLE=dist/bundle runs the bundled programs.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -22,7 +24,7 @@ import { Journal } from "../src/tp-manager/journal/journal.ts";
 import { answerOf } from "../src/tp-manager/orders/answer.ts";
 import { TestInstallation } from "../test/support/programs/installation.ts";
 import { Asker } from "./bench/asker.ts";
-import { bareServerArguments } from "./bench/bare-server.ts";
+import { bareServerArguments, fullerServers } from "./bench/bare-server.ts";
 import { startFakeGateway } from "./bench/fake-gateway.ts";
 import { startFakeTerminal } from "./bench/fake-terminal.ts";
 import { cpuMsOf, median } from "./bench/figures.ts";
@@ -55,6 +57,7 @@ const WARMING_ROUNDS = 200;
 
 /** A server that is asked, and the processes whose processor time its answers take. */
 interface Server {
+  readonly name: string;
   readonly port: number;
   readonly path: string;
   readonly pids: readonly number[];
@@ -70,33 +73,37 @@ const at = new TestInstallation({
 if (data !== undefined) cpSync(join(data, "journal.db"), join(at.data, "journal.db"));
 await at.start();
 await at.connected();
-const bare = await startBare();
+const programs: ChildProcess[] = [];
 try {
+  const bare = await startBare("bare", bareServerArguments);
+  const fuller: Server[] = [];
+  for (const { name, args, env } of fullerServers) fuller.push(await startBare(name, args, env));
   const pids = [at.tpManager, at.supervisor].flatMap((program) => program?.pid ?? []);
-  const own = (path: string): Server => ({ port: at.port, path, pids });
-  await compare(own("/version"), stays);
-  await compare(own("/health"), stays);
-  await compare(own("/events"), opens);
+  const own = (path: string): Server => ({ name: path, port: at.port, path, pids });
+  await compare([bare, own("/version"), ...fuller], stays);
+  await compare([bare, own("/health")], stays);
+  await compare([bare, own("/events")], opens);
   if (watched > 0) await watch(pids);
   if (data !== undefined) await comparePayments();
   print("programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources");
   print("load of the machine", loadavg()[0]?.toFixed(1) ?? "");
 } finally {
-  bare.end();
+  for (const program of programs) program.kill("SIGKILL");
   await at.stop();
   terminal.close();
   gateway.close();
 }
 
-async function startBare() {
-  const program = spawn(process.execPath, bareServerArguments, {
+async function startBare(name: string, args: readonly string[], env = {}): Promise<Server> {
+  const program = spawn(process.execPath, args, {
     cwd: projectRoot,
+    env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  programs.push(program);
   const [printed] = (await once(program.stdout, "data")) as [Buffer];
   const port = Number(/\d+/.exec(printed.toString("utf8"))?.[0]);
-  const server: Server = { port, path: "/", pids: [program.pid ?? 0] };
-  return { server, end: () => program.kill("SIGKILL") };
+  return { name, port, path: "/", pids: [program.pid ?? 0] };
 }
 
 type Ask = (server: Server, isOver: () => boolean, answered: () => void) => Promise<void>;
@@ -121,15 +128,14 @@ async function opens(server: Server, isOver: () => boolean, answered: () => void
   }
 }
 
-/** Measures both servers in alternating slices, so that other load affects both. */
-async function compare(server: Server, ask: Ask): Promise<void> {
-  const both = [server, bare.server];
-  for (const one of both) await slice(one, ask, seconds * 1_000);
+/** Measures servers in alternating slices, for equal conditions; the first is the bare one. */
+async function compare(servers: readonly Server[], ask: Ask): Promise<void> {
+  for (const one of servers) await slice(one, ask, seconds * 1_000);
   const measured: number[][][] = [];
   for (let run = 0; run < runs; run++) {
-    const sums = both.map(() => ({ answers: 0, ms: 0, cpuMs: 0 }));
+    const sums = servers.map(() => ({ answers: 0, ms: 0, cpuMs: 0 }));
     for (let done = 0; done < seconds * 1_000; done += SLICE_MS) {
-      for (const [i, one] of both.entries()) {
+      for (const [i, one] of servers.entries()) {
         const [sum, before] = [sums[i], cpuOf(one)];
         const { answers, ms } = await slice(one, ask, SLICE_MS);
         if (!sum) continue;
@@ -141,9 +147,11 @@ async function compare(server: Server, ask: Ask): Promise<void> {
     measured.push(sums.map(({ answers, ms, cpuMs }) => [(answers * 1_000) / ms, cpuMs / answers]));
   }
   const column = (of: number, what: number) => measured.map((each) => each[of]?.[what] ?? 0);
-  const rates = { own: column(0, 0), bare: column(1, 0) };
-  printCompared(`${server.path} in a second`, rates, 0);
-  printCompared("  processor time, us", { own: column(0, 1), bare: column(1, 1) }, 1_000);
+  for (const [i, { name }] of servers.entries()) {
+    if (i === 0) continue;
+    printCompared(`${name} in a second`, { own: column(i, 0), bare: column(0, 0) }, 0);
+    printCompared("  processor time, us", { own: column(i, 1), bare: column(0, 1) }, 1_000);
+  }
 }
 
 function printCompared(
@@ -230,5 +238,5 @@ async function timed(work: () => Promise<void> | void): Promise<number> {
 }
 
 function print(name: string, value: string): void {
-  process.stdout.write(`${name.padEnd(24)}${value}\n`);
+  process.stdout.write(`${name.padEnd(30)}${value}\n`);
 }

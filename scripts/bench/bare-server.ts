@@ -1,9 +1,13 @@
+import { smallMemoryOf } from "../../src/launcher/processes/launch-process.ts";
+import { securityHeaders } from "../../src/tp-manager/http/door/access.ts";
+
 /** A bare server of fastify and @fastify/basic-auth, with which the programs are compared. */
-const bareServer = `
+const bareServer = (more = "") => `
 import { flushCompileCache } from "node:module";
 import fastify from "fastify";
 import basicAuth from "@fastify/basic-auth";
 const app = fastify();
+${more}
 await app.register(basicAuth, { validate: async () => {}, authenticate: true });
 app.after(() => app.get("/", { onRequest: app.basicAuth }, async () => ({ hello: "world" })));
 await app.listen({ port: 0, host: "127.0.0.1" });
@@ -12,7 +16,43 @@ console.log("is ready on", app.server.address().port);
 `;
 
 /** The arguments of Node.js that run the server; it prints "is ready on" and its port. */
-export const bareServerArguments = ["--input-type=module", "-e", bareServer];
+export const bareServerArguments = ["--input-type=module", "-e", bareServer()];
+
+/** Sets the headers that each answer of the connector must have. */
+const headers = `
+const headers = ${JSON.stringify(securityHeaders)};
+app.addHook("onRequest", (request, reply, done) => {
+  reply.headers(headers);
+  done();
+});
+`;
+/** Counts the answers, and collects the figures of the process. */
+const figures = `
+const { collectDefaultMetrics, Histogram } = await import("prom-client");
+collectDefaultMetrics();
+const labelNames = ["method", "route", "status"];
+const seconds = new Histogram({ name: "seconds", help: "-", labelNames });
+app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
+  seconds.labels(method, routeOptions.url, String(reply.statusCode)).observe(reply.elapsedTime);
+  done();
+});
+`;
+const { switches, environment } = smallMemoryOf("tp-manager");
+
+/** The same server with more of what a server in tp-manager's place must have, step by step. */
+export const fullerServers = [
+  { name: "with headers", args: bareServerArguments.with(-1, bareServer(headers)), env: {} },
+  {
+    name: "and metrics",
+    args: bareServerArguments.with(-1, bareServer(headers + figures)),
+    env: {},
+  },
+  {
+    name: "and small memory",
+    args: [...switches, ...bareServerArguments.with(-1, bareServer(headers + figures))],
+    env: environment,
+  },
+];
 
 /** The other packages that tp-manager loads at its start, and an open database. */
 const packages = `
@@ -26,4 +66,4 @@ new DatabaseSync(":memory:").exec("CREATE TABLE one (two)");
 `;
 
 /** The same server with the packages of tp-manager, which it does not use. */
-export const packagesArguments = ["--input-type=module", "-e", packages + bareServer];
+export const packagesArguments = ["--input-type=module", "-e", packages + bareServer()];

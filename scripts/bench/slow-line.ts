@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, openSync } from "node:fs";
+import { closeSync, constants, openSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { ReadStream } from "node:tty";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { openPty } from "../../src/simulator/terminal/port/ports.ts";
@@ -24,8 +25,22 @@ export interface LineTimes {
   readonly idleMs: Readonly<Record<End, number>>;
   /** The connector's part of it after its first byte and before the last byte of the terminal. */
   readonly inDialogueMs: number;
-  /** How often the connector answered in the dialogue. */
-  readonly answers: number;
+  readonly dialogue: readonly Speech[];
+}
+
+/** What one end sent before the other end sent something. */
+interface Speech {
+  readonly from: End;
+  hex: string;
+  /** Whether the connector wrote to its journal between what came before and this. */
+  readonly isStored: boolean;
+  /** How long the wire was idle before. */
+  idleMs: number;
+}
+
+/** An answer of the connector: after so many bytes, and perhaps after a synced commit. */
+export interface Answer extends Pick<Speech, "hex" | "isStored"> {
+  readonly after: number;
 }
 
 /**
@@ -45,7 +60,11 @@ export class SlowLine {
   #last: End = "connector";
   /** How long the wire was idle before the first byte. */
   #firstMs = 0;
-  #times = { bytes: 0, turns: 0, answers: 0, idleMs: { connector: 0, terminal: 0 } };
+  #times = { bytes: 0, turns: 0, idleMs: { connector: 0, terminal: 0 } };
+  #dialogue: Speech[] = [];
+  #logBytes = 0;
+  /** The path of the connector's journal, whose log of writes shows a commit. */
+  journal = "";
 
   /** Opens the connector's end; the terminal's end is opened for the first byte. */
   static async open(bitsPerSecond: number, terminalPath: () => string): Promise<SlowLine> {
@@ -69,16 +88,24 @@ export class SlowLine {
   /** Forgets what was before, for a payment that begins now. */
   begin(): void {
     this.#idleSinceMs = performance.now();
-    this.#times = { bytes: 0, turns: 0, answers: 0, idleMs: { connector: 0, terminal: 0 } };
+    this.#times = { bytes: 0, turns: 0, idleMs: { connector: 0, terminal: 0 } };
+    this.#dialogue = [];
   }
 
   /** Returns the times since {@link begin}; the connector has just answered. */
   end(): LineTimes {
-    const { bytes, turns, answers, idleMs } = this.#times;
+    const { bytes, turns, idleMs } = this.#times;
     const inDialogueMs = idleMs.connector - this.#firstMs;
     idleMs.connector += performance.now() - this.#idleSinceMs;
     const wireMs = bytes * this.#byteMs;
-    return { bytes, turns, answers, wireMs, idleMs, inDialogueMs };
+    return { bytes, turns, wireMs, idleMs, inDialogueMs, dialogue: this.#dialogue };
+  }
+
+  /** Whether the journal has grown since the last call. */
+  #hasStored(): boolean {
+    const before = this.#logBytes;
+    this.#logBytes = statSync(`${this.journal}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    return this.#logBytes > before;
   }
 
   close(): void {
@@ -88,17 +115,24 @@ export class SlowLine {
 
   #pass(from: End, bytes: Buffer): void {
     const startMs = performance.now();
+    const isStored = from === "connector" && this.#hasStored();
+    const hex = bytes.toString("hex");
+    const before = this.#dialogue.at(-1);
+    const said = before?.from === from ? before : { from, hex: "", isStored, idleMs: 0 };
+    if (said !== before) this.#dialogue.push(said);
+    said.hex += hex;
     const to = from === "connector" ? this.#terminalEnd() : this.#register.terminalEnd;
     this.#sent = this.#sent.then(async () => {
       // Bytes that were written while others were on the wire follow those without a gap.
       const gapMs = Math.max(0, startMs - this.#idleSinceMs);
       if (this.#times.bytes === 0) this.#firstMs = gapMs;
       this.#times.idleMs[from] += gapMs;
+      said.idleMs += gapMs;
       this.#times.bytes += bytes.length;
       if (from !== this.#last) this.#times.turns += 1;
-      if (from !== this.#last && from === "connector") this.#times.answers += 1;
       this.#last = from;
       await reached(this.#idleSinceMs + gapMs + bytes.length * this.#byteMs);
+      if (from === "terminal") this.#hasStored();
       to.write(bytes);
       this.#idleSinceMs = performance.now();
     });
@@ -126,38 +160,50 @@ async function reached(atMs: number): Promise<void> {
   while (performance.now() < atMs) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A program that only echoes, with the package for serial lines that the connector has. */
-const echo = `
-import { SerialPort } from "serialport";
-const port = new SerialPort({ path: process.argv[1], baudRate: 9600 });
-port.on("data", (bytes) => port.write(bytes));
-port.on("open", () => console.log("open"));
-`;
-const ECHOES = 200;
+const PLAYS = 12;
+/** Of {@link PLAYS}; Node.js compiles code that runs often. */
+const WARMING = 2;
 
 /**
- * Returns the median time in milliseconds until a byte comes back from a program that only echoes:
- * what the system, this process and the package take for each answer.
+ * Returns how long a program that only answers in a dialogue of {@link SlowLine} needs for all of
+ * its answers, at the same speed: what the system, this process and the package for serial lines
+ * take. `stores`: with a synced commit where the connector has one.
  */
-export async function echoMs(): Promise<number> {
-  const { path, terminalEnd, close } = await openPty();
-  const args = ["--input-type=module", "-e", echo, path];
-  const program = spawn(process.execPath, args, {
-    cwd: projectRoot,
-    stdio: ["ignore", "pipe", "inherit"],
+export async function emptyMs(
+  dialogue: readonly Speech[],
+  { speed, stores, folder }: { speed: number; stores: boolean; folder: string },
+): Promise<number> {
+  // What the connector sends first is no answer, and the terminal's last bytes get none.
+  const first = dialogue.findIndex(({ from }) => from === "terminal");
+  const last = dialogue.findLastIndex(({ from }) => from === "connector");
+  const turns = dialogue.slice(first, last + 1);
+  const answers = turns.flatMap(({ from, hex, isStored }, i): Answer[] => {
+    const after = (turns[i - 1]?.hex.length ?? 0) / 2;
+    return from === "connector" ? [{ after, hex, isStored: stores && isStored }] : [];
   });
+  const { path, terminalEnd, close } = await openPty();
+  const file = join(projectRoot, "scripts/bench/empty-register.ts");
+  const args = [file, path, JSON.stringify(answers), join(folder, `empty-${stores}.db`)];
+  const program = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   await once(program.stdout, "data");
-  const times: number[] = [];
-  for (let i = 0; i < ECHOES; i++) {
-    const startMs = performance.now();
-    const answered = once(terminalEnd, "data");
-    terminalEnd.write(Uint8Array.of(i));
-    await answered;
-    times.push(performance.now() - startMs);
-    await new Promise((resolve) => setTimeout(resolve, TIMER_MS));
+  const byteMs = (BITS_PER_BYTE * 1_000) / speed;
+  const sums: number[] = [];
+  for (let i = -WARMING; i < PLAYS; i++) {
+    let sumMs = 0;
+    for (const { from, hex } of turns) {
+      const wireMs = (hex.length / 2) * byteMs;
+      await reached(performance.now() + wireMs);
+      if (from === "connector") continue;
+      const startMs = performance.now();
+      const answered = once(terminalEnd, "data");
+      terminalEnd.write(Buffer.from(hex, "hex"));
+      await answered;
+      sumMs += performance.now() - startMs;
+    }
+    if (i >= 0) sums.push(sumMs);
   }
   program.kill("SIGKILL");
   await once(program, "exit");
   close();
-  return median(times);
+  return median(sums);
 }
