@@ -4,7 +4,11 @@ import { certificatesIn } from "../shared/config/server-trust.ts";
 import type { SupervisorAnswer } from "../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 
-type Settings = Pick<Config, "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE">;
+type Settings = Pick<
+  Config,
+  "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE"
+> &
+  Partial<Pick<Config, "PROXY_CA_FILE">>;
 
 /** How long before its expiry a certificate is reported as a condition. */
 const WARN_MS = 30 * 86_400_000;
@@ -23,6 +27,7 @@ export function certificateEnds(
     // A file of authorities expires with its last certificate: the others may have been replaced.
     ...endsOf("FLEET_CA_FILE", fleet && trusted.FLEET_CA_FILE, Math.max),
     ...endsOf("GATEWAY_CA_FILE", trusted.GATEWAY_CA_FILE, Math.max),
+    ...endsOf("PROXY_CA_FILE", trusted.PROXY_CA_FILE, Math.max),
   ];
   const first = ends.sort((a, b) => a.endMs - b.endMs).at(0);
   return () => {

@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import type { Config } from "../shared/config/config.ts";
+import { type ProxyChoice, proxyChoice } from "../shared/config/proxy.ts";
 import { certificatesIn } from "../shared/config/server-trust.ts";
 import { type Handlers, supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
@@ -60,9 +62,9 @@ async function start(context: ProgramContext): Promise<void> {
   const stores = openStores(database, databasePath, clock, log);
   const store = new OutboxStore(database, () => stores.exchange.remember());
   const admin = new OutboxAdmin(database);
-
   const certificates = certificatesIn("GATEWAY_CA_FILE", config.GATEWAY_CA_FILE);
-  const transport = new HttpTransport(clock, { certificates, proxyEnvironment: process.env });
+  const proxyFor = loggedProxies(config, log);
+  const transport = new HttpTransport(clock, { certificates, proxyFor });
   const gateway = createGatewayClient(config, transport, log);
   onStop("gateway client", () => gateway.close());
 
@@ -113,6 +115,21 @@ async function start(context: ProgramContext): Promise<void> {
   // Nothing is sent before the start can no longer fail, because a failure interrupts the tries.
   if (!isTested) forwarder.start();
   onStop("local messages", () => endMessages(server, watch, stopping, operations));
+}
+
+/** Returns the choice of proxies, and logs the proxy of each server that has one. */
+function loggedProxies(config: Config, log: AlarmLog): ProxyChoice {
+  const proxyFor = proxyChoice(config, process.env);
+  const names = ["GATEWAY_URL", "FLEET_URL", "FLEET_UPLOAD_URL", "UPDATE_URL"] as const;
+  for (const name of names) {
+    try {
+      const proxy = config[name] && proxyFor(config[name]);
+      if (proxy) log.info(`${name} is reached through the proxy ${proxy.name}`);
+    } catch (error) {
+      log.warn(`${name} cannot be reached: ${(error as Error).message}`);
+    }
+  }
+  return proxyFor;
 }
 
 /** Ends the messages that wait for a transaction's first try or for an answer of the gateway. */

@@ -1,5 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
+import { type ProxyChoice, proxyChoice } from "../shared/config/proxy.ts";
 import { certificatesIn, readGiven, trustedWith } from "../shared/config/server-trust.ts";
 import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
@@ -38,7 +39,8 @@ export function startFleet(
   const { config, installation, runDirectory, clock, onStop } = context;
   const { dataDirectory } = installation;
   try {
-    const broker = brokerSettings(context);
+    const proxyFor = proxyChoice(config, process.env);
+    const broker = brokerSettings(context, proxyFor);
     const store = openFleetStore(join(dataDirectory, "fleet.db"), clock, log);
     onStop("fleet database", () => store.close());
     const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
@@ -51,7 +53,7 @@ export function startFleet(
       }
     };
     const connect = threadedConnector(clock);
-    const upload = uploader(context, status);
+    const upload = uploader(context, status, proxyFor);
     const isUpdated = isDelivery && config.UPDATE_URL !== undefined;
     const updates = isUpdated ? updatesIn(dataDirectory, clock, log) : undefined;
     const onRequest = (message: Incoming): void => void requests.take(message);
@@ -74,11 +76,12 @@ export function startFleet(
 function uploader(
   { config, installation, clock, onStop }: ProgramContext,
   facts: () => SupervisorStatus,
+  proxyFor: ProxyChoice,
 ): UploadBundle | undefined {
   const { FLEET_UPLOAD_URL: address, FLEET_ID: kiosk = "" } = config;
   if (address === undefined) return undefined;
   const certificates = certificatesIn("FLEET_CA_FILE", config.FLEET_CA_FILE);
-  const transport = new HttpTransport(clock, { certificates, proxyEnvironment: process.env });
+  const transport = new HttpTransport(clock, { certificates, proxyFor });
   const stop = new AbortController();
   onStop("fleet uploads", () => {
     stop.abort();
@@ -90,7 +93,7 @@ function uploader(
 }
 
 /** Returns the settings of the broker; an unusable certificate or key file ends the program. */
-function brokerSettings({ config }: ProgramContext): BrokerSettings {
+function brokerSettings({ config }: ProgramContext, proxyFor: ProxyChoice): BrokerSettings {
   const { FLEET_CERT_FILE: certFile, FLEET_KEY_FILE: keyFile } = config;
   return {
     url: config.FLEET_URL ?? "",
@@ -101,6 +104,7 @@ function brokerSettings({ config }: ProgramContext): BrokerSettings {
     key: keyFile && keyIn(keyFile),
     trusted: trustedWith(certificatesIn("FLEET_CA_FILE", config.FLEET_CA_FILE)),
     commands: config.FLEET_COMMANDS,
+    proxy: proxyFor(config.FLEET_URL ?? ""),
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { TargetFile } from "@tufjs/models";
 import { z } from "zod";
 import type { Config } from "../shared/config/config.ts";
+import { type ProxySettings, proxyChoice } from "../shared/config/proxy.ts";
 import { certificatesIn, readGiven } from "../shared/config/server-trust.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
@@ -75,7 +76,8 @@ interface CheckResult {
   readonly isReady: boolean;
 }
 
-type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE">;
+type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE"> &
+  Partial<ProxySettings>;
 
 /**
  * Checks for an update as an installation's setup file says. Returns undefined if another process
@@ -84,14 +86,16 @@ type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FI
  */
 export async function checkNow(
   { dataDirectory }: Installation,
-  { UPDATE_URL: url, UPDATE_CHANNEL: channel, UPDATE_CA_FILE: caFile }: UpdateConfig,
+  config: UpdateConfig,
   how: CheckSettings["how"],
   { alarm, warn }: Pick<Required<CheckSettings>, "alarm" | "warn">,
 ): Promise<CheckResult | undefined> {
+  const { UPDATE_URL: url, UPDATE_CHANNEL: channel, UPDATE_CA_FILE: caFile } = config;
   if (url === undefined) {
     const why = "there is no check for an update: UPDATE_URL is not set";
     throw new ProgramExit(exitCodes.configuration, why);
   }
+  const proxyFor = proxyChoice(config, process.env);
   // A launcher that finishes an interrupted switch needs the lock, so no check is made now.
   const lock = readSwitch(dataDirectory) ? undefined : tryUpdateLock(dataDirectory);
   if (!lock) return undefined;
@@ -100,7 +104,7 @@ export async function checkNow(
   try {
     if (readSwitch(dataDirectory)) return undefined;
     const here = { root: installationRoot, clock: systemClock, version: versionNumber };
-    const more = { signal, dataDirectory, url, channel, caFile, how, alarm, warn };
+    const more = { signal, dataDirectory, url, channel, caFile, proxyFor, how, alarm, warn };
     return await checkForUpdate({ ...here, ...more });
   } catch (error) {
     if (signal.aborted) return undefined;

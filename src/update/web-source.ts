@@ -8,13 +8,15 @@ import {
   openSync,
   writeSync,
 } from "node:fs";
-import type { ClientRequest, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { basename, dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import { getCACertificates } from "node:tls";
 import type { TargetFile } from "@tufjs/models";
 import { isLoopback } from "../shared/config/config-field.ts";
+import { ProxyAgent, type ProxyChoice } from "../shared/config/proxy.ts";
 import { httpRequest } from "../shared/process/node-http.ts";
 import type { Clock, Timer } from "../shared/time.ts";
 import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.ts";
@@ -23,6 +25,8 @@ import { UpdateError } from "./errors.ts";
 export interface WebSettings {
   /** The trusted certificates in PEM (`UPDATE_CA_FILE`); none: those built into Node.js. */
   readonly ca?: string[] | undefined;
+  /** Missing: no proxy is used. */
+  readonly proxyFor?: ProxyChoice | undefined;
   readonly clock: Clock;
   /** Aborts a read; a later download continues where the read ended. */
   readonly signal?: AbortSignal | undefined;
@@ -57,31 +61,53 @@ export async function readWebFile(settings: WebSettings, url: string, reading: R
  */
 async function openWebFile(settings: WebSettings, url: string, reading: Reading) {
   const { from = 0, lengthMax, deadlineMs } = reading;
-  const { ca, signal } = settings;
+  const { signal } = settings;
   const address = allowedAddress(url);
+  const { agent, ca, via } = wayTo(address, settings);
   const send = address.protocol === "https:" ? httpsRequest : httpRequest;
   const range = from > 0 && { range: `bytes=${from}-` };
   const headers = { "accept-encoding": "identity", ...range };
   const request = send(address, {
-    agent: false,
+    agent: agent ?? false,
     headers,
-    ...(ca && ca.length > 0 && { ca }),
+    ...(ca.length > 0 && { ca }),
     ...(signal && { signal }),
   });
+  const giveUp = (fault?: Error): void => {
+    // While the proxy opens the tunnel, the request has no connection that it could end.
+    agent?.destroy();
+    request.destroy(fault);
+  };
+  if (agent) signal?.addEventListener("abort", () => agent.destroy(), { once: true });
   // After the answer has begun, the body throws each error, so errors of the request are ignored.
   request.on("error", () => undefined);
-  const watch = watchOver(request, address, settings, deadlineMs);
+  const watch = watchOver(giveUp, address, settings, deadlineMs);
   try {
     const [response] = (await once(request.end(), "response")) as [IncomingMessage];
     const offset = offsetOf(response, address, from);
     const length = response.headers["content-length"];
     if (offset + Number(length ?? 0) > lengthMax) throw tooLong(address, lengthMax);
-    const body = bodyOf(request, response, watch, address, lengthMax - offset);
+    const body = bodyOf(giveUp, response, watch, address, lengthMax - offset);
     return { offset, hasLength: length !== undefined, body };
   } catch (error) {
     watch.end();
-    request.destroy();
-    throw asUpdateError(watch.fault ?? error, address);
+    giveUp();
+    signal?.throwIfAborted();
+    throw asUpdateError(watch.fault ?? error, address, via);
+  }
+}
+
+/** Returns the proxy's agent, the trusted certificates, and the name of the proxy for people. */
+function wayTo(address: URL, { ca = [], proxyFor }: WebSettings) {
+  try {
+    const proxy = proxyFor?.(address.href);
+    if (!proxy) return { agent: undefined, ca, via: "" };
+    const agent = new ProxyAgent({ proxyEnv: proxy.proxyEnv });
+    const known = ca.length > 0 ? ca : getCACertificates("default");
+    const via = ` through the proxy ${proxy.name}`;
+    return { agent, ca: [...known, ...proxy.certificates], via };
+  } catch (error) {
+    throw asUpdateError(error, address);
   }
 }
 
@@ -95,7 +121,7 @@ export function allowedAddress(url: string): URL {
 
 /** Ends a request whose answer stalls, or is incomplete at its deadline. */
 function watchOver(
-  request: ClientRequest,
+  end: (fault: Error) => void,
   address: URL,
   { clock, windowMs = WINDOW_MS }: WebSettings,
   deadlineMs: number | undefined,
@@ -113,7 +139,7 @@ function watchOver(
   const giveUp = (reason: string): void => {
     watch.end();
     watch.fault = new UpdateError("too-slow", `${address.href} ${reason}`);
-    request.destroy(watch.fault);
+    end(watch.fault);
   };
   const openWindow = (): void => {
     const before = watch.bytes;
@@ -155,7 +181,7 @@ function tooLong(address: URL, lengthMax: number): UpdateError {
 
 /** Yields the chunks of a body. Throws when the body has more than `bytesMax` bytes. */
 async function* bodyOf(
-  request: ClientRequest,
+  giveUp: () => void,
   response: IncomingMessage,
   watch: ReturnType<typeof watchOver>,
   address: URL,
@@ -172,15 +198,16 @@ async function* bodyOf(
     throw asUpdateError(watch.fault ?? error, address);
   } finally {
     watch.end();
-    request.destroy();
+    giveUp();
   }
 }
 
 /** Returns an error as an UpdateError, but unchanged if the caller's signal has aborted. */
-function asUpdateError(error: unknown, address: URL): unknown {
+function asUpdateError(error: unknown, address: URL, via = ""): unknown {
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (error instanceof UpdateError || name === "AbortError") return error;
-  const text = `${address.href} cannot be read: ${code ?? message}`;
+  const why = code === "ERR_PROXY_TUNNEL" ? message : (code ?? message);
+  const text = `${address.href} cannot be read${via}: ${why}`;
   return new UpdateError("unreachable", text, { cause: error });
 }
 

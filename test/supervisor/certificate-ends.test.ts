@@ -48,6 +48,7 @@ test("of a chain the first end counts, of authorities the last; without a fleet 
   expect(reason({ FLEET_CA_FILE: both, GATEWAY_CA_FILE: late })).toBeNull();
   expect(reason({ FLEET_CA_FILE: soon, GATEWAY_CA_FILE: late })).toContain("FLEET_CA_FILE");
   expect(reason({ GATEWAY_CA_FILE: soon })).toContain("GATEWAY_CA_FILE");
+  expect(reason({ PROXY_CA_FILE: soon })).toContain("PROXY_CA_FILE");
   expect(reason({ FLEET_URL: undefined, FLEET_CA_FILE: soon })).toBeNull();
 });
 

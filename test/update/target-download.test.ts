@@ -4,12 +4,16 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { proxyChoice } from "../../src/shared/config/proxy.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { readWebFile } from "../../src/update/web-source.ts";
+import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
+import { readWebFile, type WebSettings } from "../../src/update/web-source.ts";
 import { selfSigned } from "../supervisor/gateway/self-signed.ts";
+import { TestClock } from "../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { runToEnd } from "../support/programs/own-processes.ts";
+import { testProxy } from "../support/programs/test-proxy.ts";
 import { TestRepository } from "./test-repository.ts";
 import { kioskAt } from "./tuf-kiosk.ts";
 
@@ -188,6 +192,59 @@ describe("over https", () => {
     expect(`${known}`).toBe("whole");
     const refused = readWebFile({ clock }, url, reading);
     await expect(refused).rejects.toThrow("cannot be read: DEPTH_ZERO_SELF_SIGNED_CERT");
+  });
+});
+
+describe("through a proxy", () => {
+  const url = "https://updates.example.test/metadata/timestamp.json";
+  const through = (proxy: { url: string }, more: Partial<WebSettings> = {}, secrets = {}) => {
+    const settings = { PROXY_URL: proxy.url, PROXY_USER: "kiosk", PROXY_PASSWORD: "s:e/cr%t" };
+    const proxyFor = proxyChoice({ ...settings, ...secrets }, {});
+    return readWebFile({ clock: systemClock, proxyFor, ...more }, url, { lengthMax: 10 });
+  };
+
+  test("that may decrypt TLS a file is read, and no other certificate counts", async () => {
+    const { key, cert } = selfSignedTls(["updates.example.test"], systemClock.now());
+    const server = createServer({ key, cert }, (_, response) => response.end("whole"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const proxy = await testProxy({ to: port, login: "kiosk:s:e/cr%t" });
+    const PROXY_CA_FILE = join(temporaryFolder(), "proxy.pem");
+    writeFileSync(PROXY_CA_FILE, cert);
+    expect(`${await through(proxy, {}, { PROXY_CA_FILE })}`).toBe("whole");
+    expect(`${await through(proxy, { ca: [String(cert)] })}`).toBe("whole");
+    await expect(through(proxy)).rejects.toThrow(/: DEPTH_ZERO_SELF_SIGNED_CERT$/);
+    expect(new Set(proxy.asked)).toEqual(new Set(["CONNECT updates.example.test:443"]));
+    await expect.poll(proxy.open).toBe(0);
+  });
+
+  test("that refuses, nothing is read, and the fault names the proxy without login", async () => {
+    const proxy = await testProxy({ login: "another:login" });
+    const why = `cannot be read through the proxy ${proxy.url}: Failed to establish tunnel`;
+    const read = through(proxy);
+    await expect(read).rejects.toMatchObject({ code: "unreachable" });
+    await expect(read).rejects.toThrow(new RegExp(`${why}.* 407 Proxy Authentication Required$`));
+    await expect(read).rejects.not.toThrow(/kiosk|e.cr/);
+    const proxyFor = proxyChoice({}, { HTTPS_PROXY: "http://user:pa/ss@proxy:8080" });
+    const invalid = { code: "unreachable", message: expect.stringMatching(/: HTTPS_PROXY is not/) };
+    await expect(through(proxy, { proxyFor })).rejects.toMatchObject(invalid);
+  });
+
+  test.each(["the time limit", "the caller"])("that does not answer %s ends a read", async (by) => {
+    const asked = Promise.withResolvers<void>();
+    const proxy = await testProxy({ answer: () => asked.resolve() });
+    const [clock, stop] = [new TestClock(), new AbortController()];
+    const read = through(proxy, { clock, signal: stop.signal });
+    const refused = expect(read).rejects.toMatchObject(
+      by === "the caller" ? { name: "AbortError" } : { code: "too-slow" },
+    );
+    await asked.promise;
+    if (by === "the caller") stop.abort();
+    else await clock.advance(30_000);
+    await refused;
+    await expect.poll(proxy.open).toBe(0);
+    expect(clock.running).toEqual([]);
   });
 });
 

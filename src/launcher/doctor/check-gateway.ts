@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
+import { type ProxySettings, proxyChoice } from "../../shared/config/proxy.ts";
 import {
   certificatesIn,
   lookupCredentials,
-  proxyFor,
   trustedWith,
 } from "../../shared/config/server-trust.ts";
 import { parseJson } from "../../shared/json.ts";
@@ -19,10 +19,11 @@ const WRONG_CREDENTIALS = 1_000_001;
 const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
 const NO_TRANSACTION = "0";
 
-type Settings = Pick<
-  Config,
-  "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD" | "GATEWAY_API_KEY" | "GATEWAY_CA_FILE"
->;
+type Settings = Partial<ProxySettings> &
+  Pick<
+    Config,
+    "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD" | "GATEWAY_API_KEY" | "GATEWAY_CA_FILE"
+  >;
 type Ids = Pick<Config, "GATEWAY_WEBSITE_ID" | "GATEWAY_CATEGORY_ID">;
 
 /**
@@ -47,8 +48,12 @@ export async function checkGateway(settings: Settings, clock: Clock) {
 
 async function get(settings: Settings, path: string, clock: Clock, headers = {}) {
   const { GATEWAY_URL: url, GATEWAY_CA_FILE: caFile } = settings;
-  const ca = trustedWith(certificatesIn("GATEWAY_CA_FILE", caFile));
-  const tls = { ca, proxyEnv: proxyFor(url, process.env) };
+  const proxy = proxyChoice(settings, process.env)(url);
+  const own = certificatesIn("GATEWAY_CA_FILE", caFile);
+  const tls = {
+    ca: trustedWith([...own, ...(proxy?.certificates ?? [])]),
+    proxyEnv: proxy?.proxyEnv,
+  };
   const limit = { clock, withinMs: ANSWER_WITHIN_MS };
   return await httpCall(`${url.replace(/\/+$/, "")}${path}`, { tls, headers, limit });
 }
@@ -96,8 +101,5 @@ function unreachable(url: string, error: Error): Finding {
   }
   const isNameless = /ENOTFOUND|EAI_AGAIN/.test(code);
   const why = isNameless ? "gateway-no-name" : "gateway-out-of-reach";
-  // Node's message quotes the proxy's address, which may hold a password.
-  const isProxy = code === "ERR_PROXY_INVALID_CONFIG";
-  const detail = isProxy ? "HTTPS_PROXY is not a valid address" : message || code;
-  return finding(why, { url, detail });
+  return finding(why, { url, detail: message || code });
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
+import { type ProxySettings, proxyChoice } from "../../shared/config/proxy.ts";
 import { certificatesIn } from "../../shared/config/server-trust.ts";
 import {
   type Publisher,
@@ -25,16 +26,17 @@ const timestampSchema = z.object({ signed: z.object({ expires: z.iso.datetime() 
 
 /** Returns findings about updates; an empty list in a checkout of the sources, which gets none. */
 export async function checkUpdates(
-  { UPDATE_URL: url, UPDATE_CA_FILE: caFile }: Config,
+  config: Config,
   { dataDirectory, clock }: CommandContext,
 ): Promise<Finding[]> {
   if (!isDelivery) return [];
+  const { UPDATE_URL: url, UPDATE_CA_FILE: caFile } = config;
   const folder = versionFolder(versionNumber);
   const support = [...checkRoot(folder), ...checkSupport(publisherHere(), clock.now())];
   if (url === undefined) return [finding("updates-not-asked", {}), ...support];
   const hold = readHold(dataDirectory, clock.now());
   return [
-    await checkServer(url, caFile, clock),
+    await checkServer(url, caFile, clock, config),
     ...checkExpiry(readState(dataDirectory).expiresMs, clock.now()),
     ...checkRoom(dataDirectory, folder),
     ...(hold ? [held(hold)] : []),
@@ -67,12 +69,18 @@ function held({ who, sinceMs, untilMs }: Hold): Finding {
 }
 
 /** Checks by the unverified date in timestamp.json whether the publisher renews the metadata. */
-export async function checkServer(url: string, caFile: string | undefined, clock: Clock) {
+export async function checkServer(
+  url: string,
+  caFile: string | undefined,
+  clock: Clock,
+  settings: Partial<ProxySettings> = {},
+) {
   try {
+    const proxyFor = proxyChoice(settings, process.env);
     const ca = certificatesIn("UPDATE_CA_FILE", caFile);
     const reading = { lengthMax: BYTES_MAX, deadlineMs: ANSWER_WITHIN_MS };
     const file = `${url.replace(/\/+$/, "")}/metadata/timestamp.json`;
-    const bytes = await readWebFile({ clock, ca }, file, reading);
+    const bytes = await readWebFile({ clock, ca, proxyFor }, file, reading);
     const { expires } = timestampSchema.parse(JSON.parse(bytes.toString())).signed;
     if (Date.parse(expires) > clock.now()) return finding("updates-right", { url });
     return finding("updates-old", { url, at: expires });

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { Agent, type AgentOptions, request as httpsRequest } from "node:https";
+import { type AgentOptions, request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
+import { ProxyAgent } from "../../shared/config/proxy.ts";
 import { httpRequest, readText } from "../../shared/process/node-http.ts";
 import { type Holder, listenerOnLinux } from "../../shared/process/open-files.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -19,16 +20,6 @@ interface HttpCall {
 /** The name of the error with which a call rejects when the time limit is over. */
 export const NO_ANSWER = "NoAnswerError";
 
-/** The agent of one call. A request has no connection yet while a proxy opens the tunnel. */
-class CallAgent extends Agent {
-  connection: ReturnType<Agent["createConnection"]>;
-
-  override createConnection(...args: Parameters<Agent["createConnection"]>) {
-    this.connection = super.createConnection(...args);
-    return this.connection;
-  }
-}
-
 /**
  * Makes one HTTP call on a connection of its own, because a connection that stays open would keep
  * the launcher running. `fetch` is not used: it loads more code, and Wine refuses its connections.
@@ -37,7 +28,7 @@ export function httpCall(url: string, call: HttpCall = {}) {
   const { method = "GET", headers, body, tls, limit } = call;
   const isSecure = url.startsWith("https:");
   const send = isSecure ? httpsRequest : httpRequest;
-  const agent = tls && isSecure ? new CallAgent(tls) : undefined;
+  const agent = tls && isSecure ? new ProxyAgent(tls) : undefined;
   return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>(
     (resolve, reject) => {
       const sent = { ...headers, connection: "close" };
@@ -45,7 +36,7 @@ export function httpCall(url: string, call: HttpCall = {}) {
       const timer = limit?.clock.startTimer("HTTP call", limit.withinMs, () => {
         const error = new Error(`the server has not answered within ${limit.withinMs / 1_000} s`);
         reject(Object.assign(error, { name: NO_ANSWER }));
-        agent?.connection?.destroy();
+        agent?.destroy();
         request.destroy(error);
       });
       request.once("close", () => timer?.clear());

@@ -124,6 +124,14 @@ const uploadUrl = text(255).refine(
   { error: "must be an https address without login, ? and #, with a / at its end" },
 );
 
+/** The address of a proxy; its login stands in settings of its own, which are never printed. */
+const proxyUrl = z
+  .string()
+  .refine(
+    (value) => isWebAddress(value) && new URL(value).pathname === "/" && !/[?#]/.test(value),
+    "must be http://host:port or https://host:port, without a login (PROXY_USER, PROXY_PASSWORD)",
+  );
+
 const terminalAndApi = withTexts({
   SERIAL_PORT: marked(serialPort, { requiredBy: ["tp-manager"] }),
   LOCAL_PORT: marked(integer(1, PORT_MAX), { requiredBy: ["tp-manager"] }),
@@ -192,6 +200,15 @@ const fleet = withTexts({
   FLEET_UPLOAD_URL: uploadUrl.optional(),
 });
 
+/** The proxy for gateway, fleet and updates (docs/design.md 4.4). */
+const proxy = withTexts({
+  PROXY_URL: proxyUrl.optional(),
+  PROXY_USER: marked(basicLogin.optional(), { login: true }),
+  PROXY_PASSWORD: marked(text(255).optional(), { secret: true }),
+  NO_PROXY: text(1_024).optional(),
+  PROXY_CA_FILE: wholePath.optional(),
+});
+
 const daily = withTexts({
   UPDATE_TIME: marked(form(/^([01]\d|2[0-3]):[0-5]\d$/, "must be hh:mm, from 00:00 to 23:59"), {
     requiredBy: ["tp-manager", "supervisor"],
@@ -215,6 +232,9 @@ const needs = [
   ["FLEET_PASSWORD", "FLEET_USER"],
   ["FLEET_CERT_FILE", "FLEET_KEY_FILE"],
   ["FLEET_KEY_FILE", "FLEET_CERT_FILE"],
+  ["PROXY_USER", "PROXY_URL"],
+  ["PROXY_USER", "PROXY_PASSWORD"],
+  ["PROXY_PASSWORD", "PROXY_USER"],
 ] as const;
 
 /** Returns the faults of settings that are given without another setting that they need. */
@@ -229,10 +249,17 @@ export const sharedParts = [
   { title: "Terminal and local API", fields: terminalAndApi },
   { title: "Payment gateway", fields: gateway },
   { title: "Fleet", fields: fleet },
+  { title: "Proxy", fields: proxy },
   { title: "Daily life", fields: daily },
 ] as const satisfies readonly ConfigPart[];
 
-export const sharedFields = { ...terminalAndApi, ...gateway, ...fleet, ...daily } as const;
+export const sharedFields = {
+  ...terminalAndApi,
+  ...gateway,
+  ...fleet,
+  ...proxy,
+  ...daily,
+} as const;
 /**
  * The parsed values of all shared settings. Only the program that requires a setting may rely on
  * its value. The values of a driver's settings are read with `valuesOf`.

@@ -2,7 +2,6 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
 import { exitCodes, ProgramExit } from "../process/exit-codes.ts";
-import { isLoopback } from "./config-field.ts";
 import type { Config } from "./schema.ts";
 
 /**
@@ -37,21 +36,6 @@ export function readGiven(name: string, path: string): string {
 export function trustedWith(certificates: readonly string[]): string[] {
   const known = [...getCACertificates("default"), ...getCACertificates("system")];
   return [...new Set([...known, ...certificates])];
-}
-
-/**
- * Returns the environment for the proxy support of Node; undefined: no proxy is used. A proxy is
- * used for https only, so that the proxy reads nothing, and never for an address of this machine.
- */
-export function proxyFor(
-  url: string,
-  from: Readonly<Record<string, string | undefined>> = {},
-): Record<string, string> | undefined {
-  const proxies = ["HTTPS_PROXY", "https_proxy"].filter((name) => from[name]);
-  if (proxies.length === 0 || !url.startsWith("https:")) return undefined;
-  if (isLoopback(new URL(url).hostname)) return undefined;
-  const names = [...proxies, "NO_PROXY", "no_proxy"];
-  return Object.fromEntries(names.flatMap((name) => (from[name] ? [[name, from[name]]] : [])));
 }
 
 type Lookup = Pick<Config, "GATEWAY_API_KEY" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;

@@ -1,3 +1,5 @@
+import type { TunnelProxy } from "../../shared/config/proxy.ts";
+
 /**
  * Why a connection to the broker is missing. "failed": no connection, a refused login, or a broker
  * that stops or falls silent. "closed": the broker closed the connection without a reason; several
@@ -14,6 +16,8 @@ export interface BrokerSettings {
   readonly certificate: string | undefined;
   readonly key: string | undefined;
   readonly trusted: readonly string[];
+  /** The proxy through which the broker is reached; missing: none. */
+  readonly proxy?: TunnelProxy | undefined;
   /** Whether the kiosk accepts requests of the fleet (FLEET_COMMANDS). */
   readonly commands: boolean;
   /** The MQTT keep-alive; the broker publishes the last will after 1.5 times as long a silence. */

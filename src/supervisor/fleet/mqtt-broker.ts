@@ -1,4 +1,6 @@
-import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
+import { isIP } from "node:net";
+import mqtt, { type IClientOptions, MqttClient } from "mqtt";
+import { ProxyAgent } from "../../shared/config/proxy.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type {
   BrokerConnection,
@@ -39,27 +41,44 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
   return (settings, will, listener) =>
     new Promise((resolve, reject) => {
       const timers = timersOn(clock);
-      const client = mqtt.connect(optionsOf(settings, will, timers));
-      const connection = new MqttConnection({ client, settings, clock, listener, timers });
-      watchFlood(client, clock);
+      const options = optionsOf(settings, will, timers);
+      let abandon = (): void => {};
       const timer = clock.startTimer("fleet connection", CONNECT_LIMIT_MS, () =>
         fail(`no connection within ${CONNECT_LIMIT_MS} ms`),
       );
       const fail = (text: string): void => {
         timer.clear();
-        connection.abandon();
+        abandon();
         reject(new Error(text));
       };
-      client.on("error", ({ message }) => fail(message || "no connection"));
-      client.on("close", () => fail("the connection was closed"));
-      client.on("connect", ({ properties }) => {
-        timer.clear();
-        client.removeAllListeners("close");
-        client.removeAllListeners("error");
-        const ready = connection.begin(properties?.receiveMaximum ?? WINDOW_MAX);
-        void ready.then(() => resolve(connection));
+      const begin = (client: MqttClient): void => {
+        const connection = new MqttConnection({ client, settings, clock, listener, timers });
+        abandon = () => connection.abandon();
+        watchFlood(client, clock);
+        client.on("error", ({ message }) => fail(message || "no connection"));
+        client.on("close", () => fail("the connection was closed"));
+        client.on("connect", ({ properties }) => {
+          timer.clear();
+          client.removeAllListeners("close");
+          client.removeAllListeners("error");
+          const ready = connection.begin(properties?.receiveMaximum ?? WINDOW_MAX);
+          void ready.then(() => resolve(connection));
+        });
+      };
+      const { proxy } = settings;
+      if (!proxy) return begin(mqtt.connect(options));
+      const agent = new ProxyAgent({ proxyEnv: proxy.proxyEnv });
+      abandon = () => agent.destroy();
+      agent.createConnection(tunnelOptions(options), (error, stream) => {
+        if (error) fail(`through the proxy ${proxy.name}: ${error.message}`);
+        else begin(new MqttClient(() => stream, options));
       });
     });
+}
+
+/** Returns what TLS through a proxy needs, of the options for the mqtt package. */
+function tunnelOptions({ host = "", port = 0, ca, cert, key }: IClientOptions) {
+  return { host, port, servername: isIP(host) === 0 ? host : "", ca, cert, key };
 }
 
 /** Limits what the broker may send, because the mqtt package buffers packets of up to 256 MB. */
@@ -75,7 +94,7 @@ function watchFlood(client: MqttClient, clock: Clock): void {
 }
 
 function optionsOf(settings: BrokerSettings, will: Outgoing, timerVariant: Timers): IClientOptions {
-  const { kiosk, user, password, certificate, key, trusted, commands } = settings;
+  const { kiosk, user, password, certificate, key, trusted, commands, proxy } = settings;
   const { protocol, hostname, port } = new URL(settings.url);
   const isSecure = protocol === "mqtts:";
   return {
@@ -105,7 +124,7 @@ function optionsOf(settings: BrokerSettings, will: Outgoing, timerVariant: Timer
     },
     ...(user === undefined ? {} : { username: user, password: password ?? "" }),
     ...(certificate === undefined || key === undefined ? {} : { cert: certificate, key }),
-    ca: [...trusted],
+    ca: [...trusted, ...(proxy?.certificates ?? [])],
     rejectUnauthorized: true,
     timerVariant,
   };

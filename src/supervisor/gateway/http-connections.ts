@@ -93,10 +93,12 @@ export interface HttpMessage {
   readonly body: string | null;
 }
 
+export type Opened = (error: Error | null, socket: Socket) => void;
+
 interface Settings {
   readonly clock: Clock;
-  /** Returns a socket that is being connected and gives what it reads to `take`. */
-  readonly open: (origin: string, take: (piece: Buffer) => void) => Socket;
+  /** Begins to open a connection; `opened` gets the socket for messages, or the fault. */
+  readonly open: (origin: string, opened: Opened) => Socket;
   readonly answerBytesMax: number;
   /** Reads an answer that plain-http.ts cannot read, and ends the connection afterwards. */
   readonly readOther: (
@@ -153,7 +155,8 @@ const CLOSED = "the answer did not come: the connection was closed";
 
 class Connection {
   readonly #origin: string;
-  readonly #socket: Socket;
+  /** The socket for messages; until it is open through a proxy, the connection to the proxy. */
+  #socket: Socket;
   readonly #settings: Settings;
   readonly #onIdle: () => unknown;
   #ready = false;
@@ -171,18 +174,27 @@ class Connection {
     this.#origin = origin;
     this.#settings = settings;
     this.#onIdle = onIdle;
-    const socket = settings.open(origin, (piece) => this.#take(piece));
-    this.#socket = socket;
-    socket.once(origin.startsWith("https:") ? "secureConnect" : "connect", () => {
+    const watched = (socket: Socket): Socket => {
+      socket.on("error", (error) => this.#exchange?.failWith(error));
+      socket.on("close", () => {
+        this.close();
+        onClosed();
+      });
+      return socket;
+    };
+    const opening = settings.open(origin, (error, socket) => {
+      if (error) {
+        this.#exchange?.failWith(error);
+        this.close();
+        return;
+      }
+      this.#socket = socket === opening ? socket : watched(socket);
+      socket.on("data", (piece) => this.#take(piece));
+      socket.on("end", () => this.close());
       this.#ready = true;
       this.#write();
     });
-    socket.on("error", (error) => this.#exchange?.failWith(error));
-    socket.on("end", () => this.close());
-    socket.on("close", () => {
-      this.close();
-      onClosed();
-    });
+    this.#socket = watched(opening);
   }
 
   isFree(origin: string): boolean {

@@ -39,6 +39,8 @@ const partners: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   FLEET_USER: { FLEET_PASSWORD: "let the kiosk in" },
   FLEET_PASSWORD: { FLEET_USER: "kiosk-1" },
   FLEET_CERT_FILE: { FLEET_KEY_FILE: "/etc/kiosk.key" },
+  PROXY_USER: { PROXY_URL: "http://proxy.example:3128", PROXY_PASSWORD: "let the kiosk out" },
+  PROXY_PASSWORD: { PROXY_URL: "http://proxy.example:3128", PROXY_USER: "kiosk-1" },
   FLEET_KEY_FILE: { FLEET_CERT_FILE: "/etc/kiosk.pem" },
 };
 

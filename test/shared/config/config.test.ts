@@ -281,6 +281,7 @@ describe("secrets", () => {
       UPDATE_URL: "https://me:hunter2@updates.example",
       FLEET_URL: "mqtts://broker.example/#hunter2",
       FLEET_UPLOAD_URL: "https://support.example/?hunter2",
+      PROXY_URL: "http://me:hunter2@proxy.example:3128",
       SERIAL_BAUD: "me:hunter2@host",
       FRIEND: "hunter2",
     };

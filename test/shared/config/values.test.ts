@@ -223,6 +223,21 @@ const values: Record<keyof typeof sharedFields, Values> = {
       "https://support.example/a/../",
     ],
   },
+  PROXY_URL: {
+    good: same("http://proxy.example:3128", "https://proxy.example", "http://[2001:db8::7]:3128/"),
+    bad: [
+      "proxy.example:3128",
+      "http://me:secret@proxy.example:3128",
+      "http://proxy.example:3128/path",
+      "http://proxy.example/?x=1",
+      "socks5://proxy.example:1080",
+      "http://proxy.example:0",
+    ],
+  },
+  PROXY_USER: { good: same("ACME\\kiosk"), bad: ["a:b", "u".repeat(129)] },
+  PROXY_PASSWORD: { good: same("p#s/s@:%"), bad: ["p".repeat(256), "a\u0000b"] },
+  NO_PROXY: { good: same("*", ".example, 10.0.0.0/8"), bad: ["n".repeat(1_025)] },
+  PROXY_CA_FILE: { good: same("/etc/ssl/proxy.pem"), bad: ["proxy.pem"] },
   NOTIFICATION_PORT: { ...wholeNumbers(1, 65_535), bad: ["0", "65536", "08766", "off", "-1"] },
   NOTIFICATION_HOST: {
     good: same("127.0.0.1", "0.0.0.0", "::", "2001:db8::7"),

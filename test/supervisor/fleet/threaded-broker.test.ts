@@ -1,8 +1,12 @@
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { createServer } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
+import { proxyChoice } from "../../../src/shared/config/proxy.ts";
 import { systemClock } from "../../../src/shared/time.ts";
+import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
 import type {
   BrokerSettings,
   ConnectToBroker,
@@ -12,6 +16,7 @@ import { mqttConnector } from "../../../src/supervisor/fleet/mqtt-broker.ts";
 import { threadedConnector } from "../../../src/supervisor/fleet/threaded-broker.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { testProxy } from "../../support/programs/test-proxy.ts";
 import { KIOSK } from "./fleet-rig.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 
@@ -121,13 +126,58 @@ test("a thread that is asked whether it lives keeps its connection", async () =>
   expect(clock.running).toEqual([]);
 });
 
-async function connectTo(broker: ScriptedBroker) {
+async function connectTo(broker: ScriptedBroker, more: Partial<BrokerSettings> = {}) {
   const ears = heard();
   const connect = threadedConnector(systemClock);
-  const connection = await connect(settingsOf(broker.url), message, ears.listener);
+  const settings = { ...settingsOf(broker.url), ...more };
+  const connection = await connect(settings, message, ears.listener);
   onTestFinished(() => connection.close());
   return { connection, ...ears };
 }
+
+test("a proxy leads to a broker by TLS, and a refusal names the proxy without login", async () => {
+  const broker = new ScriptedBroker();
+  await broker.up();
+  const { key, cert } = selfSignedTls(["broker.example.test"], systemClock.now());
+  const front = createServer({ key, cert }, (socket) => {
+    const onward = connect(Number(new URL(broker.url).port), "127.0.0.1");
+    for (const end of [socket, onward]) end.on("error", () => onward.destroy());
+    socket.pipe(onward).pipe(socket);
+  });
+  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void front.close());
+  const { port } = front.address() as AddressInfo;
+  const proxy = await testProxy({ to: port, login: "kiosk:s:e/cr%t" });
+  const url = "mqtts://broker.example.test";
+  const settings = { PROXY_URL: proxy.url, PROXY_USER: "kiosk", PROXY_PASSWORD: "s:e/cr%t" };
+  const right = { url, trusted: [String(cert)], proxy: proxyChoice(settings, {})(url) };
+  const { connection } = await connectTo(broker, right);
+  expect(proxy.asked).toEqual(["CONNECT broker.example.test:8883"]);
+  expect(await connection.send(message)).toBe("taken");
+  await connection.close();
+  expect(broker.farewells).toEqual([0]);
+  await expect.poll(proxy.open).toBe(0);
+  const other = proxyChoice({ ...settings, PROXY_PASSWORD: "wr0ng" }, {})(url);
+  const refused = connectTo(broker, { ...right, proxy: other });
+  const why = `^through the proxy ${proxy.url}: .* 407 Proxy Authentication Required$`;
+  await expect(refused).rejects.toThrow(new RegExp(why));
+  await expect(connectTo(broker, { ...right, trusted: [] })).rejects.toThrow("self-signed");
+  await expect.poll(proxy.open).toBe(0);
+});
+
+test("a proxy that does not answer is left at the time limit", async () => {
+  const asked = Promise.withResolvers<void>();
+  const proxy = await testProxy({ answer: () => asked.resolve() });
+  const [url, clock] = ["mqtts://broker.example.test", new TestClock()];
+  const settings = { ...settingsOf(url), proxy: proxyChoice({ PROXY_URL: proxy.url }, {})(url) };
+  const connecting = mqttConnector(clock)(settings, message, heard().listener);
+  const rejected = expect(connecting).rejects.toThrow("no connection within 30000 ms");
+  await asked.promise;
+  await clock.advance(30_000);
+  await rejected;
+  await expect.poll(proxy.open).toBe(0);
+  expect(clock.running).toEqual([]);
+});
 
 test("over a thread messages are sent, requests come, and a farewell leaves no will", async () => {
   const broker = new ScriptedBroker();

@@ -42,7 +42,10 @@ async function pair() {
   const left: string[] = [];
   const connections = new HttpConnections({
     clock,
-    open: (_origin, take) => connect({ path: socketPath }).on("data", take),
+    open(_origin, opened) {
+      const socket = connect({ path: socketPath });
+      return socket.once("connect", () => opened(null, socket));
+    },
     answerBytesMax: 1_000,
     readOther(exchange, pieces, socket) {
       left.push(Buffer.concat(pieces).toString("utf8"));
