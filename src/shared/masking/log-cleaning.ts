@@ -91,15 +91,19 @@ function cleanNumber(value: number | bigint): unknown {
   return typeof value === "bigint" || maskPansInText(text) !== text ? maskPansInText(text) : value;
 }
 
-/** The pattern of credentials inside longer texts, such as header lines and SOAP envelopes. */
-const textSecrets =
-  /\b(Basic|Bearer) [\w.~+/=-]+|(<(?:\w+:)?(?:wsPassword|password)\b[^>]*>)[^<]*/gi;
+/** The patterns of credentials inside longer texts: header lines, SOAP envelopes, addresses. */
+const patterns = [
+  /\b(Basic|Bearer) [\w.~+/=-]+/,
+  /(<(?:\w+:)?(?:wsPassword|password)\b[^>]*>)[^<]*/,
+  /:\/\/[^\s"'<>/?#]+(?=@)/,
+];
+const textSecrets = new RegExp(patterns.map(({ source }) => source).join("|"), "gi");
 
 /** Masks the card numbers and removes the credentials in a finished log line. */
 export function cleanLine(line: string): string {
   return maskPansInText(line).replace(
     textSecrets,
     (_all, scheme: string | undefined, tag: string | undefined) =>
-      scheme ? `${scheme} ${REMOVED}` : `${tag}${REMOVED}`,
+      scheme ? `${scheme} ${REMOVED}` : `${tag ?? "://"}${REMOVED}`,
   );
 }

@@ -168,6 +168,14 @@ test.each(testCards)("card number %s never reaches the file, and the line stays 
   expect(text()).toContain(pan.slice(0, 6));
 });
 
+test("a login in an address never reaches the file, and the address stays", () => {
+  const { log, text } = fileLogger();
+  const proxy = "http://kiosk:hunter2@proxy.example:3128";
+  log.warn({ err: new Error(`Invalid proxy URL: ${proxy}`), proxy }, `no way to ${proxy}/`);
+  expect(text()).not.toMatch(/hunter2|kiosk/);
+  expect(text().match(/http:\/\/\[removed\]@proxy.example:3128/g)).toHaveLength(4);
+});
+
 test("a number with a fraction that happens to look like a card leaves the line JSON", () => {
   const { log, lines } = fileLogger();
   log.info({ uptimeMs: 5_105.105105105105, share: 0.4111111111111111 });
