@@ -12,6 +12,7 @@ const flag = { type: "boolean", default: false } as const;
 const text = { type: "string" } as const;
 /** The options of `launch.sh update`, given one at a time; only the keep-alive uses `apply`. */
 const updateFlags = { check: flag, now: flag, hold: flag, unhold: flag, back: flag, apply: flag };
+const updateActions = [...namesOf(updateFlags), "delivery", "package"] as const;
 const dashed = {
   demo: flag,
   foreground: flag,
@@ -30,6 +31,7 @@ const optionTypes = {
   until: text,
   by: text,
   delivery: text,
+  package: text,
   "answer-within": text,
   ...updateFlags,
   ...schedules,
@@ -56,7 +58,7 @@ const commands = {
   backup: { options: ["json"], folder: true },
   restore: { options: ["from"], subjects: ["journal", "supervisor"] },
   stores: { subjects: ["accept"] },
-  update: { options: [...namesOf(updateFlags), "delivery"] },
+  update: { options: updateActions },
   "systemd-unit": {},
   simulate: {},
   kiosk: {},
@@ -105,7 +107,8 @@ function complete(
   if (!(seconds > 0 && seconds <= 60)) {
     throw wrong("--answer-within must be a number of seconds up to 60");
   }
-  const contents = { data: "folder", bundle: "file", journal: "file", delivery: "folder" } as const;
+  const folders = { data: "folder", delivery: "folder", package: "folder" } as const;
+  const contents = { ...folders, bundle: "file", journal: "file" } as const;
   for (const name of namesOf(contents)) {
     if (values[name] === "") throw wrong(`--${name} must name a ${contents[name]}`);
   }
@@ -117,7 +120,7 @@ function complete(
     ...more,
     command,
     schedule: exclusive(values, namesOf(schedules)),
-    update: exclusive(values, [...namesOf(updateFlags), "delivery"] as const) ?? ("show" as const),
+    update: exclusive(values, updateActions) ?? ("show" as const),
     /** When a hold of updates (`--hold`) ends; null: it lasts until an operator ends it. */
     untilMs: until === undefined ? null : dayMs(until),
     answerWithinMs: seconds * 1_000,

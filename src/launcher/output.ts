@@ -134,9 +134,13 @@ function goOnWithoutReader(): void {
   }
 }
 
-/** Returns a text with the names of the shell files (.sh or .cmd) as this system has them. */
+/**
+ * Returns a text with the names of the shell files (.sh or .cmd) as this system has them. The
+ * launch.sh of a package (docs/packages.md) names the command that starts it.
+ */
 export function forThisSystem(text: string, platform: string = process.platform): string {
-  return platform === "win32" ? text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd") : text;
+  if (platform === "win32") return text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd");
+  return text.replaceAll("./launch.sh", process.env["CONNECTOR_COMMAND"] ?? "./launch.sh");
 }
 
 /** Returns an argument quoted for the shell of this system, so that a person can copy it. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { duration, fitted, forThisSystem, wrap } from "../../src/launcher/output.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
@@ -46,6 +46,9 @@ test("texts name the launcher of the system that they are printed on", () => {
   const text = "see ./launch.sh doctor, ./always-up.sh --install";
   expect(forThisSystem(text, "win32")).toBe("see launch.cmd doctor, always-up.cmd --install");
   expect(forThisSystem(text, "linux")).toBe(text);
+  process.env["CONNECTOR_COMMAND"] = "sudo terminal-connector";
+  onTestFinished(() => void delete process.env["CONNECTOR_COMMAND"]);
+  expect(forThisSystem(text, "linux")).toContain("see sudo terminal-connector doctor,");
 });
 
 test("a text is broken at its spaces, and a long word stays whole", () => {

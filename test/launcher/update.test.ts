@@ -198,6 +198,13 @@ test("after an operator goes back, the version that was left is not offered agai
     code: 69,
     stderr: expect.stringContaining("there is no previous version"),
   });
+  if (process.getuid?.() === 0) {
+    const older = await launch("update", "--package", join(folder, "1.2.0"));
+    expect(older.stdout).toContain("the package has version 1.2.0; 1.3.0 was taken already");
+    const newer = await launch("update", "--package", delivery("1.3.1"));
+    expect(newer.stdout).toContain("version 1.3.1 of the package is ready");
+    expect((await launch("update")).stdout).toMatch(/ready +1\.3\.1/);
+  }
   const held = await launch("update", "--hold", "--by=Anna Älg");
   expect(held.stdout).toMatch(/held +by Anna Älg since .* until/);
   expect((await launch("update", "--unhold")).stdout).toMatch(/not held +the hold of Anna Älg/);

@@ -16,6 +16,7 @@ import {
 import type { LauncherArguments } from "../arguments.ts";
 import type { CommandContext } from "../output.ts";
 import { userName } from "../processes/system-tool.ts";
+import { offerPackage } from "../update/offer-package.ts";
 import { reasonIn } from "../update/self-test.ts";
 import {
   goBack,
@@ -40,6 +41,7 @@ export async function update(context: CommandContext, given: LauncherArguments):
     unhold: () => endHoldOfUpdates(context),
     back: () => withUpdateLock(context, () => goBack(context)),
     delivery: () => takeDelivery(context, given.delivery ?? ""),
+    package: () => offerPackage(context, given.package ?? ""),
     apply: () => takeReady(context),
   };
   return await actions[given.update]();

@@ -9,6 +9,7 @@ import {
 import { ProgramExit } from "../../shared/process/exit-codes.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { type Clock, isoTime, localTimeZone } from "../../shared/time.ts";
+import { installationRoot } from "../../shared/version-files.ts";
 import { shellArgument } from "../output.ts";
 import { readDataAccess } from "../processes/data-access.ts";
 import { toolFault } from "../processes/system-tool.ts";
@@ -95,12 +96,13 @@ export async function checkSchedule(dataDirectory: string): Promise<Finding> {
 }
 
 function systemdUnitOfOurs(): string | undefined {
-  const folder = "/etc/systemd/system";
   const script = scriptPath("launch").replaceAll("%", "%%").replaceAll("$", "$$$$");
-  return entriesOf(folder)
-    .filter((name) => name.endsWith(".service"))
-    .map((name) => join(folder, name))
-    .find((file) => readText(file).includes(script));
+  // The unit of a package lies elsewhere, is linked when it is enabled, and starts root's launch.sh.
+  const marks = [script, `"${installationRoot}"`];
+  return ["/etc/systemd/system", "/etc/systemd/system/multi-user.target.wants"]
+    .flatMap((folder) => entriesOf(folder).map((name) => join(folder, name)))
+    .filter((file) => file.endsWith(".service"))
+    .find((file) => marks.some((mark) => readText(file).includes(mark)));
 }
 
 function cronRuns(): boolean {

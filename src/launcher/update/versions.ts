@@ -64,7 +64,8 @@ export function stageFrom(delivery: string, own: string): string {
   return version;
 }
 
-function versionIn(delivery: string): string {
+/** Returns the only version of an unpacked delivery. Throws {@link ProgramExit} if it is none. */
+export function versionIn(delivery: string): string {
   const folder = join(delivery, "versions");
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const [only, ...others] = names.filter((name) => isComplete(join(folder, name)));
