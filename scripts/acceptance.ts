@@ -117,6 +117,12 @@ const parts: Readonly<Record<string, Part>> = {
     words: [],
     quick: ["--only", "caisse-ap"],
   },
+  package: {
+    shows: "the Debian package installs, pays, upgrades and is purged without losing an order",
+    program: "scripts/package-trial.ts",
+    words: [],
+    quick: ["--quick"],
+  },
   pictures: {
     shows: "each page is drawn without a finding of accessibility or layout",
     program: "scripts/page-pictures.ts",

@@ -3,12 +3,14 @@
  *   npm run release -- --version X.Y.Z --trusted-root FILE --contact ADDRESS
  *     --supported-until YYYY-MM-DD [--test-values] [--update-url URL] [--out dist]
  *     [--platform linux-x64|linux-arm64|win-x64 ...] [--key FILE ...]
+ *     [--archives-only]
  * --trusted-root is the root metadata of `npm run updates -- init`, which comes first; its SHA-256
  * is the fingerprint that the delivery names. Next to the archives lie SHA256SUMS, the verify
  * program and the notes; --key signs SHA256SUMS as `npm run updates -- sign-release` does. The
  * contact and the last day of support stand in the delivery and in the metadata of updates;
  * --test-values marks a delivery whose values and keys nobody keeps. CHANGELOG.md needs a section
  * of the version, which becomes the notes of its update, except with --test-values.
+ * For Linux it makes a Debian package too (docs/packages.md), except with --archives-only.
  * The same input gives the same bytes: files are sorted, and dated with the last commit (or with
  * SOURCE_DATE_EPOCH, seconds since 1970). docs/design.md 9.7 describes the layout.
  */
@@ -34,6 +36,7 @@ import { migrations } from "../src/tp-manager/journal/database/migrations.ts";
 import { makeBundle, nativePackages } from "./bundle.ts";
 import { misused, readArguments } from "./command-line.ts";
 import { makeTarGz, makeZip } from "./release/archives.ts";
+import { debName, makeDeb } from "./release/deb.ts";
 import { copyPackage, licences, lockOf, partsList, withDependencies } from "./release/packages.ts";
 import { installFor, type Platform, type PlatformName, platforms } from "./release/platforms.ts";
 import {
@@ -60,6 +63,7 @@ const { values } = readArguments({
     "update-url": { type: "string" },
     key: { type: "string", multiple: true, default: [] },
     out: { type: "string", default: "dist" },
+    "archives-only": { type: "boolean", default: false },
     platform: { type: "string", multiple: true, default: Object.keys(platforms) },
   },
 });
@@ -164,6 +168,16 @@ async function release(
   const make = platform.archive === "zip" ? makeZip : makeTarGz;
   rmSync(file, { force: true });
   await make(stage, title, file, date);
+  report(file);
+  const { os, cpu } = platform;
+  if (os !== "linux" || values["archives-only"]) return;
+  const made = { version: String(version), contact: publisher.contact, cpu, date };
+  const deb = join(out, debName(made));
+  await makeDeb(root, join(work, `deb-${name}`), deb, made);
+  report(deb);
+}
+
+function report(file: string): void {
   const hash = createHash("sha256").update(readFileSync(file)).digest("hex");
   const size = (statSync(file).size / MB).toFixed(1);
   process.stdout.write(`${file}\n  ${size} MB, sha256 ${hash}\n`);

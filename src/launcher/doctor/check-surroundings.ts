@@ -97,7 +97,7 @@ export async function checkSchedule(dataDirectory: string): Promise<Finding> {
 
 function systemdUnitOfOurs(): string | undefined {
   const script = scriptPath("launch").replaceAll("%", "%%").replaceAll("$", "$$$$");
-  // The unit of a package lies elsewhere, is linked when it is enabled, and starts root's launch.sh.
+  // The unit of a package lies elsewhere, is linked when enabled, and starts root's launch.sh.
   const marks = [script, `"${installationRoot}"`];
   return ["/etc/systemd/system", "/etc/systemd/system/multi-user.target.wants"]
     .flatMap((folder) => entriesOf(folder).map((name) => join(folder, name)))
