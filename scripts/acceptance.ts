@@ -141,6 +141,12 @@ const parts: Readonly<Record<string, Part>> = {
     words: [],
     quick: [],
   },
+  rebuild: {
+    shows: "a release has the same bytes for two builders, folders, umasks, zones and users",
+    program: "scripts/rebuild.ts",
+    words: [],
+    quick: ["--platform", "linux-x64"],
+  },
   bench: {
     shows: "what a payment costs, compared with the floor",
     program: "scripts/bench.ts",

@@ -12,7 +12,9 @@
  * of the version, which becomes the notes of its update, except with --test-values.
  * For Linux it makes a Debian package too (docs/packages.md), except with --archives-only.
  * The same input gives the same bytes: files are sorted, and dated with the last commit (or with
- * SOURCE_DATE_EPOCH, seconds since 1970). docs/design.md 9.7 describes the layout.
+ * SOURCE_DATE_EPOCH, seconds since 1970). Therefore a checkout with changes, or another Node.js
+ * than that of the lock file, is refused, except with --test-values. docs/design.md 9.7 describes
+ * the layout, docs/supply-chain.md how a stranger builds the same bytes.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -37,8 +39,16 @@ import { makeBundle, nativePackages } from "./bundle.ts";
 import { misused, readArguments } from "./command-line.ts";
 import { makeTarGz, makeZip } from "./release/archives.ts";
 import { debName, makeDeb } from "./release/deb.ts";
-import { copyPackage, licences, lockOf, partsList, withDependencies } from "./release/packages.ts";
-import { installFor, type Platform, type PlatformName, platforms } from "./release/platforms.ts";
+import { lockOf, withDependencies } from "./release/lock.ts";
+import { copyPackage, licences, partsList } from "./release/packages.ts";
+import {
+  installFor,
+  mustBeLocked,
+  type Platform,
+  type PlatformName,
+  platforms,
+} from "./release/platforms.ts";
+import { irreproducible, PROVENANCE, provenance } from "./release/provenance.ts";
 import {
   filledVerifier,
   notesIn,
@@ -85,10 +95,15 @@ const changelog = readFileSync(join(projectRoot, "CHANGELOG.md"), "utf8");
 if (notesIn(changelog, version) === undefined && !testValues) {
   misused(`CHANGELOG.md has no section ## [${version}]\n`);
 }
+const other = testValues ? "" : irreproducible();
+if (other !== "") misused(`${other}: nobody else could build the same bytes\n`);
+mustBeLocked();
 const trusted = rootGiven(trustedRoot);
 const keys: SigningKey[] = [];
 for (const file of values.key) keys.push(openKey(file, await passphraseOf(file)));
 const work = mkdtempSync(join(tmpdir(), "release-"));
+/** The paths of the archives of this release. */
+const archives: string[] = [];
 try {
   mkdirSync(out, { recursive: true });
   mustBeOneVersion(out);
@@ -96,6 +111,8 @@ try {
   const { packages } = await makeBundle(bundle);
   for (const name of chosen) await release(name, bundle, packages);
   layOutVerifier();
+  const build = { options: optionsGiven(), contact, root: trusted.bytes, archives };
+  writeFileSync(join(out, PROVENANCE), provenance(build));
   writeSums(out);
   if (keys.length > 0) signSums(out, keys, print);
   else print(`unsigned: npm run updates -- sign-release ${out} --key FILE...`);
@@ -113,6 +130,23 @@ function rootGiven(file: string): ReleaseRoot {
   } catch (error) {
     return misused(`${(error as Error).message}\n`);
   }
+}
+
+/** The options that decide what is in the archives. */
+function optionsGiven(): string[] {
+  const given = {
+    version: [version],
+    "trusted-root": [`../${ROOT}`],
+    contact: [contact],
+    "supported-until": [supportedUntil],
+    "update-url": updateUrl === null ? [] : [updateUrl],
+    platform: chosen,
+  };
+  const options = Object.entries(given).flatMap(([name, each]) =>
+    each.flatMap((value) => [`--${name}`, String(value)]),
+  );
+  const switches = ["archives-only", "test-values"] as const;
+  return [...options, ...switches.flatMap((name) => (values[name] ? [`--${name}`] : []))];
 }
 
 /** One list of hashes is one release. */
@@ -178,6 +212,7 @@ async function release(
 }
 
 function report(file: string): void {
+  archives.push(file);
   const hash = createHash("sha256").update(readFileSync(file)).digest("hex");
   const size = (statSync(file).size / MB).toFixed(1);
   process.stdout.write(`${file}\n  ${size} MB, sha256 ${hash}\n`);

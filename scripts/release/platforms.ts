@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot } from "../../src/shared/version-files.ts";
+import { type Lock, lockOf } from "./lock.ts";
 
 /** A system that the product is delivered for. */
 export interface Platform {
@@ -42,7 +43,8 @@ export type PlatformName = keyof typeof platforms;
 
 /**
  * Installs the packages of the lock file as that platform has them; their install scripts would
- * build for this machine. Throws when npm fails.
+ * build for this machine. Throws when npm fails, or has left a package out, as it does without an
+ * error when it cannot download one that other platforms do without.
  */
 export function installFor({ os, cpu }: Platform, folder: string): void {
   mkdirSync(folder, { recursive: true });
@@ -62,4 +64,28 @@ export function installFor({ os, cpu }: Platform, folder: string): void {
     stdio: ["ignore", "ignore", "inherit"],
     shell: process.platform === "win32",
   });
+  const lock = lockOf(folder);
+  const isOf = (name: string, allowed: string | readonly string[] = []): boolean =>
+    allowed.length === 0 || [allowed].flat().includes(name);
+  const needed = Object.keys(lock).filter((path) => {
+    const entry = lock[path];
+    return path !== "" && !entry?.dev && isOf(os, entry?.os) && isOf(cpu, entry?.cpu);
+  });
+  mustBeInstalled(folder, needed);
+}
+
+/** Throws when the packages for the bundle are other ones than those of the lock file. */
+export function mustBeLocked(): void {
+  const lock = lockOf(projectRoot);
+  const needed = Object.keys(lock).filter((path) => path !== "" && !lock[path]?.optional);
+  mustBeInstalled(projectRoot, needed);
+}
+
+/** Compares with the list of what npm has installed, which it writes next to the packages. */
+function mustBeInstalled(folder: string, needed: readonly string[]): void {
+  const lock = lockOf(folder);
+  const list = readFileSync(join(folder, "node_modules", ".package-lock.json"), "utf8");
+  const installed = (JSON.parse(list) as { readonly packages: Lock }).packages;
+  const wrong = needed.find((path) => installed[path]?.integrity !== lock[path]?.integrity);
+  if (wrong !== undefined) throw new Error(`${wrong} is not as in package-lock.json: run npm ci`);
 }

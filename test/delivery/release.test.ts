@@ -57,6 +57,7 @@ fi
  */
 const installsNothing = `#!/bin/sh
 set -e
+test "$*" != --version || exec echo 1.2.3
 test "$*" = "ci --ignore-scripts --omit=dev --no-audit --no-fund --prefer-offline ${system}"
 cmp package-lock.json "$PROJECT/package-lock.json"
 ln -s "$PROJECT/node_modules" node_modules
@@ -243,6 +244,36 @@ test("an archive says nothing of its builder: neither umask, owner, order, time 
     const fromHere = /^(\.\.\/(src|node_modules|scripts\/delivery)\/|\0?rolldown\/)[^.]/;
     expect(sources.filter((source: string) => !fromHere.test(source))).toEqual([]);
   }
+});
+
+test("the provenance of a release names its commit, lock file, tools and command", () => {
+  const text = readFileSync(join(folder, "out", "provenance.json"), "utf8");
+  const { _type, subject, predicateType, predicate } = JSON.parse(text);
+  expect([_type, predicateType]).toEqual([
+    "https://in-toto.io/Statement/v1",
+    "https://slsa.dev/provenance/v1",
+  ]);
+  const sha256 = (file: string): string =>
+    createHash("sha256").update(readFileSync(file)).digest("hex");
+  const sums = readFileSync(join(folder, "out", "SHA256SUMS"), "utf8");
+  const [, ofArchive] = new RegExp(`^(.+)  ${archiveName}$`, "m").exec(sums) ?? [];
+  expect(subject[0]).toEqual({ name: archiveName, digest: { sha256: ofArchive } });
+  expect(subject).toHaveLength(isWhole ? 2 : 1);
+  const { buildDefinition, runDetails } = predicate;
+  const [sources, lock, keysOfUpdates] = buildDefinition.resolvedDependencies;
+  const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: projectRoot });
+  expect(sources.digest).toEqual({ gitCommit: commit.toString().trim() });
+  expect(lock.digest).toEqual({ sha256: sha256(join(projectRoot, "package-lock.json")) });
+  expect(keysOfUpdates.digest).toEqual({ sha256: sha256(keys.root()) });
+  expect(buildDefinition.externalParameters.command).toBe(
+    "npm run release -- --version 7.8.9 --trusted-root ../root.json " +
+      "--contact security@publisher.invalid --supported-until 2099-12-31 " +
+      `--update-url https://updates.example/ --platform ${platform} ` +
+      `${isWhole ? "" : "--archives-only "}--test-values`,
+  );
+  expect(runDetails.builder.id).toBe("mailto:security@publisher.invalid");
+  expect(runDetails.builder.version).toMatchObject({ node: process.versions.node });
+  expect(sums).toContain(`${createHash("sha256").update(text).digest("hex")}  provenance.json\n`);
 });
 
 test("a zip archive has the same bytes in every time zone", async () => {

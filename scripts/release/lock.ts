@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** An entry of package-lock.json, as far as a release reads it. */
+interface Locked {
+  readonly version: string;
+  readonly integrity?: string;
+  readonly license?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+  readonly os?: string | readonly string[];
+  readonly cpu?: string | readonly string[];
+}
+
+export type Lock = Readonly<Record<string, Locked>>;
+
+/** The folders of packages below node_modules, each with its entry of the lock file. */
+export function lockOf(folder: string): Lock {
+  const text = readFileSync(join(folder, "package-lock.json"), "utf8");
+  return (JSON.parse(text) as { readonly packages: Lock }).packages;
+}
+
+/** These packages and all that they need, as far as they are installed. */
+export function withDependencies(names: readonly string[], lock: Lock, folder: string): string[] {
+  const found = new Set<string>();
+  const visit = (name: string, from: string): void => {
+    const path = resolvePackage(name, from, lock);
+    if (path === undefined || found.has(path) || !existsSync(join(folder, path))) return;
+    found.add(path);
+    const { dependencies, optionalDependencies } = lock[path] ?? {};
+    for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      visit(needed, path);
+    }
+  };
+  for (const name of names) visit(name, "");
+  return [...found].sort();
+}
+
+/** The nearest one, as Node.js looks for it. */
+function resolvePackage(name: string, from: string, lock: Lock): string | undefined {
+  const path = from === "" ? `node_modules/${name}` : `${from}/node_modules/${name}`;
+  if (lock[path]) return path;
+  if (from === "") return undefined;
+  const above = from.lastIndexOf("/node_modules/");
+  return resolvePackage(name, above < 0 ? "" : from.slice(0, above), lock);
+}
