@@ -1,10 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   statSync,
   symlinkSync,
@@ -126,6 +128,31 @@ test("an unpacked delivery takes a payment, without Node.js and npm on the machi
   expect((await doctor).stdout).toContain("This delivery was built with test values");
   const audit = JSON.parse((await launch("launch.sh", "audit", "--json", "--data", data)).stdout);
   expect(audit).toMatchObject({ attempts: 1, faults: [] });
+});
+
+/** A system of its own: libraries, a few tools, the delivery; no network, no Node.js, no npm. */
+function sandboxed(...command: string[]) {
+  const libraries = ["/lib", "/lib64", "/usr/lib"].flatMap((path) => ["--ro-bind-try", path, path]);
+  const bin = readdirSync(tools).flatMap((tool) => [
+    "--ro-bind",
+    realpathSync(join(tools, tool)),
+    `/bin/${tool}`,
+  ]);
+  const own = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--bind", root, "/kiosk"];
+  const closed = ["--unshare-all", "--die-with-parent", "--clearenv", "--setenv", "PATH", "/bin"];
+  const modules = "/usr/lib/node_modules"; // of an npm of this machine
+  const hidden = existsSync(modules) ? ["--tmpfs", modules] : [];
+  return runToEnd("bwrap", [...closed, ...libraries, ...hidden, ...bin, ...own, ...command]);
+}
+
+test("a delivery pays in a sandbox without network, Node.js and npm", async (context) => {
+  await sandboxed("sh", "-c", ":").catch((error) => context.skip(`no bubblewrap here: ${error}`));
+  const none = "! command -v node && ! command -v npm && ";
+  const network = "cat /proc/net/dev && /kiosk/launch.sh --demo --data /tmp/demo";
+  const { stdout } = await sandboxed("sh", "-ec", none + network);
+  expect(stdout.match(/^ *\w+(?=:)/gm)?.map((name) => name.trim())).toEqual(["lo"]);
+  expect(stdout).toContain('"status": "Success"');
+  expect(stdout).toContain('"notificationGatewaySent": true');
 });
 
 test("the terminal's page and its modules are in a delivery", async () => {
