@@ -12,7 +12,7 @@ const flag = { type: "boolean", default: false } as const;
 const text = { type: "string" } as const;
 /** The options of `launch.sh update`, given one at a time; only the keep-alive uses `apply`. */
 const updateFlags = { check: flag, now: flag, hold: flag, unhold: flag, back: flag, apply: flag };
-const updateActions = [...namesOf(updateFlags), "delivery", "package"] as const;
+const updateActions = [...namesOf(updateFlags), "delivery", "package", "from"] as const;
 const dashed = {
   demo: flag,
   foreground: flag,
@@ -32,6 +32,7 @@ const optionTypes = {
   by: text,
   delivery: text,
   package: text,
+  "accept-expired": flag,
   "answer-within": text,
   ...updateFlags,
   ...schedules,
@@ -58,7 +59,7 @@ const commands = {
   backup: { options: ["json"], folder: true },
   restore: { options: ["from"], subjects: ["journal", "supervisor"] },
   stores: { subjects: ["accept"] },
-  update: { options: updateActions },
+  update: { options: [...updateActions, "accept-expired"] },
   "systemd-unit": {},
   simulate: {},
   kiosk: {},
@@ -107,7 +108,12 @@ function complete(
   if (!(seconds > 0 && seconds <= 60)) {
     throw wrong("--answer-within must be a number of seconds up to 60");
   }
-  const folders = { data: "folder", delivery: "folder", package: "folder" } as const;
+  const folders = {
+    data: "folder",
+    delivery: "folder",
+    package: "folder",
+    from: "folder",
+  } as const;
   const contents = { ...folders, bundle: "file", journal: "file" } as const;
   for (const name of namesOf(contents)) {
     if (values[name] === "") throw wrong(`--${name} must name a ${contents[name]}`);
@@ -150,7 +156,11 @@ function refuseMisplaced(values: Values, command: string): void {
   for (const [option, value] of Object.entries({ until, by })) {
     if (value !== undefined && !hold) throw wrong(`--${option} belongs to update --hold`);
   }
-  if (from !== undefined && !copyForm.test(basename(from))) throw wrong(texts.backup.from);
+  const isCopy = from === undefined || copyForm.test(basename(from));
+  if (!isCopy && command === "restore") throw wrong(texts.backup.from);
+  if (values["accept-expired"] && from === undefined) {
+    throw wrong("--accept-expired belongs to update --from");
+  }
   if (by !== undefined && !isName(by)) throw wrong("--by must name a person");
 }
 

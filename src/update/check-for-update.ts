@@ -21,6 +21,7 @@ import {
 } from "./disk-room.ts";
 import { makeFolder, removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
+import { folderAddress } from "./folder-source.ts";
 import { chosenRelease, compareVersions } from "./offer-policy.ts";
 import {
   type Delivery,
@@ -38,6 +39,7 @@ import {
   forgetReady,
   installationId,
   readHold,
+  readLastSwitch,
   readState,
   readSwitch,
   tryUpdateLock,
@@ -52,12 +54,14 @@ interface CheckSettings extends Omit<WebSettings, "ca"> {
   readonly dataDirectory: string;
   /** The installation folder, with the subfolders `versions` and `runtimes`. */
   readonly root: string;
-  /** The address of the folder with `metadata` and `targets` (UPDATE_URL). */
+  /** The address of the folder with `metadata` and `targets` (UPDATE_URL, or `medium`). */
   readonly url: string;
   readonly channel: string;
   readonly version: string;
   /** "ask": the check only names a version. "fetch": it also downloads the version. */
   readonly how: "ask" | "fetch";
+  /** Asked whether the folder's metadata are used although they expired at that time. */
+  readonly acceptsExpired?: ((expiredMs: number) => Promise<boolean>) | undefined;
   /** Called for each damage of the stored metadata that was repaired, and each invalid release. */
   readonly alarm: (message: string) => void;
   /** Called with a fault of `caFile` that does not end the check. */
@@ -70,27 +74,31 @@ interface CheckResult {
   readonly version: string | undefined;
   readonly notes: string;
   readonly supportedUntil?: string | undefined;
-  /** The version that is offered later, and when; only where no version is offered now. */
-  readonly later?: { readonly version: string; readonly atMs: number } | undefined;
   /** Whether the version is unpacked and no hold of updates keeps it from being installed. */
   readonly isReady: boolean;
 }
+
+/** What a check calls, and the folder that it reads in place of the server. */
+type CheckHooks = Pick<Required<CheckSettings>, "alarm" | "warn"> &
+  Pick<CheckSettings, "acceptsExpired"> & { readonly from?: string | undefined };
 
 type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE"> &
   Partial<ProxySettings>;
 
 /**
- * Checks for an update as an installation's setup file says. Returns undefined if another process
- * checks or installs a version, or asked for the lock during the check. Throws {@link ProgramExit}
- * when the file names no server; rejects as {@link checkForUpdate} does.
+ * Checks for an update as an installation's setup file says, or in the folder `from`. Returns
+ * undefined if another process checks or installs a version, or asked for the lock meanwhile.
+ * Throws {@link ProgramExit} when the file names no server; rejects as {@link checkForUpdate} does.
  */
 export async function checkNow(
   { dataDirectory }: Installation,
   config: UpdateConfig,
   how: CheckSettings["how"],
-  { alarm, warn }: Pick<Required<CheckSettings>, "alarm" | "warn">,
+  { alarm, warn, from, acceptsExpired }: CheckHooks,
 ): Promise<CheckResult | undefined> {
-  const { UPDATE_URL: url, UPDATE_CHANNEL: channel, UPDATE_CA_FILE: caFile } = config;
+  const { UPDATE_URL, UPDATE_CHANNEL: channel, UPDATE_CA_FILE: caFile } = config;
+  const medium = from === undefined ? undefined : folderAddress(from);
+  const url = medium ?? UPDATE_URL;
   if (url === undefined) {
     const why = "there is no check for an update: UPDATE_URL is not set";
     throw new ProgramExit(exitCodes.configuration, why);
@@ -104,8 +112,8 @@ export async function checkNow(
   try {
     if (readSwitch(dataDirectory)) return undefined;
     const here = { root: installationRoot, clock: systemClock, version: versionNumber };
-    const more = { signal, dataDirectory, url, channel, caFile, proxyFor, how, alarm, warn };
-    return await checkForUpdate({ ...here, ...more });
+    const asked = { url, channel, caFile, proxyFor, medium, acceptsExpired };
+    return await checkForUpdate({ ...here, ...asked, signal, dataDirectory, how, alarm, warn });
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
@@ -116,14 +124,10 @@ export async function checkNow(
 }
 
 /** Returns the result of a check as text for people. */
-export function checkText(result: CheckResult): string {
-  const { version, notes, supportedUntil, isReady, later } = result;
-  if (version === undefined) {
-    const more = later ? `; ${later.version} is offered from ${isoTime(later.atMs)} on` : "";
-    return `there is no newer version for this installation${more}`;
-  }
-  const support = supportedUntil === undefined ? "" : `, supported until ${supportedUntil}`;
+export function checkText({ version, notes, supportedUntil, isReady }: CheckResult): string {
   const more = notes === "" ? "" : ` (${notes})`;
+  if (version === undefined) return `there is no newer version for this installation${more}`;
+  const support = supportedUntil === undefined ? "" : `, supported until ${supportedUntil}`;
   return `${version} is ${isReady ? "ready" : "offered"}${support}${more}`;
 }
 
@@ -135,14 +139,15 @@ export function checkText(result: CheckResult): string {
  * with {@link ProgramExit} for a file without certificates.
  */
 export async function checkForUpdate(settings: CheckSettings): Promise<CheckResult> {
-  const { dataDirectory, clock } = settings;
+  const { dataDirectory, clock, medium } = settings;
   const nowMs = clock.now();
   try {
     const result = await check(settings);
-    changeState(dataDirectory, () => ({ checkedMs: nowMs, fault: null }));
+    // What is known of the server stays as it is.
+    if (medium === undefined) changeState(dataDirectory, () => ({ checkedMs: nowMs, fault: null }));
     return result;
   } catch (error) {
-    if (settings.signal?.aborted) throw error;
+    if (settings.signal?.aborted || medium !== undefined) throw error;
     const { code, message } = error as UpdateError;
     changeState(dataDirectory, ({ fault }) => ({
       checkedMs: nowMs,
@@ -157,7 +162,7 @@ export async function checkForUpdate(settings: CheckSettings): Promise<CheckResu
 
 async function check(settings: CheckSettings): Promise<CheckResult> {
   const { dataDirectory, root, url, clock, version, alarm } = settings;
-  const ca = trusted(settings);
+  const ca = settings.medium === undefined ? trusted(settings) : [];
   const ownFolder = versionFolder(version, root);
   const own = deliveryIn(ownFolder);
   const rootFile = join(ownFolder, "trusted-root.json");
@@ -171,16 +176,18 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
     remembersTime: true,
   };
   return await withTargets(tuf, async (targets) => {
-    changeState(dataDirectory, () => ({ freshMs: clock.now() }));
+    const { isFresh, nowMs } = targets;
+    if (isFresh) changeState(dataDirectory, () => ({ freshMs: clock.now() }));
     const releases = releasesIn(targets.all, alarm);
-    const release = chosen(settings, own, releases);
+    const offers = { own, releases, floor: isFresh ? undefined : newestTaken(settings) };
+    const release = chosen(settings, offers);
     if (!release) {
       forgetReady(dataDirectory);
       changeState(dataDirectory, () => ({ putOff: null }));
-      mustBeOnTime(clock.now(), targets.nowMs);
-      const next = offered(settings, own, releases, Number.POSITIVE_INFINITY);
-      const later = next && { version: next.version, atMs: next.notBeforeMs };
-      return { version: undefined, notes: "", isReady: false, ...(later && { later }) };
+      mustBeOnTime(clock.now(), nowMs);
+      const later = offered(settings, offers, Number.POSITIVE_INFINITY);
+      const notes = later && `${later.version} is offered from ${isoTime(later.notBeforeMs)} on`;
+      return { version: undefined, notes: notes ?? "", isReady: false };
     }
     const { version: next, notes, supportedUntil } = release;
     const found = { version: next, notes, supportedUntil };
@@ -211,6 +218,15 @@ function trusted({ caFile, warn }: CheckSettings): string[] {
   }
 }
 
+/** Returns the newest version that has run here; expired metadata lead to newer ones only. */
+function newestTaken({ dataDirectory, version }: CheckSettings): string {
+  const { barred } = readState(dataDirectory);
+  const { from = version, to = version } = readLastSwitch(dataDirectory) ?? {};
+  return (
+    [version, from, to, ...barred.map((one) => one.version)].sort(compareVersions).at(-1) ?? ""
+  );
+}
+
 /** How much earlier in ms than a known time the clock may be before that is a fault. */
 const CLOCK_PAST_MAX_MS = 24 * 60 * 60_000;
 
@@ -222,28 +238,34 @@ function mustBeOnTime(nowMs: number, knownMs: number): void {
   throw new UpdateError("clock-past", text);
 }
 
+interface Offers {
+  /** The delivery that runs. */
+  readonly own: Delivery;
+  readonly releases: readonly OfferedRelease[];
+  /** The version to which every release must be newer; missing: the publisher's marks decide. */
+  readonly floor: string | undefined;
+}
+
 /** Returns the release that is offered at a time. */
 function offered(
   { dataDirectory, channel, version }: CheckSettings,
-  { platform }: Delivery,
-  releases: readonly OfferedRelease[],
+  { own: { platform }, releases, floor }: Offers,
   nowMs: number,
 ): OfferedRelease | undefined {
   const { offered, barred } = readState(dataDirectory);
   const installation = installationId(dataDirectory);
   const kiosk = { installation, version, platform, channel, offered, nowMs };
-  return chosenRelease(releases, { ...kiosk, barred: barred.map((one) => one.version) });
+  const bars = barred.map((one) => one.version);
+  const taken = chosenRelease(releases, { ...kiosk, barred: bars });
+  if (taken && floor !== undefined && compareVersions(taken.version, floor) <= 0) return undefined;
+  return taken;
 }
 
 /** Returns the release to install; its offer is recorded and outlasts a lower rollout share. */
-function chosen(
-  settings: CheckSettings,
-  own: Delivery,
-  releases: readonly OfferedRelease[],
-): OfferedRelease | undefined {
+function chosen(settings: CheckSettings, offers: Offers): OfferedRelease | undefined {
   const { dataDirectory, clock, version } = settings;
   const { offered: before } = readState(dataDirectory);
-  const taken = offered(settings, own, releases, Math.max(clock.now(), own.builtMs));
+  const taken = offered(settings, offers, Math.max(clock.now(), offers.own.builtMs));
   if (taken && !before.includes(taken.version)) {
     const newer = before.filter((one) => compareVersions(one, version) > 0);
     changeState(dataDirectory, () => ({ offered: [...newer, taken.version] }));

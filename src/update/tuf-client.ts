@@ -25,6 +25,8 @@ interface TufSettings extends WebSettings {
   readonly builtMs: number;
   /** Whether to remember the newest time at which metadata were fresh (docs/updates.md 2.2). */
   readonly remembersTime: boolean;
+  /** Asked whether the metadata of a medium are used although they expired at that time. */
+  readonly acceptsExpired?: ((expiredMs: number) => Promise<boolean>) | undefined;
 }
 
 /**
@@ -47,10 +49,14 @@ export async function withTargets<T>(
   const nowMs = Math.max(clock.now(), builtMs, remembersTime ? store.newestMs() : 0);
   let freshMs: number | undefined;
   try {
-    const updater = updaterFor(settings, work, nowMs);
+    // The expiry of a medium's metadata is judged below, when all of them are verified.
+    const { medium } = settings;
+    const updater = updaterFor(settings, work, medium === undefined ? nowMs : 0);
     await updater.refresh();
-    freshMs = remembersTime ? nowMs : undefined;
-    const result = await use(trustedTargets(settings, updater, work, nowMs));
+    const isFresh = medium === undefined || (await mayBeUsed(settings, work, nowMs));
+    setReferenceTime(updater, new Date(nowMs));
+    freshMs = remembersTime && isFresh ? nowMs : undefined;
+    const result = await use(trustedTargets(settings, updater, work, { nowMs, isFresh }));
     store.commit(freshMs);
     return result;
   } catch (error) {
@@ -65,9 +71,26 @@ export async function withTargets<T>(
   }
 }
 
+/**
+ * Returns whether verified metadata are fresh; false: timestamp or snapshot have expired, and the
+ * caller uses them all the same. Throws when they may not be used.
+ */
+async function mayBeUsed({ acceptsExpired }: TufSettings, work: string, nowMs: number) {
+  const expired = ["root", "targets", "snapshot", "timestamp"].flatMap((role) => {
+    const expiresMs = Date.parse(jsonOf(work, role).signed.expires);
+    return expiresMs <= nowMs ? [{ role, expiresMs }] : [];
+  });
+  if (expired.length === 0) return true;
+  const ofPersons = expired.find(({ role }) => role === "root" || role === "targets");
+  const [first = 0] = expired.map(({ expiresMs }) => expiresMs).sort((a, b) => a - b);
+  if (!ofPersons && (await acceptsExpired?.(first))) return false;
+  const { role } = ofPersons ?? { role: "timestamp" };
+  throw new ExpiredMetadataError(`${role}.json is expired`);
+}
+
 function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater {
-  const { metadataUrl } = settings;
-  allowedAddress(metadataUrl);
+  const { metadataUrl, medium } = settings;
+  if (medium === undefined) allowedAddress(metadataUrl);
   const updater = new Updater({
     metadataDir: work,
     metadataBaseUrl: metadataUrl,
@@ -90,13 +113,20 @@ function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater
 /** The targets of verified metadata; they can be used only until `use` has ended. */
 export type TrustedTargets = Readonly<ReturnType<typeof trustedTargets>>;
 
-function trustedTargets(web: TufSettings, updater: Updater, work: string, nowMs: number) {
+function trustedTargets(
+  web: TufSettings,
+  updater: Updater,
+  work: string,
+  { nowMs, isFresh }: { readonly nowMs: number; readonly isFresh: boolean },
+) {
   const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
   const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
   return {
     all: Object.values(targets.signed.targets),
-    /** The time at which the metadata were fresh; the present time cannot be earlier. */
+    /** The latest known time; the present time cannot be earlier. */
     nowMs,
+    /** Whether nothing has expired; false: the caller has accepted that. */
+    isFresh,
     /** Returns a target. If a delegated role signs the target, its metadata are read first. */
     async find(name: string): Promise<TargetFile> {
       const target = await updater.getTargetInfo(name);

@@ -21,6 +21,7 @@ import { httpRequest } from "../shared/process/node-http.ts";
 import type { Clock, Timer } from "../shared/time.ts";
 import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
+import { openFolderFile } from "./folder-source.ts";
 
 export interface WebSettings {
   /** The trusted certificates in PEM (`UPDATE_CA_FILE`); none: those built into Node.js. */
@@ -28,6 +29,8 @@ export interface WebSettings {
   /** Missing: no proxy is used. */
   readonly proxyFor?: ProxyChoice | undefined;
   readonly clock: Clock;
+  /** The address of a folder (`file:`) that is read in place of a web server. */
+  readonly medium?: string | undefined;
   /** Aborts a read; a later download continues where the read ended. */
   readonly signal?: AbortSignal | undefined;
   /** The time limit in ms for an answer to begin, then for every `WINDOW_BYTES_MIN` bytes of it. */
@@ -47,9 +50,15 @@ interface Reading {
   readonly deadlineMs?: number;
 }
 
-/** Reads a small file completely from a web server, with the checks of {@link openWebFile}. */
+/** Reads a small file completely from its source, with the checks of {@link openWebFile}. */
 export async function readWebFile(settings: WebSettings, url: string, reading: Reading) {
-  return buffer((await openWebFile(settings, url, reading)).body);
+  return buffer((await openFile(settings, url, reading)).body);
+}
+
+function openFile(settings: WebSettings, url: string, reading: Reading) {
+  const { medium, signal } = settings;
+  if (medium === undefined) return openWebFile(settings, url, reading);
+  return openFolderFile(medium, url, { ...reading, signal });
 }
 
 /**
@@ -264,7 +273,7 @@ async function readOn({ web, url, target }: Download, part: string, from: number
   try {
     if (from === target.length) return;
     const reading = { from, lengthMax: target.length };
-    const { offset, hasLength, body } = await openWebFile(web, url, reading);
+    const { offset, hasLength, body } = await openFile(web, url, reading);
     ftruncateSync(handle, offset);
     let at = offset;
     for await (const chunk of body) {

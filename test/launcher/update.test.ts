@@ -155,6 +155,7 @@ test("an incomplete version is refused before any program is stopped", async () 
   const kiosk = new Kiosk();
   await expect(launch("update", "--delivery", bad)).rejects.toMatchObject({
     code: 69,
+    stdout: expect.stringContaining("Version 2.0.0 will refuse update --delivery"),
     stderr: expect.stringContaining("supervisor cannot run here"),
   });
   await kiosk.close();
@@ -215,6 +216,13 @@ test("after an operator goes back, the version that was left is not offered agai
     stderr: expect.stringContaining("--until must name a day after today"),
   });
   expect((await launch("update", "--now")).stdout).toContain("there is no newer version");
+  expect((await launch("update", "--from", publisher.web)).stdout).toContain("no newer version");
+  const empty = launch("update", "--from", folder, "--accept-expired");
+  await expect(empty).rejects.toMatchObject({
+    code: 69,
+    stderr: expect.stringMatching(/nothing is there: .*timestamp.json is missing/),
+  });
+  await expect(launch("update", "--now", "--accept-expired")).rejects.toMatchObject({ code: 64 });
   expect((await launch("update")).stdout).not.toContain("held");
 });
 

@@ -5,8 +5,10 @@ import {
   type KeyObject,
   sign as signBytes,
 } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 
 /*
@@ -219,6 +221,23 @@ export class TestRepository {
     });
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     return this;
+  }
+
+  /** Writes what the server has into a folder, as a publisher copies it to a stick. */
+  writeTo(folder: string): void {
+    const files = new Map<string, Buffer>();
+    for (const [role, all] of this.published) {
+      for (const [i, bytes] of all.entries()) files.set(`metadata/${i + 1}.${role}.json`, bytes);
+      files.set(`metadata/${role}.json`, all.at(-1) ?? Buffer.alloc(0));
+    }
+    for (const [path, bytes] of this.targetFiles) {
+      const name = `${sha256(bytes)}.${path.split("/").at(-1)}`;
+      files.set(`targets/${[...path.split("/").slice(0, -1), name].join("/")}`, bytes);
+    }
+    for (const [path, bytes] of files) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), bytes);
+    }
   }
 
   #find(path: string): Buffer | undefined {

@@ -1,3 +1,5 @@
+import { stdin, stdout } from "node:process";
+import { createInterface } from "node:readline/promises";
 import { loadConfig } from "../../shared/config/config.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
@@ -14,8 +16,9 @@ import {
   writeHold,
 } from "../../update/update-state.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import type { CommandContext } from "../output.ts";
+import { type CommandContext, filled } from "../output.ts";
 import { userName } from "../processes/system-tool.ts";
+import allTexts from "../texts-en.json" with { type: "json" };
 import { offerPackage } from "../update/offer-package.ts";
 import { reasonIn } from "../update/self-test.ts";
 import {
@@ -27,6 +30,8 @@ import {
 } from "../update/take-version.ts";
 import { refused } from "../update/versions.ts";
 
+const texts = allTexts.update;
+
 /**
  * Carries out `launch.sh update` (docs/updates.md 4.6) and returns the exit code. Throws
  * {@link ProgramExit} when nothing was begun.
@@ -37,10 +42,14 @@ export async function update(context: CommandContext, given: LauncherArguments):
     show: () => showUpdates(context),
     check: () => checkForVersion(context, "ask"),
     now: () => takeNow(context),
+    from: () => takeNow(context, given),
     hold: () => holdUpdates(context, given),
     unhold: () => endHoldOfUpdates(context),
     back: () => withUpdateLock(context, () => goBack(context)),
-    delivery: () => takeDelivery(context, given.delivery ?? ""),
+    delivery: () => {
+      context.output.note(filled(texts.unsigned, () => given.delivery ?? ""));
+      return takeDelivery(context, given.delivery ?? "");
+    },
     package: () => offerPackage(context, given.package ?? ""),
     apply: () => takeReady(context),
   };
@@ -72,17 +81,26 @@ function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
   return exitCodes.ok;
 }
 
+/** The folder with a publisher's metadata and targets, in place of the server. */
+type Medium = Partial<Pick<LauncherArguments, "from" | "accept-expired">>;
+
 /**
- * Asks the update server for a new version and returns the exit code; "fetch" unpacks it too. Only
- * this command loads the code that verifies signatures.
+ * Asks the update server, or a folder, for a new version and returns the exit code; "fetch" unpacks
+ * it too. Only this command loads the code that verifies signatures.
  */
-async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): Promise<number> {
+async function checkForVersion(
+  context: CommandContext,
+  how: "ask" | "fetch",
+  medium: Medium = {},
+): Promise<number> {
   const { configFile, output } = context;
   const { checkNow, checkText } = await import("../../update/check-for-update.ts");
   const { config } = loadConfig(configFile, "supervisor");
   try {
     const note = (message: string): void => output.note(message);
-    const found = await checkNow(context, config, how, { alarm: note, warn: note });
+    const acceptsExpired = (expiredMs: number) => isAccepted(context, medium, expiredMs);
+    const hooks = { alarm: note, warn: note, from: medium.from, acceptsExpired };
+    const found = await checkNow(context, config, how, hooks);
     if (!found) throw new ProgramExit(exitCodes.alreadyRunning, "another update is running here");
     output.row("update", "good", found.version ?? "none", checkText(found));
     return exitCodes.ok;
@@ -92,10 +110,28 @@ async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): P
   }
 }
 
-async function takeNow(context: CommandContext): Promise<number> {
+/** Asks the operator whether a folder's metadata are used although they have expired. */
+async function isAccepted(
+  { output }: CommandContext,
+  { from, "accept-expired": accepts }: Medium,
+  expiredMs: number,
+): Promise<boolean> {
+  const values: Readonly<Record<string, string>> = { from: String(from), at: isoTime(expiredMs) };
+  output.note(filled(texts.expired, (name) => values[name] ?? ""));
+  if (accepts) return true;
+  if (stdin.isTTY !== true) {
+    output.note(texts.scripts);
+    return false;
+  }
+  const lines = createInterface({ input: stdin, output: stdout });
+  return (await lines.question(texts.question).finally(() => lines.close())).trim() === "yes";
+}
+
+/** Ends a hold, and takes the newest version that the server or a folder offers. */
+async function takeNow(context: CommandContext, medium: Medium = {}): Promise<number> {
   const { dataDirectory, output } = context;
   endHold(dataDirectory);
-  const exitCode = await checkForVersion(context, "fetch");
+  const exitCode = await checkForVersion(context, "fetch", medium);
   if (exitCode !== exitCodes.ok || !readReady(dataDirectory)) return exitCode;
   if (!isServed(dataDirectory)) return await takeReady(context);
   output.note("the service installs it within a minute; ./launch.sh update shows the result");

@@ -32,6 +32,11 @@ export class Publisher {
     return join(this.#repository.folder, "metadata", "1.root.json");
   }
 
+  /** The folder that the server gives out. */
+  get web(): string {
+    return this.#repository.folder;
+  }
+
   /** The delivery's runtime is one that kiosks have; packing a real one takes seconds. */
   async publish(delivery: string): Promise<void> {
     const [runtime] = readdirSync(join(delivery, "runtimes"));
