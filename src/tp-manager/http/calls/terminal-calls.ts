@@ -17,6 +17,14 @@ const version = {
   os: z.string(),
 };
 
+const os = osName();
+const versionBody = {
+  version: `${versionNumber}-${APPLICATION_TYPE}-${os}`,
+  type: APPLICATION_TYPE,
+  os,
+} as const;
+const { supportedUntil } = publisherHere();
+
 export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/reset",
@@ -107,7 +115,7 @@ export const terminalCalls: readonly AnyCall[] = [
     }),
     handle(_, { arbiter }) {
       const { version: terminalVersion, ...identity } = arbiter.terminal.state.identity;
-      return { ...identity, terminalVersion, ...versionBody() };
+      return { ...identity, terminalVersion, ...versionBody };
     },
   }),
 
@@ -120,7 +128,7 @@ export const terminalCalls: readonly AnyCall[] = [
         supportedUntil: z.iso.date().optional().describe("Missing in a checkout of the sources."),
       }),
     }),
-    handle: () => ({ ...versionBody(), supportedUntil: publisherHere().supportedUntil }),
+    handle: () => ({ ...versionBody, supportedUntil }),
   }),
 ];
 
@@ -155,13 +163,4 @@ async function check({ arbiter, clock }: CallContext, isFresh: boolean) {
     }
     return now({ ...noLink, detail: (error as Error).message });
   }
-}
-
-function versionBody() {
-  const os = osName();
-  return {
-    version: `${versionNumber}-${APPLICATION_TYPE}-${os}`,
-    type: APPLICATION_TYPE,
-    os,
-  } as const;
 }
