@@ -5,11 +5,12 @@
  * A line between connector and simulated terminal (scripts/bench/slow-line.ts) copies the bytes as
  * slowly as the wire would, and measures how long the wire is idle before each end sends. "In the
  * dialogue" is the connector's part of it after its first byte; "with POST and answer" also has the
- * time from the kiosk's POST to the first byte, and from the last byte to the answer. Prints the
- * median and the least of the payments. "Package" is what a program needs for the same dialogue
- * that only answers with the same bytes, by the same package for serial lines; "with commits" it
- * also makes a synced commit where the connector makes one. Below are the connector's answers in
- * order, each with its time; "*": after a commit.
+ * time from the kiosk's POST to the first byte, and from the last byte to the answer. "Package" is
+ * what a program needs for the same dialogue that only answers with the same bytes, by the same
+ * package for serial lines; "with commits" it also makes a synced commit where the connector makes
+ * one. Prints the median of the payments and, as other work on the machine makes answers late, the
+ * sum of the least time of each answer. Below are the medians of the connector's answers in order;
+ * "*": after a commit.
  * TEST_BUNDLE=dist/bundle runs the bundled programs.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -29,6 +30,9 @@ const { values } = readArguments({
 });
 const [payments, speed] = [Number(values.payments), Number(values.speed)];
 if (![payments, speed].every((n) => Number.isInteger(n) && n > 0)) misused();
+
+/** The columns after the first. */
+const WIDTHS = [7, 7, 9, 33, 33, 33, 33, 10];
 
 /** The payments before the measured ones: Node.js compiles code that runs often. */
 const WARM_UP = 5;
@@ -81,36 +85,43 @@ async function measure({ name, switches, config }: (typeof families)[number]): P
   }
   const of = (what: (times: LineTimes) => number) => median(measured.map(what));
   const dialogue = measured.at(-1)?.dialogue ?? [];
+  // Now and then a status of the terminal makes a dialogue longer.
+  const alike = measured.filter((one) => one.dialogue.length === dialogue.length);
+  const answers = dialogue.flatMap(({ from }, i) => (from === "connector" && i > 0 ? [i] : []));
+  const inDialogue = alike.map((one) => answers.map((i) => one.dialogue[i]?.idleMs ?? 0));
   const folder = mkdtempSync(join(tmpdir(), "bench-line-"));
   const bare = await emptyMs(dialogue, { speed, stores: false, folder });
   const storing = await emptyMs(dialogue, { speed, stores: true, folder });
   rmSync(folder, { recursive: true });
   const wireMs = of((times) => times.wireMs);
-  const percent = (ms: number) => `${((ms / wireMs) * 100).toFixed(2)} %`;
-  const part = (what: (times: LineTimes) => number) => {
-    const [middle, least] = [of(what), Math.min(...measured.map(what))];
-    return `${middle.toFixed(1)} ms ${percent(middle)}, ${percent(least)}`;
+  const text = (ms: number) => `${ms.toFixed(1)} ms ${((ms / wireMs) * 100).toFixed(2)} %`;
+  const part = (times: readonly number[][]) => {
+    const least = sumOf(times[0]?.map((_, i) => Math.min(...column(times, i))) ?? []);
+    return `${text(median(times.map(sumOf)))}, ${text(least)}`;
   };
   print([
     name,
     of(({ bytes }) => bytes).toFixed(0),
     of(({ turns }) => turns).toFixed(0),
     `${wireMs.toFixed(0)} ms`,
-    part(({ inDialogueMs }) => inDialogueMs),
-    part(({ idleMs }) => idleMs.connector),
-    ...[bare, storing].map((ms) => `${ms.toFixed(1)} ms ${percent(ms)}`),
+    ...[inDialogue, measured.map(({ idleMs }) => [idleMs.connector]), bare, storing].map(part),
     `${of(({ idleMs }) => idleMs.terminal).toFixed(1)} ms`,
   ]);
-  const answers = dialogue.map(({ from, isStored }, i) => {
-    const ms = of((times) => times.dialogue[i]?.idleMs ?? 0);
-    return from === "connector" && i > 0 ? `${ms.toFixed(1)}${isStored ? "*" : ""}` : "";
+  const each = answers.map((at, i) => {
+    return median(column(inDialogue, i)).toFixed(1) + (dialogue[at]?.isStored ? "*" : "");
   });
-  process.stdout.write(`  its answers, ms: ${answers.filter(Boolean).join(" ")}\n`);
+  process.stdout.write(`  its answers, ms: ${each.join(" ")}\n`);
 }
 
-const WIDTHS = [10, 7, 10, 26, 26, 18, 18, 10];
+function column(rows: readonly number[][], i: number): number[] {
+  return rows.map((row) => row[i] ?? Number.NaN);
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
 
 function print([name = "", ...cells]: readonly string[]): void {
   const text = cells.map((one, i) => one.padStart(WIDTHS[i] ?? 0)).join("");
-  process.stdout.write(`${name.padEnd(12)}${text}\n`);
+  process.stdout.write(`${name.padEnd(10)}${text}\n`);
 }

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { ReadStream } from "node:tty";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { openPty } from "../../src/simulator/terminal/port/ports.ts";
-import { median } from "./figures.ts";
 
 /** One start, eight data and one stop bit. */
 const BITS_PER_BYTE = 10;
@@ -23,8 +22,6 @@ export interface LineTimes {
   readonly wireMs: number;
   /** The time in which the wire was idle, by the end that sent next. */
   readonly idleMs: Readonly<Record<End, number>>;
-  /** The connector's part of it after its first byte and before the last byte of the terminal. */
-  readonly inDialogueMs: number;
   readonly dialogue: readonly Speech[];
 }
 
@@ -58,8 +55,6 @@ export class SlowLine {
   #sent: Promise<void> = Promise.resolve();
   #idleSinceMs = 0;
   #last: End = "connector";
-  /** How long the wire was idle before the first byte. */
-  #firstMs = 0;
   #times = { bytes: 0, turns: 0, idleMs: { connector: 0, terminal: 0 } };
   #dialogue: Speech[] = [];
   #logBytes = 0;
@@ -95,10 +90,9 @@ export class SlowLine {
   /** Returns the times since {@link begin}; the connector has just answered. */
   end(): LineTimes {
     const { bytes, turns, idleMs } = this.#times;
-    const inDialogueMs = idleMs.connector - this.#firstMs;
     idleMs.connector += performance.now() - this.#idleSinceMs;
     const wireMs = bytes * this.#byteMs;
-    return { bytes, turns, wireMs, idleMs, inDialogueMs, dialogue: this.#dialogue };
+    return { bytes, turns, wireMs, idleMs, dialogue: this.#dialogue };
   }
 
   /** Whether the journal has grown since the last call. */
@@ -125,7 +119,6 @@ export class SlowLine {
     this.#sent = this.#sent.then(async () => {
       // Bytes that were written while others were on the wire follow those without a gap.
       const gapMs = Math.max(0, startMs - this.#idleSinceMs);
-      if (this.#times.bytes === 0) this.#firstMs = gapMs;
       this.#times.idleMs[from] += gapMs;
       said.idleMs += gapMs;
       this.#times.bytes += bytes.length;
@@ -133,8 +126,8 @@ export class SlowLine {
       this.#last = from;
       await reached(this.#idleSinceMs + gapMs + bytes.length * this.#byteMs);
       if (from === "terminal") this.#hasStored();
-      to.write(bytes);
       this.#idleSinceMs = performance.now();
+      to.write(bytes);
     });
   }
 
@@ -160,19 +153,19 @@ async function reached(atMs: number): Promise<void> {
   while (performance.now() < atMs) await new Promise((resolve) => setImmediate(resolve));
 }
 
-const PLAYS = 12;
+const PLAYS = 20;
 /** Of {@link PLAYS}; Node.js compiles code that runs often. */
-const WARMING = 2;
+const WARMING = 3;
 
 /**
- * Returns how long a program that only answers in a dialogue of {@link SlowLine} needs for all of
- * its answers, at the same speed: what the system, this process and the package for serial lines
- * take. `stores`: with a synced commit where the connector has one.
+ * Returns how long a program that only answers in a dialogue of {@link SlowLine} needs for each of
+ * its answers, each time that the dialogue is played at the same speed: what the system, this
+ * process and the package for serial lines take. `stores`: with the connector's synced commits.
  */
 export async function emptyMs(
   dialogue: readonly Speech[],
   { speed, stores, folder }: { speed: number; stores: boolean; folder: string },
-): Promise<number> {
+): Promise<number[][]> {
   // What the connector sends first is no answer, and the terminal's last bytes get none.
   const first = dialogue.findIndex(({ from }) => from === "terminal");
   const last = dialogue.findLastIndex(({ from }) => from === "connector");
@@ -187,9 +180,9 @@ export async function emptyMs(
   const program = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   await once(program.stdout, "data");
   const byteMs = (BITS_PER_BYTE * 1_000) / speed;
-  const sums: number[] = [];
+  const plays: number[][] = [];
   for (let i = -WARMING; i < PLAYS; i++) {
-    let sumMs = 0;
+    const times: number[] = [];
     for (const { from, hex } of turns) {
       const wireMs = (hex.length / 2) * byteMs;
       await reached(performance.now() + wireMs);
@@ -198,12 +191,12 @@ export async function emptyMs(
       const answered = once(terminalEnd, "data");
       terminalEnd.write(Buffer.from(hex, "hex"));
       await answered;
-      sumMs += performance.now() - startMs;
+      times.push(performance.now() - startMs);
     }
-    if (i >= 0) sums.push(sumMs);
+    if (i >= 0) plays.push(times);
   }
   program.kill("SIGKILL");
   await once(program, "exit");
   close();
-  return median(sums);
+  return plays;
 }
