@@ -116,6 +116,16 @@ export const returnMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "the open outcome of a return whose answer a proxy may have withheld",
+    ["35-gateway-returns", "HTTP 3xx, 403 or 5xx without a result code"],
+    ["test/supervisor/operations/operation-executor.test.ts"],
+    [
+      "src/supervisor/gateway/operation-request.ts",
+      "ambiguousOnce || mayBeFiltered)",
+      "(ambiguousOnce && !mayBeFiltered))",
+    ],
+  ),
+  oneEdit(
     "the one sum of a return that was notified before its end",
     ["35-gateway-returns", oneSum],
     ["test/tp-manager/journal/return-reservation.test.ts"],

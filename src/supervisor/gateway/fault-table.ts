@@ -16,7 +16,7 @@ export type Waits = "queue" | "item" | "both" | "nobody";
 const everyMark = [
   /** The gateway may have taken the order although no answer says so. */
   "ambiguous",
-  /** A confirm, cancel or refund stays unknown, because a proxy may have answered. */
+  /** A confirm, cancel or refund stays unknown: a proxy may have lost or withheld the answer. */
   "ambiguousOnce",
   /** A transaction is parked after a day in which it got only answers of this class. */
   "parkAfterADay",
@@ -60,7 +60,11 @@ export const faultTable = {
   "not-found": both("HTTP 404: requested resource does not exist"),
   "too-many-requests": both("HTTP 429: too many requests"),
   "upstream-lost": both("HTTP 502 or 504: a server in between lost the gateway", "ambiguous"),
-  redirected: both("HTTP 3xx: redirects are never followed, check GATEWAY_URL", "misconfigured"),
+  redirected: both(
+    "HTTP 3xx: redirects are never followed, check GATEWAY_URL",
+    "misconfigured",
+    "ambiguousOnce",
+  ),
   "access-denied": both("HTTP 401, 403, 405 or 407 without a result", "misconfigured"),
   "request-refused": item("another HTTP 4xx without a result", "parkAfterADay"),
   "server-error": item("HTTP 500 or another 5xx without a result", ...processed),

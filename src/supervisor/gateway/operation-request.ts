@@ -62,7 +62,9 @@ export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unkn
  */
 export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {
   const { action, ambiguous, ambiguousOnce } = faultTable[verdict.class];
-  if (ambiguous || ambiguousOnce) return "unknown";
+  // A proxy's filter answers so in place of the gateway, even after the gateway has answered.
+  const mayBeFiltered = verdict.httpStatus === 403 && verdict.code === null;
+  if (ambiguous || ambiguousOnce || mayBeFiltered) return "unknown";
   if (action === "sent") return "done";
   return verdict.code === null ? "not-sent" : "refused";
 }

@@ -155,7 +155,7 @@ test("a proxy leads to a broker by TLS, and a refusal names the proxy without lo
   expect(proxy.asked).toEqual(["CONNECT broker.example.test:8883"]);
   expect(await connection.send(message)).toBe("taken");
   await connection.close();
-  expect(broker.farewells).toEqual([0]);
+  await expect.poll(() => broker.farewells).toEqual([0]);
   await expect.poll(proxy.open).toBe(0);
   const other = proxyChoice({ ...settings, PROXY_PASSWORD: "wr0ng" }, {})(url);
   const refused = connectTo(broker, { ...right, proxy: other });

@@ -73,7 +73,9 @@ describe("what the answer means", () => {
     ["a connection that breaks", "reset", "unknown"],
     ["HTTP 503, perhaps of a proxy that lost the gateway", { status: 503 }, "unknown"],
     ["HTTP 429", { status: 429 }, "not-sent"],
-    ["HTTP 301", { status: 301 }, "not-sent"],
+    ["HTTP 302, perhaps of a proxy that withheld the answer", { status: 302 }, "unknown"],
+    ["HTTP 403, perhaps of such a proxy", { status: 403, body: "<html>blocked</html>" }, "unknown"],
+    ["a page of such a proxy", { status: 200, body: "<html>blocked</html>" }, "unknown"],
     ["HTTP 404", { status: 404 }, "not-sent"],
     ["HTTP 401", { status: 401 }, "not-sent"],
   ];
