@@ -3,10 +3,12 @@
  * @fastify/basic-auth, in turns within one run:
  *   npm run bench:start -- [--rounds 9]
  * Measured are the bundled programs (made anew first) and the sources: a later start, the first
- * one with an empty compile cache, and one after a kill -9; and the bare server with the
- * other packages of tp-manager. CPU is the time of all threads on a processor from the start of the
- * process until it is ready; memory is read one second later. Prints medians, their ratios to the
- * bare server or to `node -e 0`, and the sum of both programs.
+ * one with an empty compile cache, and one after a kill -9; the bare server with the other packages
+ * of tp-manager; and programs whose modules are as many as the sources, import the same packages
+ * and have no code (scripts/bench/empty-sources.ts): the least that a start from files costs. CPU
+ * is the time of all threads on a processor from the start of the process until it is ready; memory
+ * is read one second later. Prints medians, their ratios to the bare server or to `node -e 0`, and
+ * the sum of both programs.
  */
 import { type ChildProcess, execFileSync, type StdioOptions, spawn } from "node:child_process";
 import { on, once } from "node:events";
@@ -20,6 +22,7 @@ import { type programEntries, programFile, projectRoot } from "../src/shared/ver
 import { until } from "../test/support/programs/child-program.ts";
 import { freePort } from "../test/support/programs/installation.ts";
 import { bareServerArguments, packagesArguments } from "./bench/bare-server.ts";
+import { emptySources } from "./bench/empty-sources.ts";
 import { median, memoryMbOf } from "./bench/figures.ts";
 import { misused, readArguments } from "./command-line.ts";
 
@@ -87,6 +90,10 @@ async function measureServers(): Promise<void> {
   const own = ["--data", data, "--foreground"];
   const bare = { name: "bare fastify", args: bareServerArguments };
   const packages = { name: "packages of tp-manager", args: packagesArguments };
+  const empty = programs.map((program) => {
+    const { script, modules } = emptySources(join(folder, `empty-${program}`), program);
+    return { name: `${program}, ${modules} empty modules`, args: [script] };
+  });
   const forms = { bundle: bundled, sources: programFile };
   const rows = Object.entries(forms).flatMap(([form, script]) =>
     kinds.map((kind) => {
@@ -97,7 +104,7 @@ async function measureServers(): Promise<void> {
       return { name: `both, ${form}, ${kind}`, servers: programs.map(one) };
     }),
   );
-  const servers = [bare, packages, ...rows.flatMap((row) => row.servers)];
+  const servers = [bare, packages, ...empty, ...rows.flatMap((row) => row.servers)];
   const results = new Map(servers.map(({ name }) => [name, [] as Measured[]]));
   for (const server of servers) await measured(server); // fills the cache
   for (let round = 0; round < rounds; round++) {
@@ -116,7 +123,7 @@ async function measureServers(): Promise<void> {
   };
   print(["program", "CPU to ready", "ratio", "memory", "ratio", "of it anonymous"]);
   show(bare.name, floor);
-  show(packages.name, mediansOf(packages));
+  for (const one of [packages, ...empty]) show(one.name, mediansOf(one));
   for (const { name, servers } of rows) {
     for (const server of servers) show(server.name, mediansOf(server));
     show(name, servers.map(mediansOf).reduce(sum));
@@ -234,5 +241,5 @@ function childrenMs(): number {
 
 function print(cells: readonly string[]): void {
   const [name = "", ...others] = cells;
-  process.stdout.write(`${name.padEnd(30)}${others.map((each) => each.padStart(14)).join("")}\n`);
+  process.stdout.write(`${name.padEnd(32)}${others.map((each) => each.padStart(14)).join("")}\n`);
 }
