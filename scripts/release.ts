@@ -31,7 +31,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
 import { migrations } from "../src/tp-manager/journal/database/migrations.ts";
@@ -40,7 +40,9 @@ import { misused, readArguments } from "./command-line.ts";
 import { makeTarGz, makeZip } from "./release/archives.ts";
 import { debName, makeDeb } from "./release/deb.ts";
 import { lockOf, withDependencies } from "./release/lock.ts";
-import { copyPackage, licences, partsList } from "./release/packages.ts";
+import { openVex } from "./release/openvex.ts";
+import { copyPackage, licences } from "./release/packages.ts";
+import { partsList } from "./release/parts-list.ts";
 import {
   installFor,
   mustBeLocked,
@@ -213,9 +215,8 @@ async function release(
 
 function report(file: string): void {
   archives.push(file);
-  const hash = createHash("sha256").update(readFileSync(file)).digest("hex");
   const size = (statSync(file).size / MB).toFixed(1);
-  process.stdout.write(`${file}\n  ${size} MB, sha256 ${hash}\n`);
+  process.stdout.write(`${file}\n  ${size} MB, sha256 ${sha256(file)}\n`);
 }
 
 /** Writes the files at the root of a delivery, which no update changes. */
@@ -243,7 +244,7 @@ function exampleWithUpdates(): string {
 function layOutRuntime(root: string, platform: Platform, packages: string): string {
   const folder = join(packages, "node_modules", platform.runtimePackage);
   const program = join(folder, platform.runtime);
-  const hash = createHash("sha256").update(readFileSync(program)).digest("hex").slice(0, 16);
+  const hash = sha256(program).slice(0, 16);
   const to = join(root, "runtimes", hash);
   mkdirSync(to, { recursive: true });
   const target = join(to, platform.os === "win32" ? "node.exe" : "node");
@@ -304,12 +305,50 @@ function layOutVersion(
     const page = readFileSync(join(projectRoot, name), "utf8");
     writeFileSync(join(folder, name), withPublisher(page, String(version), publisher, trusted));
   }
-  const parts = [...bundled, ...native, `node_modules/${platform.runtimePackage}`].sort();
-  writeFileSync(join(folder, "THIRD-PARTY.txt"), `${licences(parts, lock, packages)}\n`);
-  writeFileSync(
-    join(folder, "sbom.cdx.json"),
-    partsList(parts, lock, String(version), date.getTime()),
-  );
+  const all = [...new Set([...bundled, ...native])].sort();
+  const withRuntime = [...all, `node_modules/${platform.runtimePackage}`].sort();
+  writeFileSync(join(folder, "THIRD-PARTY.txt"), `${licences(withRuntime, lock, packages)}\n`);
   writeFileSync(join(folder, "runtime"), `${runtime}\n`);
+  layOutPartsList(folder, runtime, platform, packages, all);
   writeFileSync(join(folder, "complete"), `${version}\n`);
+}
+
+/** Writes what is in a version, and what is known about it (docs/supply-chain.md). */
+function layOutPartsList(
+  folder: string,
+  runtime: string,
+  platform: Platform,
+  installed: string,
+  packages: readonly string[],
+): void {
+  const files = filesBelow(folder).map((path) => [path, sha256(join(folder, path))]);
+  const program = join(installed, "node_modules", platform.runtimePackage, platform.runtime);
+  const delivered = {
+    version: String(version),
+    dateMs: date.getTime(),
+    contact: publisher.contact,
+    packages,
+    lock: lockOf(installed),
+    installed,
+    runtime: {
+      path: `runtimes/${runtime}/${basename(platform.runtime)}`,
+      package: platform.runtimePackage,
+      sha256: sha256(program),
+    },
+    files: Object.fromEntries(files),
+  };
+  writeFileSync(join(folder, "sbom.cdx.json"), partsList(delivered));
+  writeFileSync(join(folder, "openvex.json"), openVex(delivered));
+}
+
+function sha256(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
+}
+
+/** The files below a folder, sorted, with / between the names. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => statSync(join(folder, path)).isFile())
+    .map((path) => path.replaceAll("\\", "/"))
+    .sort();
 }

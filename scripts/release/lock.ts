@@ -25,17 +25,24 @@ export function lockOf(folder: string): Lock {
 /** These packages and all that they need, as far as they are installed. */
 export function withDependencies(names: readonly string[], lock: Lock, folder: string): string[] {
   const found = new Set<string>();
-  const visit = (name: string, from: string): void => {
-    const path = resolvePackage(name, from, lock);
-    if (path === undefined || found.has(path) || !existsSync(join(folder, path))) return;
+  const visit = (path: string): void => {
+    if (found.has(path) || !existsSync(join(folder, path))) return;
     found.add(path);
-    const { dependencies, optionalDependencies } = lock[path] ?? {};
-    for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) {
-      visit(needed, path);
-    }
+    for (const needed of neededBy(path, lock)) visit(needed);
   };
-  for (const name of names) visit(name, "");
+  for (const name of names) visit(`node_modules/${name}`);
   return [...found].sort();
+}
+
+/** The packages that a package needs; "": that the project needs. */
+export function neededBy(path: string, lock: Lock): string[] {
+  const { dependencies, optionalDependencies } = lock[path] ?? {};
+  const names = Object.keys({ ...dependencies, ...optionalDependencies });
+  return names.flatMap((name) => resolvePackage(name, path, lock) ?? []);
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
 /** The nearest one, as Node.js looks for it. */

@@ -124,8 +124,14 @@ test("an unpacked delivery takes a payment, without Node.js and npm on the machi
   const status = await launch("launch.sh", "status", "--data", data);
   expect(status.stdout).toMatch(/tp-manager +running .*version 7\.8\.9/);
   await launch("always-up.sh", "--data", data);
-  const doctor = launch("launch.sh", "doctor", "--data", data).catch((error) => error);
-  expect((await doctor).stdout).toContain("This delivery was built with test values");
+  const bundle = join(folder, "support.tar.gz");
+  const doctor = launch("launch.sh", "doctor", "--data", data, "--bundle", bundle);
+  const { stdout: report } = await doctor.catch((error) => error);
+  expect(report).toContain("This delivery was built with test values");
+  for (const file of ["sbom.cdx.json", "openvex.json"]) {
+    const bundled = await runToEnd("tar", ["xzOf", bundle, file]);
+    expect(bundled.stdout).toBe(readFileSync(join(version, file), "utf8"));
+  }
   const audit = JSON.parse((await launch("launch.sh", "audit", "--json", "--data", data)).stdout);
   expect(audit).toMatchObject({ attempts: 1, faults: [] });
 });
@@ -219,26 +225,135 @@ test("the verify program of a release accepts it, as one of test values", async 
   }
 });
 
+const sha256 = (file: string): string =>
+  createHash("sha256").update(readFileSync(file)).digest("hex");
+
+const runtimeName = (): string => readFileSync(join(version, "runtime"), "utf8").trim();
+
 function runtime(): string {
-  const name = readFileSync(join(version, "runtime"), "utf8").trim();
-  return join(root, "runtimes", name, "node");
+  return join(root, "runtimes", runtimeName(), "node");
+}
+
+const readJson = (file: string) => JSON.parse(readFileSync(join(version, file), "utf8"));
+
+/** The packages whose code is in a delivery, as its files have them: not from the lock file. */
+function packagesInFiles(): string[] {
+  const folder = /^\.\.\/(node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+)/;
+  const maps = readdirSync(join(version, "programs")).filter((file) => file.endsWith(".map"));
+  const sources = maps.flatMap((map): string[] => readJson(join("programs", map)).sources);
+  const bundled = sources.flatMap((source) => folder.exec(source)?.[1] ?? []);
+  const outside = readdirSync(join(version, "node_modules"), { recursive: true, encoding: "utf8" })
+    .filter((file) => /(^|\/)(@[^/]+\/)?[^/@]+\/package\.json$/.test(file))
+    .filter((file) => "version" in readJson(join("node_modules", file)))
+    .map((file) => `node_modules/${file.slice(0, -"/package.json".length)}`);
+  // Pages load a file of these two, which no source map names.
+  const ofPages = ["node_modules/htm", "node_modules/uplot"];
+  return [...new Set([...bundled, ...outside, ...ofPages])].toSorted();
 }
 
 test("the parts list and the licences of a delivery name every package in it", () => {
-  const list = JSON.parse(readFileSync(join(version, "sbom.cdx.json"), "utf8"));
-  const names = list.components.map(({ name }: { name: string }) => name);
-  const expected = [
-    "fastify",
-    "mqtt",
-    "soap",
-    "zod",
-    "@serialport/bindings-cpp",
-    `node-${platform}`,
-  ];
-  expect(names).toEqual(expect.arrayContaining(expected));
-  expect(names).not.toContain("vitest");
+  const { components } = readJson("sbom.cdx.json");
+  const libraries = components.filter(({ type }: { type: string }) => type === "library");
+  const refs = libraries.map((each: { "bom-ref": string }) => each["bom-ref"]);
+  expect(refs.toSorted()).toEqual(packagesInFiles());
+  expect(refs).not.toContain("node_modules/vitest");
   const licences = readFileSync(join(version, "THIRD-PARTY.txt"), "utf8");
-  for (const name of names) expect(licences).toContain(`${name} `);
+  for (const { name } of libraries) expect(licences).toContain(`${name} `);
+  expect(licences).toContain(`node-${platform} `);
+  const files = components.filter(({ type }: { type: string }) => type === "file");
+  const hashes = files.map(({ name, hashes }: Component) => [name, hashes?.[0]?.content]);
+  const all = readdirSync(version, { recursive: true, encoding: "utf8" })
+    .filter((file) => statSync(join(version, file)).isFile())
+    .filter((file) => !["complete", "sbom.cdx.json", "openvex.json"].includes(file));
+  expect(hashes).toEqual(all.toSorted().map((file) => [file, sha256(join(version, file))]));
+});
+
+interface Component {
+  readonly type: string;
+  readonly "bom-ref": string;
+  readonly name: string;
+  readonly version?: string;
+  readonly purl?: string;
+  readonly cpe?: string;
+  readonly supplier?: { readonly name: string };
+  readonly hashes?: ReadonlyArray<{ readonly alg: string; readonly content: string }>;
+  readonly components?: readonly Component[];
+}
+
+/** A name of CPE 2.3 as a formatted string (NIST IR 7695, 6.2). */
+const value = String.raw`(\*|-|(\w|[-.]|\\[^\w\s])+)`;
+const cpeForm = new RegExp(`^cpe:2\\.3:[aho]:${value}:${value}:${value}(:${value}){7}$`);
+const purlForm = /^pkg:(npm\/(%40[\w.-]+\/)?|generic\/)[\w.-]+@[\w.+-]+$/;
+
+test("a scanner can match the parts list: names, versions, one tree, suppliers, hashes", () => {
+  const list = readJson("sbom.cdx.json");
+  expect(list).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.6" });
+  expect(list.serialNumber).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  const flat = (each: Component): Component[] => [each, ...(each.components ?? []).flatMap(flat)];
+  const all: Component[] = [list.metadata.component, ...list.components].flatMap(flat);
+  const refs = new Set(all.map((each) => each["bom-ref"]));
+  expect(refs.size).toBe(all.length);
+  const edges: ReadonlyArray<{ ref: string; dependsOn: string[] }> = list.dependencies;
+  expect(
+    edges.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]).filter((ref) => !refs.has(ref)),
+  ).toEqual([]);
+  const needs = new Map(edges.map(({ ref, dependsOn }) => [ref, dependsOn]));
+  const reached = new Set<string>();
+  const reach = (ref: string): void => {
+    if (reached.has(ref)) return;
+    reached.add(ref);
+    for (const needed of needs.get(ref) ?? []) reach(needed);
+  };
+  reach("product");
+  const parts = all.filter(({ type }) => type !== "file");
+  expect(parts.filter((each) => !reached.has(each["bom-ref"]))).toEqual([]);
+  expect(needs.get("product")).not.toContain("node_modules/avvio"); // fastify's, not ours
+  expect(needs.get("node_modules/fastify")).toContain("node_modules/avvio");
+  for (const { purl, cpe, version: number = "" } of parts) {
+    expect(purl).toMatch(purlForm);
+    expect(purl?.endsWith(`@${number}`)).toBe(true);
+    if (cpe !== undefined) expect(cpe).toMatch(cpeForm);
+  }
+  const node = list.components.find(({ type }: Component) => type === "platform");
+  const { node: number, openssl } = process.versions;
+  expect(node).toMatchObject({
+    purl: `pkg:generic/node@${number}`,
+    cpe: `cpe:2.3:a:nodejs:node.js:${number}:*:*:*:*:*:*:*`,
+    hashes: [{ alg: "SHA-256", content: expect.stringContaining(runtimeName()) }],
+  });
+  const cpes = node.components.map(({ cpe }: Component) => cpe);
+  expect(cpes).toContain(`cpe:2.3:a:openssl:openssl:${openssl}:*:*:*:*:*:*:*`);
+  const top: Component[] = list.components.filter(({ type }: Component) => type !== "file");
+  expect(top.filter(({ supplier }) => !supplier?.name)).toEqual([]);
+  const digits: Readonly<Record<string, number>> = { "SHA-256": 64, "SHA-512": 128 };
+  const hashes = list.components.flatMap((each: Component) => each.hashes ?? [{}]);
+  for (const { alg, content } of hashes) {
+    expect(content).toMatch(new RegExp(`^[0-9a-f]{${digits[alg]}}$`));
+  }
+});
+
+test("the statements on vulnerabilities are about parts of the delivery", () => {
+  const { metadata, components } = readJson("sbom.cdx.json");
+  const document = readJson("openvex.json");
+  expect(document["@context"]).toBe("https://openvex.dev/ns/v0.2.0");
+  expect(document["@id"]).toMatch(/^urn:uuid:/);
+  expect(document).toMatchObject({ author: "security@publisher.invalid", version: 1 });
+  expect(new Date(document.timestamp).toISOString()).toBe(document.timestamp);
+  expect(document.statements.length).toBeGreaterThan(0); // the format allows no empty list
+  const purls = new Set(components.map(({ purl }: Component) => purl));
+  const ids = new Set<string>();
+  for (const { vulnerability, products, status, justification } of document.statements) {
+    ids.add(vulnerability.name);
+    expect(vulnerability.name).toMatch(/^CVE-\d{4}-\d{4,}$/);
+    expect(products[0]["@id"]).toBe(metadata.component.purl);
+    for (const part of products[0].subcomponents) expect(purls).toContain(part["@id"]);
+    expect(["fixed", "not_affected"]).toContain(status);
+    expect(justification === undefined).toBe(status === "fixed");
+  }
+  expect(ids.size).toBe(document.statements.length);
+});
+
+test("a delivery names its publisher, the end of support and its address of updates", () => {
   const delivery = JSON.parse(readFileSync(join(version, "delivery.json"), "utf8"));
   expect(delivery).toMatchObject({ version: "7.8.9", updateUrl: "https://updates.example/" });
   expect(delivery).toMatchObject({ supportedUntil: "2099-12-31", testValues: true });
@@ -280,8 +395,6 @@ test("the provenance of a release names its commit, lock file, tools and command
     "https://in-toto.io/Statement/v1",
     "https://slsa.dev/provenance/v1",
   ]);
-  const sha256 = (file: string): string =>
-    createHash("sha256").update(readFileSync(file)).digest("hex");
   const sums = readFileSync(join(folder, "out", "SHA256SUMS"), "utf8");
   const [, ofArchive] = new RegExp(`^(.+)  ${archiveName}$`, "m").exec(sums) ?? [];
   expect(subject[0]).toEqual({ name: archiveName, digest: { sha256: ofArchive } });

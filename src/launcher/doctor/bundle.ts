@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { arch, freemem, release, type as systemType, totalmem, uptime } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -9,6 +9,7 @@ import { REMOVED, secretMask, secretsOf } from "../../shared/config/secrets.ts";
 import { cleanLine } from "../../shared/masking/log-cleaning.ts";
 import { linesAtEnd } from "../../shared/process/log-file.ts";
 import { osName, versionNumber } from "../../shared/program/installation.ts";
+import { projectRoot } from "../../shared/version-files.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 import type { CommandContext } from "../output.ts";
 import { entriesOf, readText } from "./check-surroundings.ts";
@@ -20,7 +21,8 @@ const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
 /**
  * Writes an archive for support: the doctor's report, versions, setup file and logs. In each line
  * card numbers are masked, and each secret of the setup file is removed wherever it stands. The
- * databases are left out. Throws when `file` exists.
+ * databases are left out; the parts list of a delivery is in it as it was published, because a hash
+ * can look like a card number. Throws when `file` exists.
  */
 export async function writeBundle(
   file: string,
@@ -39,10 +41,19 @@ export async function writeBundle(
     asFile("doctor.json", `${JSON.stringify(report, null, 2)}\n`),
     asFile("machine.json", `${JSON.stringify(machine(), null, 2)}\n`),
     asFile("config.txt", entries.map(bundledEntry).join("")),
+    ...partsLists(),
     ...(await logTexts(logDirectory)).map(({ name, text }) => asFile(`logs/${name}`, text)),
   ];
   // The flag "wx" overwrites no file; the mode lets no other user read the bundle.
   writeFileSync(file, tarGz(files, clock.now()), { mode: 0o600, flag: "wx" });
+}
+
+/** What is in this version, and what is known about it; a checkout has neither. */
+function partsLists(): ArchiveFile[] {
+  return ["sbom.cdx.json", "openvex.json"].flatMap((name) => {
+    const path = join(projectRoot, name);
+    return existsSync(path) ? [{ name, content: readFileSync(path) }] : [];
+  });
 }
 
 function machine(): object {
