@@ -190,7 +190,7 @@ async function release(
   const title = `terminal-connector-${version}`;
   const stage = join(work, `stage-${name}`);
   const root = join(stage, title);
-  layOutRoot(root);
+  layOutRoot(root, platform);
   const runtime = layOutRuntime(root, platform, packages);
   layOutVersion(
     join(root, "versions", String(version)),
@@ -220,11 +220,13 @@ function report(file: string): void {
 }
 
 /** Writes the files at the root of a delivery, which no update changes. */
-function layOutRoot(root: string): void {
+function layOutRoot(root: string, { os }: Platform): void {
   mkdirSync(join(root, "versions"), { recursive: true });
   mkdirSync(join(root, "data"));
   const delivery = join(projectRoot, "scripts", "delivery");
-  for (const file of ["launch.sh", "always-up.sh", "launch.cmd", "always-up.cmd", "README.md"]) {
+  const scripts = ["launch.sh", "always-up.sh", "launch.cmd", "always-up.cmd"];
+  const installer = os === "win32" ? ["install.cmd"] : [];
+  for (const file of [...scripts, ...installer, "README.md"]) {
     cpSync(join(delivery, file), join(root, file));
     if (file.endsWith(".sh")) chmodSync(join(root, file), 0o755);
   }

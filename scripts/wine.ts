@@ -4,10 +4,19 @@
  * Programs and launcher run in Wine, the simulators on this machine. Prints every step with what it
  * has printed; exits with 1 when one failed. Without Wine it is skipped, with a word about it.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../src/shared/time.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 import { ChildProgram, until } from "../test/support/programs/child-program.ts";
 import { freePort } from "../test/support/programs/installation.ts";
 import { findWine, type Ran, WineMachine } from "./wine-machine.ts";
@@ -116,6 +125,7 @@ async function day(): Promise<void> {
     return stopped.output;
   });
   await step("always-up.cmd --install and --uninstall", scheduling);
+  await step("install.cmd of a delivery, and its --uninstall", installing);
   await step("the browser kit shows the page again, each time with a fresh ticket", showing);
 }
 
@@ -222,6 +232,18 @@ async function stopping(): Promise<void> {
 }
 
 /** Checks changes of the schedule only, because Wine's schtasks also finds missing tasks. */
+async function installing(): Promise<string> {
+  cpSync(join(projectRoot, "scripts/delivery/install.cmd"), join(machine.root, "install.cmd"));
+  const key =
+    "HKLM\\SYSTEM\\CurrentControlSet\\Services\\EventLog\\Application\\terminal-connector";
+  await expectRun("install.cmd --frob", 64, /nothing but --uninstall/);
+  const installed = await expectRun("install.cmd", 0, /^keep-alive +.*installed/m, /five minutes/);
+  const source = await expectRun(`reg query "${key}"`, 0, /EventCreate\.exe/, /TypesSupported/);
+  const removed = await expectRun("install.cmd --uninstall", 0, /^keep-alive +removed/m, /stay in/);
+  await expectRun(`reg query "${key}"`, 1);
+  return `${installed.output}${source.output}${removed.output}`;
+}
+
 async function scheduling(): Promise<string> {
   const install = await expectRun("always-up.cmd --install", 0, /^keep-alive +.*installed/m);
   const uninstall = await expectRun("always-up.cmd --uninstall", 0, /^keep-alive +removed/m);

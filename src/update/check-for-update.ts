@@ -38,8 +38,8 @@ import {
   changeState,
   forgetReady,
   installationId,
+  newestTaken,
   readHold,
-  readLastSwitch,
   readState,
   readSwitch,
   tryUpdateLock,
@@ -179,7 +179,8 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
     const { isFresh, nowMs } = targets;
     if (isFresh) changeState(dataDirectory, () => ({ freshMs: clock.now() }));
     const releases = releasesIn(targets.all, alarm);
-    const offers = { own, releases, floor: isFresh ? undefined : newestTaken(settings) };
+    const floor = isFresh ? undefined : newestTaken(dataDirectory, version);
+    const offers = { own, releases, floor };
     const release = chosen(settings, offers);
     if (!release) {
       forgetReady(dataDirectory);
@@ -216,15 +217,6 @@ function trusted({ caFile, warn }: CheckSettings): string[] {
     warn?.((error as Error).message);
     return text === "" ? [] : [text];
   }
-}
-
-/** Returns the newest version that has run here; expired metadata lead to newer ones only. */
-function newestTaken({ dataDirectory, version }: CheckSettings): string {
-  const { barred } = readState(dataDirectory);
-  const { from = version, to = version } = readLastSwitch(dataDirectory) ?? {};
-  return (
-    [version, from, to, ...barred.map((one) => one.version)].sort(compareVersions).at(-1) ?? ""
-  );
 }
 
 /** How much earlier in ms than a known time the clock may be before that is a fault. */

@@ -10,6 +10,7 @@ import { readJsonIfWhole } from "../shared/store/store-file.ts";
 import { type Clock, poll, sleep } from "../shared/time.ts";
 import { readyFileOf, underWayFileOf } from "../shared/version-files.ts";
 import { removeNow, writeJson } from "./durable-files.ts";
+import { compareVersions } from "./offer-policy.ts";
 
 /*
  * What an installation remembers of its updates (docs/updates.md 4.5). Only the holder of the
@@ -275,4 +276,16 @@ export function readSwitch(dataDirectory: string): SwitchRecord | undefined {
 /** Returns the last switch that has ended; undefined: there is none, or its record is damaged. */
 export function readLastSwitch(dataDirectory: string): SwitchRecord | undefined {
   return readOr(undefined, () => readJsonIfWhole(lastIn(dataDirectory), recordSchema));
+}
+
+/**
+ * Returns the newest version that an installation runs, has run, or bars. Neither expired metadata
+ * nor a package leads to an older one. A version that was only put off does not count.
+ */
+export function newestTaken(dataDirectory: string, present: string): string {
+  const last = readLastSwitch(dataDirectory);
+  const ran = last === undefined ? [] : last.step === "done" ? [last.from, last.to] : [last.from];
+  const barred = readState(dataDirectory).barred.map(({ version }) => version);
+  const taken = [present, ...ran, ...barred];
+  return taken.reduce((a, b) => (compareVersions(a, b) > 0 ? a : b));
 }

@@ -203,6 +203,7 @@ const shellFiles = [
   "scripts/delivery/version/launch.sh",
 ];
 const windowsFiles = shellFiles.map((file) => file.replace(/sh$/, "cmd"));
+windowsFiles.push("scripts/delivery/install.cmd");
 
 test("shellcheck finds no fault in the shell files", (context) => {
   if (spawnSync("shellcheck", ["--version"]).error) context.skip("shellcheck is not installed");

@@ -2,13 +2,7 @@ import { statSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { versionNumber } from "../../shared/program/installation.ts";
 import { compareVersions } from "../../update/offer-policy.ts";
-import {
-  readLastSwitch,
-  readState,
-  readSwitch,
-  takeUpdateLock,
-  writeReady,
-} from "../../update/update-state.ts";
+import { newestTaken, readSwitch, takeUpdateLock, writeReady } from "../../update/update-state.ts";
 import type { CommandContext } from "../output.ts";
 import { refused, stageFrom, versionIn } from "./versions.ts";
 
@@ -25,7 +19,7 @@ export async function offerPackage(context: CommandContext, folder: string): Pro
   const { uid, mode } = statSync(folder);
   if (uid !== 0 || mode & WRITABLE_BY_OTHERS) throw refused(`${folder} is not root's alone`);
   const offered = versionIn(folder);
-  const newest = newestTaken(dataDirectory);
+  const newest = newestTaken(dataDirectory, versionNumber);
   if (compareVersions(offered, newest) <= 0) {
     output.note(`the package has version ${offered}; ${newest} was taken already`);
     return exitCodes.ok;
@@ -41,13 +35,4 @@ export async function offerPackage(context: CommandContext, folder: string): Pro
   }
   output.note(`version ${offered} of the package is ready; the service takes it when it is idle`);
   return exitCodes.ok;
-}
-
-/** Returns the newest version that this installation runs, has run, or bars. */
-function newestTaken(dataDirectory: string): string {
-  const last = readLastSwitch(dataDirectory);
-  const barred = readState(dataDirectory).barred.map(({ version }) => version);
-  const ran = last?.step === "done" ? [last.to] : [];
-  const taken = [versionNumber, ...ran, ...barred];
-  return taken.reduce((a, b) => (compareVersions(a, b) > 0 ? a : b));
 }
