@@ -5,12 +5,13 @@
  * `GET /version` and `GET /health` are compared with `GET /` of the bare server, over connections
  * that stay open; `GET /events`, until its first bytes have come, with `GET /`, both on a new
  * connection each time. So is the bare server with the headers of the connector's answers, with its
- * metrics in addition, and then with the launcher's settings for a small memory. Prints the answers
- * in a second and the processor time of one, each as the median of the runs with the lowest and the
- * highest ratio. --watched: for so many seconds a client asks for `/health` each second and ten
- * others read `/events`; prints the part of a processor that they cost both programs. With DATA, a
- * folder with a journal of scripts/large-journal.ts, the time of `GET /payments` is compared with
- * that of reading and serialising the same rows.
+ * metrics in addition, and then with the launcher's settings for a small memory; the last one also
+ * has a stream of one event, "empty events". Prints the answers in a second and the processor time
+ * of one, each as the median of the runs with the lowest and the highest ratio. --watched: for so
+ * many seconds a client asks for `/health` each second and ten others read `/events`; prints the
+ * part of a processor that they cost both programs. With DATA, a folder with a journal of
+ * scripts/large-journal.ts, the time of `GET /payments` is compared with that of reading and
+ * serialising the same rows.
  * TEST_BUNDLE=dist/bundle runs the bundled programs.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -82,7 +83,8 @@ try {
   const own = (path: string): Server => ({ name: path, port: at.port, path, pids });
   await compare([bare, own("/version"), ...fuller], stays);
   await compare([bare, own("/health")], stays);
-  await compare([bare, own("/events")], opens);
+  const full = fuller.slice(-1).map((one) => ({ ...one, name: "empty events", path: "/events" }));
+  await compare([bare, own("/events"), ...full], opens);
   if (watched > 0) await watch(pids);
   if (data !== undefined) await comparePayments();
   print("programs", process.env["TEST_BUNDLE"] ? "bundle" : "sources");

@@ -2,14 +2,15 @@ import { smallMemoryOf } from "../../src/launcher/processes/launch-process.ts";
 import { securityHeaders } from "../../src/tp-manager/http/door/access.ts";
 
 /** A bare server of fastify and @fastify/basic-auth, with which the programs are compared. */
-const bareServer = (more = "") => `
+const bareServer = (onEach = "", routes = "") => `
 import { flushCompileCache } from "node:module";
 import fastify from "fastify";
 import basicAuth from "@fastify/basic-auth";
 const app = fastify();
-${more}
+${onEach}
 await app.register(basicAuth, { validate: async () => {}, authenticate: true });
 app.after(() => app.get("/", { onRequest: app.basicAuth }, async () => ({ hello: "world" })));
+${routes && `app.after(() => {${routes}});`}
 await app.listen({ port: 0, host: "127.0.0.1" });
 flushCompileCache();
 console.log("is ready on", app.server.address().port);
@@ -37,6 +38,15 @@ app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
   done();
 });
 `;
+/** Opens a stream of events, whose first one is the state of a terminal. */
+const stream = `
+app.get("/events", { onRequest: app.basicAuth }, (request, reply) => {
+  reply.hijack();
+  const type = { "content-type": "text/event-stream", connection: "close" };
+  reply.raw.writeHead(200, { ...reply.getHeaders(), ...type });
+  reply.raw.write('event: terminal\\ndata: {"link":"connected"}\\n\\n');
+});
+`;
 const { switches, environment } = smallMemoryOf("tp-manager");
 
 /** The same server with more of what a server in tp-manager's place must have, step by step. */
@@ -49,7 +59,7 @@ export const fullerServers = [
   },
   {
     name: "and small memory",
-    args: [...switches, ...bareServerArguments.with(-1, bareServer(headers + figures))],
+    args: [...switches, ...bareServerArguments.with(-1, bareServer(headers + figures, stream))],
     env: environment,
   },
 ];
