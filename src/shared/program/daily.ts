@@ -6,10 +6,16 @@ import { COPIES_KEPT, dayOf, daysOfCopies, startCopying } from "../store/copies.
 import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, DAY_MS, MINUTE_MS, sleep } from "../time.ts";
 
+/**
+ * Waits until a chore may take its next step: a pause, and an idle moment. Resolves with false when
+ * the program is being stopped: the chore ends, and goes on the next day.
+ */
+export type MayGoOn = () => Promise<boolean>;
+
 /** A task that a program carries out once a day. */
 export interface Chore {
   readonly name: string;
-  readonly run: () => void | Promise<void>;
+  readonly run: (mayGoOn: MayGoOn) => void | Promise<void>;
   /** Deletes the files that the task left when it was interrupted. */
   readonly clear?: () => void;
 }
@@ -31,6 +37,9 @@ const NEAR_CHECK_MS = 10 * MINUTE_MS;
 const DAY_MINUTES = DAY_MS / MINUTE_MS;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
+/** The pause between two steps of a chore, and how often a busy program is asked in between. */
+const STEP_PAUSE_MS = 20;
+const STEP_POLL_MS = 1_000;
 
 /**
  * Runs the chores each day at their time. node-cron is loaded after the start, and its task started
@@ -39,10 +48,11 @@ const IDLE_WAIT_MAX_MS = 3_600_000;
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   const { at, clock } = options;
   let created: Promise<ScheduledTask> | undefined;
+  let isStopped = false;
   clearLeftovers(options);
   const checkIn = (ms: number) => clock.startTimer("daily chores", ms, () => void check());
   const check = async (): Promise<void> => {
-    created ??= createDaily(options);
+    created ??= createDaily(options, () => isStopped);
     const task = await created;
     if (isNear(at, clock.now())) await task.start();
     else if (task.getStatus() !== "destroyed") timer = checkIn(NEAR_CHECK_MS);
@@ -50,6 +60,7 @@ export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   let timer = checkIn(AFTER_START_MS);
   return {
     async stop() {
+      isStopped = true;
       timer.clear();
       await (await created)?.destroy();
       timer.clear();
@@ -76,17 +87,23 @@ function clearLeftovers({ chores, log }: DailyOptions): void {
   }
 }
 
-async function createDaily(options: DailyOptions): Promise<ScheduledTask> {
+async function createDaily(
+  options: DailyOptions,
+  isStopped: () => boolean,
+): Promise<ScheduledTask> {
   const [hours, minutes] = options.at.split(":").map(Number);
   const { createTask } = await import("node-cron");
-  return createTask(`${minutes} ${hours} * * *`, () => runChores(options), {
+  return createTask(`${minutes} ${hours} * * *`, () => runChores(options, isStopped), {
     name: "daily chores",
     noOverlap: true,
   });
 }
 
 /** Runs all chores; a failed chore is logged and tried again the next day. */
-export async function runChores({ idle, chores, clock, log }: DailyOptions): Promise<void> {
+export async function runChores(
+  { idle, chores, clock, log }: DailyOptions,
+  isStopped = () => false,
+): Promise<void> {
   const deadlineMs = clock.monotonicMs() + IDLE_WAIT_MAX_MS;
   while (!idle()) {
     if (clock.monotonicMs() > deadlineMs) {
@@ -95,13 +112,19 @@ export async function runChores({ idle, chores, clock, log }: DailyOptions): Pro
     }
     await sleep(clock, "idle moment for the daily chores", IDLE_POLL_MS);
   }
+  const mayGoOn = async (): Promise<boolean> => {
+    await sleep(clock, "next step of a daily chore", STEP_PAUSE_MS);
+    while (!isStopped() && !idle()) await sleep(clock, "next step of a daily chore", STEP_POLL_MS);
+    return !isStopped();
+  };
   for (const chore of chores) {
     try {
-      await chore.run();
-      log.info({ chore: chore.name }, "daily chore done");
+      await chore.run(mayGoOn);
+      if (!isStopped()) log.info({ chore: chore.name }, "daily chore done");
     } catch (error) {
       log.error({ chore: chore.name, err: error, alarm: "daily-chore" }, "a daily chore failed");
     }
+    if (isStopped()) return;
   }
 }
 
@@ -115,7 +138,7 @@ export function backupChore(
   clock: Clock,
   copied: () => void,
   proof?: WriteProof,
-): Chore {
+) {
   const folder = join(dirname(databasePath), "backup");
   const name = basename(databasePath, ".db");
   const unfinished = join(folder, `${name}.unfinished`);
@@ -144,7 +167,7 @@ export function backupChore(
         clear();
       }
     },
-  };
+  } satisfies Chore;
 }
 
 /** Copies a database in another process, which is killed if this one ends. Rejects on failure. */
@@ -159,7 +182,7 @@ async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /** Returns the chore that removes a program's logs that were renamed more than `days` ago. */
-export function oldLogsChore(logFile: string, days: number, clock: Clock): Chore {
+export function oldLogsChore(logFile: string, days: number, clock: Clock) {
   return {
     name: `old logs of ${basename(logFile)}`,
     run() {
@@ -170,5 +193,5 @@ export function oldLogsChore(logFile: string, days: number, clock: Clock): Chore
         if (clock.now() - statSync(path).mtimeMs > days * DAY_MS) rmSync(path);
       }
     },
-  };
+  } satisfies Chore;
 }

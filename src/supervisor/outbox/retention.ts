@@ -49,7 +49,7 @@ const eraseTries = `
 const eraseEnds = "DELETE FROM outbox_ends WHERE transaction_id = ?";
 
 /** Returns the daily chore that erases personal data older than `days` (JOURNAL_DAYS). */
-export function retentionChore(database: DatabaseSync, days: number, clock: Clock): Chore {
+export function retentionChore(database: DatabaseSync, days: number, clock: Clock) {
   const run = (sql: string, ...values: (string | number)[]): number =>
     Number(prepared(database, sql).run(...values).changes);
   const before = (ofDays: number): number => clock.now() - ofDays * DAY_MS;
@@ -75,5 +75,5 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
         }
       }
     },
-  };
+  } satisfies Chore;
 }

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Chore } from "../../shared/program/daily.ts";
-import { type Clock, DAY_MS, sleep } from "../../shared/time.ts";
+import { type Clock, DAY_MS } from "../../shared/time.ts";
 import type { Attempt, AttemptState, PaymentRequest } from "../attempts/payment.ts";
 import { phasesWith, phaseTable } from "../attempts/phase-table.ts";
 import {
@@ -37,7 +37,6 @@ import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 /** The number of orders archived in one transaction; a payment may wait some ms for it. */
 const BATCH = 20;
-const BETWEEN_BATCHES_MS = 20;
 
 /** For each value of `archive` in the phase table: when an attempt may be archived, as SQL. */
 const isKnownThere = {
@@ -212,12 +211,11 @@ export function archiveChore(
 ): Chore {
   return {
     name: "archive of the journal",
-    async run() {
+    async run(mayGoOn) {
       const beforeMs = clock.now() - days * DAY_MS;
       for (const transactionId of archive.unsentBefore(beforeMs)) await learn(transactionId);
       let { next } = archive.putAway(beforeMs, BATCH);
-      while (next !== undefined) {
-        await sleep(clock, "archive of the journal", BETWEEN_BATCHES_MS);
+      while (next !== undefined && (await mayGoOn())) {
         ({ next } = archive.putAway(beforeMs, BATCH, next));
       }
     },

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openLogFile } from "../../../src/shared/process/log-file.ts";
 import {
   backupChore,
+  type MayGoOn,
   oldLogsChore,
   runChores,
   startDaily,
@@ -204,6 +205,33 @@ test("chores wait for an idle moment, and a chore that fails delays no other", a
   await running;
   expect(done).toEqual(["good"]);
   expect(lines.filter((line) => line.includes("daily-chore"))).toHaveLength(1);
+});
+
+test("a chore takes its steps in idle moments, and none after a stop", async () => {
+  const clock = new TestClock();
+  const { log, lines } = recordingLog();
+  let [steps, idle, stopped] = [0, true, false];
+  const steady = {
+    name: "steady",
+    async run(mayGoOn: MayGoOn) {
+      while (await mayGoOn()) steps += 1;
+    },
+  };
+  const later = { name: "later", run: () => expect.fail("begun after the stop") };
+  const options = { at: "03:30", idle: () => idle, chores: [steady, later], clock, log };
+  const running = runChores(options, () => stopped);
+  await clock.advance(70);
+  expect(steps).toBe(3);
+  idle = false;
+  await clock.advance(60_000);
+  expect(steps).toBe(3);
+  idle = true;
+  await clock.advance(1_000);
+  expect(steps).toBeGreaterThan(3);
+  [steps, stopped] = [0, true];
+  await clock.advance(2_000);
+  await running;
+  expect([steps, lines]).toEqual([0, []]);
 });
 
 test("every time of day can be scheduled and stopped again", async () => {
