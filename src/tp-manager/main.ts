@@ -23,6 +23,7 @@ import { HourWatch } from "./http/status/hour-watch.ts";
 import { Monitor } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
+import { packingChore } from "./journal/packing.ts";
 import { assumptionsOf, familyOf } from "./matching/assumptions.ts";
 import { Matcher } from "./matching/matcher.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
@@ -341,6 +342,7 @@ function startChores(
       backupChore(journalPath, clock, () => journal.store.copied(), journal.proof),
       archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
+      packingChore(journal.packing, clock),
     ],
     clock,
     log: hub.tap(log),

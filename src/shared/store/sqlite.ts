@@ -96,7 +96,7 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
         "start the newer program that wrote it",
     );
   }
-  const from = smallestReader(migrations);
+  const from = Math.max(smallestReader(migrations), readableFrom(database) ?? 0);
   if (version === known && readableFrom(database) === from) return;
   // All migrations are one transaction, with one wait for the disk: a failure changes nothing.
   transaction(database, () => {

@@ -12,6 +12,7 @@ import {
   faultOf,
 } from "../attempts/audit-rules.ts";
 import auditRules from "../attempts/audit-rules-en.json" with { type: "json" };
+import { makeProven, makeWhole } from "../attempts/packed-texts.ts";
 import type { AttemptStep } from "../attempts/payment.ts";
 
 type Row = Record<string, SQLInputValue>;
@@ -21,32 +22,21 @@ const LISTED_MAX = 1_000;
 
 export type AuditReport = JournalAudit<AuditRule>;
 
-const STEP = "\u001e";
-const FIELD = "\u001f";
-
-const hasInput = "SELECT 1 FROM pragma_table_info('attempt_event') WHERE name = 'input'";
-
+/** Old files lack columns of attempts and steps, so that all columns are selected. */
 const texts = {
-  /** Returns the SQL that reads attempts. `input`: the column `input`, which old files lack. */
-  attempts: (
-    input: string,
-  ) => `SELECT transaction_id, order_id, phase, request, state, baseline, ticket,
-      hand_off.body AS body, json_extract(hand_off.body, '$.amountMinor') AS handed,
-      hand_off.withdrawn AS withdrawn,
-      (SELECT group_concat(kind || char(31) || detail || char(31) || input, char(30)) FROM
-        (SELECT kind, detail, ${input} AS input FROM attempt_event
-         WHERE attempt_event.transaction_id = attempt.transaction_id ORDER BY id)) AS steps
+  attempts: `SELECT attempt.*, hand_off.body AS body, hand_off.withdrawn AS withdrawn,
+      json_extract(hand_off.body, '$.amountMinor') AS handed
     FROM attempt LEFT JOIN hand_off USING (transaction_id)
     WHERE attempt.rowid > ? AND attempt.rowid <= ? ORDER BY attempt.rowid`,
+  steps: "SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id",
   hasTable: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
   lastRow: "SELECT ifnull(max(rowid), 0) AS last FROM attempt",
   ordersAgain: "SELECT DISTINCT order_id FROM attempt WHERE number > 1",
-  ofOrder: `SELECT order_id, transaction_id, state FROM attempt WHERE order_id = ?
-    ORDER BY number`,
+  ofOrder: "SELECT * FROM attempt WHERE order_id = ? ORDER BY number",
   numbersAgain: `SELECT receipt_number, trace_number FROM attempt WHERE receipt_number IS NOT NULL
     GROUP BY receipt_number, trace_number HAVING count(*) > 1`,
-  withNumbers: `SELECT order_id, transaction_id, state FROM attempt
-    WHERE receipt_number = ? AND trace_number IS ? ORDER BY rowid`,
+  withNumbers: `SELECT * FROM attempt WHERE receipt_number = ? AND trace_number IS ?
+    ORDER BY rowid`,
 };
 
 /** The tables other than `attempt` whose texts are searched for card numbers. */
@@ -126,11 +116,11 @@ class Audit {
   }
 
   readAttempts(after: number, upTo: number): void {
-    const isKept = this.#database.prepare(hasInput).get() !== undefined;
-    const attempts = this.#database.prepare(texts.attempts(isKept ? "ifnull(input, '')" : "''"));
-    for (const row of attempts.iterate(after, upTo)) {
+    const stepsOf = this.#database.prepare(texts.steps);
+    for (const row of this.#database.prepare(texts.attempts).iterate(after, upTo)) {
       this.report.attempts += 1;
-      this.#readAttempt(row as Row);
+      const { transaction_id: id = null } = row as Row;
+      this.#readAttempt(row as Row, stepsOf.all(id) as Row[]);
     }
   }
 
@@ -161,11 +151,12 @@ class Audit {
     }
   }
 
-  #readAttempt(row: Row): void {
-    this.#search(row, "attempt");
+  #readAttempt(row: Row, stepRows: readonly Row[]): void {
+    this.report.steps += stepRows.length;
     const faults = this.#safely(row, () => {
-      const steps = stepsOf(row["steps"]);
-      this.report.steps += steps.length;
+      this.#search(makeProven(row), "attempt");
+      for (const step of stepRows) this.#search(makeProven(step), "attempt_event", row);
+      const steps = stepRows.map((step) => new KeptStep(step));
       const { faults: found, unknown } = auditAttempt({
         transactionId: String(row["transaction_id"]),
         orderId: String(row["order_id"]),
@@ -193,11 +184,11 @@ class Audit {
     }
   }
 
-  #search(row: Row, table: string): void {
+  #search(row: Row, table: string, owner = row): void {
     for (const column of Object.keys(row)) {
       const value = row[column];
       if (typeof value !== "string" || !containsPan(value)) continue;
-      this.#add([faultOf("card-number", aboutOf(row), `${table}.${column} holds a card number`)]);
+      this.#add([faultOf("card-number", aboutOf(owner), `${table}.${column} holds a card number`)]);
     }
   }
 
@@ -215,12 +206,7 @@ function aboutOf(row: Row): { orderId: string; transactionId: string } {
 }
 
 function saleRow(row: Row): AuditedSale {
-  return { ...aboutOf(row), state: parsed(row["state"]) };
-}
-
-function stepsOf(value: SQLInputValue | undefined): AttemptStep[] {
-  if (typeof value !== "string") return [];
-  return value.split(STEP).map((step) => new KeptStep(step.split(FIELD)));
+  return { ...aboutOf(row), state: parsed(makeWhole(row)["state"]) };
 }
 
 /** An event whose detail is parsed only when it is read: most details are long and not needed. */
@@ -230,10 +216,10 @@ class KeptStep implements AttemptStep {
   readonly input?: AttemptStep["detail"];
   readonly #text: string;
 
-  constructor([kind = "", text = "", input = ""]: readonly string[]) {
-    this.kind = kind;
-    this.#text = text;
-    if (input !== "") this.input = parsed(input);
+  constructor({ kind, detail, input = null }: Row) {
+    this.kind = String(kind);
+    this.#text = String(detail);
+    if (input !== null) this.input = parsed(input);
   }
 
   get detail(): AttemptStep["detail"] {

@@ -101,6 +101,9 @@ export class Archive extends rows("archive", {
   dropHandOff: "DELETE FROM hand_off WHERE transaction_id = ?",
   dropEvents: "DELETE FROM attempt_event WHERE transaction_id = ?",
   dropAttempt: "DELETE FROM attempt WHERE transaction_id = ?",
+  // When the newest attempt is gone, its row id is given again.
+  packedUpTo: `UPDATE packing SET position = (SELECT ifnull(max(rowid), 0) FROM attempt)
+    WHERE position > (SELECT ifnull(max(rowid), 0) FROM attempt)`,
   unsent: `SELECT transaction_id FROM attempt JOIN hand_off USING (transaction_id)
     WHERE ended_at_ms < ? AND acknowledged = 1 AND delivery IN ('pending', 'parked')
       AND delivery = 'pending' AND withdrawn <= 0`,
@@ -118,6 +121,7 @@ export class Archive extends rows("archive", {
         (orderId) => this.sql.isArchivable.get(beforeMs, orderId)?.["archivable"] === 1,
       );
       for (const orderId of orders) this.#putAwayOrder(orderId);
+      if (orders.length > 0) this.sql.packedUpTo.run();
       const last = ended.length === limit ? ended.at(-1) : undefined;
       const next = last && {
         startedAtMs: Number(last["started_at_ms"]),

@@ -13,7 +13,7 @@ import { type Row, rows, type Statement } from "./database/statements.ts";
 export const attemptColumns = `attempt.transaction_id, attempt.number, attempt.request,
   attempt.state, attempt.started_at_ms, attempt.ended_at_ms, attempt.baseline, attempt.ticket,
   attempt.returned_minor, attempt.notified_return_minor, attempt.returned_some,
-  attempt.open_return, attempt.suspicion`;
+  attempt.open_return, attempt.suspicion, attempt.packed`;
 
 /** Returns the attempt in a row with {@link attemptColumns} of the table `attempt`. */
 export function readAttempt(row: Row): Attempt {

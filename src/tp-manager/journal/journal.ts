@@ -19,6 +19,7 @@ import {
   DayRows,
   RefusedRows,
 } from "./operator-rows.ts";
+import { Packing } from "./packing.ts";
 import { ReconciliationRows } from "./reconciliation-rows.ts";
 import { RecordRows } from "./record-rows.ts";
 import { ReturnRows } from "./return-rows.ts";
@@ -47,6 +48,7 @@ export class Journal {
   readonly acknowledged: AcknowledgedRows;
   readonly days: DayRows;
   readonly archive: Archive;
+  readonly packing: Packing;
   /** The marks of this journal and of the supervisor's database, by which a loss is noticed. */
   readonly store: Store;
 
@@ -62,6 +64,7 @@ export class Journal {
       this.store = new Store(this.database, path, () => events.lastId);
       this.alarms = new AlarmRows(this);
       this.archive = new Archive(this);
+      this.packing = new Packing(this);
       this.handOffs = new HandOffRows(this);
       this.resync = new ResyncRows(this);
       this.attempts = new AttemptRows(this);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
+import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import type {
   PaymentEnd,
   PaymentOrder,
@@ -18,6 +19,20 @@ const declines: PayScript = (_order, observer) => {
   observer.report(declined());
   return Promise.resolve({ end: "aborted", code: "05", text: "", reason: "declined", ticket: "" });
 };
+
+/** The day on which everything in the journal of {@link everyPhase} may be packed. */
+export const PACKED_ON = new Date(2026, 1, 5, 9, 0, 0).getTime();
+
+/** Packs a journal whose version has run for `days` days; returns how many attempts are packed. */
+export function packed(path: string, days = 15): number {
+  const journal = new Journal(path);
+  const { database, packing } = journal;
+  database.exec(`UPDATE packing SET since_ms = ${PACKED_ON - days * 24 * 3_600_000}`);
+  while (packing.packNext(PACKED_ON));
+  const n = Number(database.prepare("SELECT count(packed) AS n FROM attempt").get()?.["n"]);
+  journal.close();
+  return n;
+}
 
 /** A sale with numbers and a second of its own. */
 const saleOf = ({ amountMinor }: PaymentOrder, receiptNumber: string): TransactionReport => {

@@ -6,12 +6,15 @@ import { systemClock } from "../../../src/shared/time.ts";
 import { archiveChore } from "../../../src/tp-manager/journal/archive.ts";
 import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
+import { packingChore } from "../../../src/tp-manager/journal/packing.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import { audit } from "../../support/house/every-phase.ts";
+import { packAll } from "../../support/house/pack-all.ts";
 import { type House, house, outcome, pay, request } from "../../support/house/payment-house.ts";
 import { recordingLog } from "../../support/house/recording-log.ts";
 import { declined } from "../../support/terminals/reports.ts";
-import { lost, type PayScript } from "../../support/terminals/scripted-terminal.ts";
+import { lost, type PayScript, saleReport } from "../../support/terminals/scripted-terminal.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -20,6 +23,7 @@ const archive = ({ journal, clock }: House): number =>
   journal.archive.putAway(clock.now() + 1, 100).archived;
 
 const atOnce = () => Promise.resolve(true);
+const isPacked = "packed IS NOT NULL";
 
 const rows = ({ journal }: House, table: string): number =>
   Number(journal.database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]);
@@ -228,6 +232,107 @@ test("hundreds of orders go in small steps, all but the open one", async () => {
   at.terminal.script = () => Promise.resolve(lost("the line broke"));
   await pay(at, request("A-7"));
   const clock = { ...systemClock, now: () => at.clock.now() + 401 * DAY_MS };
+  at.journal.database.exec("UPDATE packing SET since_ms = 0");
+  await packingChore(at.journal.packing, clock).run(atOnce);
+  expect(rows(at, `attempt WHERE ${isPacked}`)).toBe(250);
   await archiveChore(at.journal.archive, 400, clock, () => Promise.resolve()).run(atOnce);
   expect([rows(at, "attempt"), rows(at, "archived_order")]).toEqual([2, 249]);
+});
+
+/** Packs what may be packed on a day three weeks later; returns the orders that are not packed. */
+function notPacked(at: House): unknown[] {
+  packAll(at.journal, at.clock.now() + 21 * DAY_MS);
+  const left = at.journal.database.prepare("SELECT order_id FROM attempt WHERE packed IS NULL");
+  return left.all().map((row) => row["order_id"]);
+}
+
+async function sold(...orders: readonly string[]): Promise<House> {
+  const at = house();
+  for (const order of orders) await charged(at, order);
+  return at;
+}
+
+/** All rows of the attempts and their steps, by their numbers. */
+const stored = ({ journal: { database } }: House) =>
+  ["attempt", "attempt_event"].map((table) =>
+    database.prepare(`SELECT rowid AS number, * FROM ${table}`).all(),
+  );
+
+test("row numbers that come again after the archive are packed again", async () => {
+  const at = await sold("A-1", "A-2", "A-3");
+  expect(notPacked(at)).toEqual([]);
+  expect(archive(at)).toBe(3);
+  for (const order of ["B-1", "B-2", "B-3", "B-4"]) await charged(at, order);
+  expect(notPacked(at)).toEqual([]);
+});
+
+test.each([
+  ["begins in a far year", "started_at_ms = 9000000000000", []],
+  ["has a request that is cut off", `request = '{"orderId":'`, []],
+  ["has not ended", "ended_at_ms = NULL", ["A-2"]],
+])("an attempt that %s holds up no other one", async (_what, change, left) => {
+  const at = await sold("A-1", "A-2", "A-3");
+  at.journal.database.exec(`UPDATE attempt SET ${change} WHERE order_id = 'A-2'`);
+  expect(notPacked(at)).toEqual(left);
+  expect(rows(at, `attempt WHERE request = '{"orderId":'`)).toBe(
+    change.includes("request") ? 1 : 0,
+  );
+});
+
+test("an attempt of the last day stays whole, and so do all in the first two weeks", async () => {
+  const at = await sold("A-1");
+  const { packing, database } = at.journal;
+  const isLeft = (nowMs: number) => {
+    packing.packNext(nowMs);
+    return rows(at, `attempt WHERE ${isPacked}`) === 0;
+  };
+  const sale = at.clock.now();
+  database.exec(`UPDATE packing SET since_ms = ${sale}`);
+  expect(isLeft(sale + 14 * DAY_MS)).toBe(true);
+  expect(isLeft(sale + 14 * DAY_MS + 1)).toBe(false);
+  database.exec("UPDATE packing SET since_ms = 0");
+  await charged(at, "A-2");
+  packing.packNext(at.clock.now() + DAY_MS - 1);
+  expect(rows(at, `attempt WHERE ${isPacked}`)).toBe(1);
+});
+
+test("a packing that is cut off or finds the disk full changes nothing", async () => {
+  const at = await sold("A-1", "A-2", "A-3");
+  const { database } = at.journal;
+  const mark = () => database.prepare("PRAGMA application_id").get();
+  const before = [stored(at), mark()];
+  database.exec(`CREATE TEMP TRIGGER full BEFORE UPDATE ON attempt_event WHEN old.id = 5
+    BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`);
+  expect(() => notPacked(at)).toThrow("disk is full");
+  expect([stored(at), mark(), rows(at, "packing WHERE position = 0")]).toEqual([...before, 1]);
+  database.exec("DROP TRIGGER full");
+  expect(notPacked(at)).toEqual([]);
+});
+
+test("a packed sale is reversed as any other, and its texts are whole again", async () => {
+  const at = await sold("A-1");
+  expect(notPacked(at)).toEqual([]);
+  at.terminal.stores(saleReport(at.terminal.soldBefore));
+  expect((await at.afterSale.reverse("A-1")).attempt.state.phase).toBe("reversed");
+  expect(rows(at, `attempt WHERE state LIKE '{"phase":"reversed"%'`)).toBe(1);
+  at.close();
+  expect(audit(at.path)).toMatchObject({ attempts: 1, faults: [] });
+});
+
+test.each([
+  ["are damaged", "packed = CAST(substr(packed, 1, 90) || x'00' || substr(packed, 92) AS BLOB)"],
+  ["are cut off", "packed = CAST(substr(packed, 1, 60) AS BLOB)"],
+  ["are gone", "packed = NULL"],
+  ["are those of another row", `packed = (SELECT packed FROM attempt_event WHERE packed <> '')`],
+  ["have other members", "state = json_set(state, '$.report.amountMinor', 5)"],
+])("packed texts that %s are not read, and a stub never counts as one", async (what, change) => {
+  const at = await sold("A-1", "A-2");
+  expect(notPacked(at)).toEqual([]);
+  at.journal.database.exec(`UPDATE attempt SET ${change} WHERE order_id = 'A-2'`);
+  if (what !== "have other members") {
+    const failed = { code: "STORAGE_FAILED", charged: "unknown" };
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject(failed);
+  }
+  at.close();
+  expect(audit(at.path).faults).toMatchObject([{ rule: "unreadable", orderId: "A-2" }]);
 });

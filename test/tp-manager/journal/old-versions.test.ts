@@ -2,6 +2,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
 import { openDatabase, sqlOf } from "../../../src/shared/store/sqlite.ts";
+import {
+  makeWhole,
+  packedColumns,
+  packedRow,
+} from "../../../src/tp-manager/attempts/packed-texts.ts";
 import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { audit } from "../../support/house/every-phase.ts";
@@ -111,4 +116,83 @@ test.each([
   const isCharged = phase === "charged";
   expect(handOffs.pendingHandOffs(10, 0, START_MS)).toEqual(isCharged ? [again] : []);
   expect(handOffs.handOff(CHARGED)?.delivery).toBe(isCharged ? "pending" : "closed");
+});
+
+describe("SQL and packed texts", () => {
+  const names = packedColumns.join("|");
+
+  test("no migration after the first packing touches a column that may be packed", () => {
+    const first = migrations.findIndex((one) => sqlOf(one).includes("CREATE TABLE packing"));
+    const touching = new RegExp(`\\b(?:${names})\\b`);
+    expect(migrations.slice(first + 1).filter((one) => touching.test(sqlOf(one)))).toEqual([]);
+  });
+
+  test("statements and indexes read only those members that a packed text has", () => {
+    const { statements, database } = house().journal;
+    const schema = database.prepare("SELECT sql FROM sqlite_schema WHERE type <> 'trigger'").all();
+    const texts = [...statements.list, ...schema].map(({ sql }) => String(sql));
+    const read = new RegExp(`\\b(?:\\w+[.])?(${names})\\b(?:, | ->>? )'[$][.]([\\w.]+)'`, "g");
+    const members = texts.flatMap((text) =>
+      [...text.matchAll(read)].map(([, a, b]) => `${a} ${b}`),
+    );
+    expect([...new Set(members)].sort()).toEqual([
+      "detail amountMinor",
+      "detail idempotencyKey",
+      "detail report.amountMinor",
+      "state goods", // only of an attempt in the phase "sent", which has not ended
+      "state goods.decision",
+      "state outcome.status",
+      "state report.amountMinor",
+    ]);
+    const others = new RegExp(`json_\\w+\\((?:\\w+[.])?(?:${names})\\b(?!, '[$])`);
+    expect(texts.filter((text) => others.test(text))).toEqual([]);
+  });
+
+  test("a statement that returns a column that may be packed returns the packed texts too", () => {
+    const { statements, database } = house().journal;
+    const wrong = statements.list.filter(({ sql }) => {
+      const columns = database.prepare(sql).columns();
+      const ours = columns.filter(({ table }) => /^attempt(?:_event)?$/.test(table ?? ""));
+      const mayBe = ours.filter(({ column }) => packedColumns.some((name) => name === column));
+      const isWhole = ours.some(({ column, name }) => column === "packed" && name === "packed");
+      return mayBe.some(({ column, name }) => name !== column || !isWhole);
+    });
+    expect(wrong.map(({ name }) => name)).toEqual([]);
+  });
+
+  test("texts that this or an earlier release packed are read as they were", () => {
+    const row = {
+      state: '{"packed":0,"report":{"amountMinor":999}}',
+      ticket: '{"packed":1}',
+      packed: Buffer.from(
+        "ePlotiDUxdhLCoAwDARQz+IBpGkSYZYeQHDr/S8i1Y3Gpvil+yGLBB5hShN+oA7ALek4Kx3xJek0" +
+          "6po24AQiNehQSqqxT4WYeTugiIirIEUW7etY+A7BI38+eplVfMnfr/Y9BS8AcNDzxasDXgG7HW9Z" +
+          "1KZhHlNfgA5I5LSnj7qxRcUCA8Nabg==",
+        "base64",
+      ),
+    };
+    const state = JSON.stringify({ phase: "charged", report: sold, by: "payment" });
+    expect(makeWhole(row)).toMatchObject({ state, ticket: "Zahlung erfolgt|" });
+  });
+
+  test.each([
+    ["with characters of all planes", "é€😀\u001e".repeat(50)],
+    ["longer than the memory for a row", JSON.stringify({ lines: "Zahlung|".repeat(5_000) })],
+    ["that is short", "{}"],
+    ["that is no JSON", '{"phase":"charged","report":'.repeat(9)],
+    ["that looks like a stub", '{"packed":0}'],
+  ])("a text %s comes back as it was", (_what, ticket) => {
+    const detail = JSON.stringify({ report: sold });
+    const row = packedRow({ ticket, detail });
+    expect(row["packed"]).toBeInstanceOf(Uint8Array);
+    expect(makeWhole(row)).toMatchObject({ ticket, detail });
+  });
+
+  test.each([
+    ["half a character", "ticket \ud800"],
+    ["a NUL", "ticket \0"],
+  ])("a row with %s in a text stays as it is", (_what, text) => {
+    const row = { ticket: text.repeat(9), detail: JSON.stringify({ report: sold }) };
+    expect(packedRow(row)).toBe(row);
+  });
 });

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
@@ -6,10 +6,18 @@ import { expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
-import type { Goods } from "../../../src/tp-manager/attempts/payment.ts";
+import { type Goods, lastReportOf } from "../../../src/tp-manager/attempts/payment.ts";
+import { paymentStatuses } from "../../../src/tp-manager/attempts/phase-table.ts";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
-import { audit, everyPhase, type Release } from "../../support/house/every-phase.ts";
+import {
+  audit,
+  everyPhase,
+  PACKED_ON,
+  packed,
+  type Release,
+} from "../../support/house/every-phase.ts";
 import { type House, house, pay, request } from "../../support/house/payment-house.ts";
 import {
   firstVersion,
@@ -297,6 +305,77 @@ function published(path: string): object[] {
     return { order, kind, told: facts };
   });
 }
+
+/** All that this release answers about the orders of a journal, and all that it finds by number. */
+async function answers(path: string) {
+  const at = house(path, undefined, { clock: new TestClock(PACKED_ON) });
+  const { journal } = at;
+  const listed = at.listings.list(everything);
+  const known = [];
+  for (const { attempt } of listed) {
+    const { state, transactionId } = attempt;
+    const found = await at.orders.lookUp(attempt.request.orderId);
+    const next = journal.records.nextCommand(transactionId);
+    known.push({ found, answer: answerOf(found.attempt, found.delivery), next });
+    known.push(journal.attempts.since(transactionId), journal.attempts.hadGoods(attempt));
+    const record = lastReportOf(state);
+    if (record) known.push(journal.records.sharingName(record, 0));
+    known.push(journal.reconciliations.entriesUpTo(transactionId, 100));
+  }
+  const sent = [...journal.records.sent()];
+  const ofStatus = paymentStatuses.map((status) => at.listings.list({ ...everything, status }));
+  at.close();
+  return structuredClone({ listed, ofStatus, known, sent, audit: audit(path) });
+}
+
+/** What an audit finds in a copy of a journal in which two charged orders became one. */
+function foundTwice(path: string): object {
+  const copy = join(temporaryFolder(), "journal.db");
+  copyFileSync(path, copy);
+  const database = new DatabaseSync(copy);
+  database.exec(`UPDATE attempt SET order_id = 'sold', number = 9,
+    receipt_number = (SELECT receipt_number FROM attempt WHERE order_id = 'sold'),
+    trace_number = (SELECT trace_number FROM attempt WHERE order_id = 'sold')
+    WHERE order_id = 'sold-2'`);
+  database.close();
+  return audit(copy);
+}
+
+/** What the archive keeps of the orders of a copy of a journal. */
+function archived(path: string): object[] {
+  const copy = join(temporaryFolder(), "journal.db");
+  copyFileSync(path, copy);
+  const { journal, close } = house(copy);
+  journal.archive.putAway(PACKED_ON, 100);
+  const rows = journal.database.prepare("SELECT * FROM archived_order ORDER BY rowid").all();
+  close();
+  return rows;
+}
+
+test("a packed journal gives the same answers, goes on, and can be archived", async () => {
+  const path = await everyPhase();
+  addVerdicts(path);
+  await answers(path); // hands off what still waits
+  const before = [await answers(path), archived(path), foundTwice(path)];
+  expect(before[2]).toMatchObject({ faults: [{ rule: "charged-twice" }] });
+  expect(packed(path)).toBeGreaterThan(10);
+  expect([await answers(path), archived(path), foundTwice(path)]).toEqual(before);
+  expect(await goOn({ house, pay }, path)).toEqual({ ...phases, ...verdicts });
+  expect(found(audit(path))).toEqual(clean);
+});
+
+test.skipIf(!hasPrevious)("the previous release goes on for two weeks of packing", async () => {
+  const before = await previousRelease();
+  const path = await everyPhase();
+  addVerdicts(path);
+  expect(packed(path, 14)).toBe(0);
+  expect(await goOn(before, path)).toEqual({ ...phases, ...verdicts });
+  expect(found(before.audit(path))).toEqual(clean);
+  expect(packed(path)).toBeGreaterThan(10);
+  expect(() => before.house(path)).toThrow("start the newer program");
+  house(path).close();
+  expect(() => before.house(path)).toThrow("start the newer program");
+});
 
 test("steps keep the names and members of the previous release", async () => {
   expect(published(await everyPhase())).toMatchObject(published(unpacked()));

@@ -177,7 +177,20 @@ const archive: Record<string, Ways> = {
     [5, "nowhere"],
   ],
   "archive startOf": (n) => [[n], [noBound]],
+  "archive packedUpTo": one(),
   ...pages("archived listed"),
+};
+
+const packing: Record<string, Ways> = {
+  "packing next": one(noBound, 20),
+  "packing events": ofAttempt,
+  "packing attempt": (n) => [["{}", "{}", "{}", "", n / 2]],
+  "packing event": (n) => [["{}", null, n / 2]],
+  "packing moveAttempt": (n) => [[n / 2]],
+  "packing moveEvent": (n) => [[n / 2]],
+  "packing done": one(5),
+  "packing readers": one(),
+  "packing newReaders": one(),
 };
 
 const handOffs: Record<string, Ways> = {
@@ -351,6 +364,7 @@ export const waysToRun: Readonly<Record<string, Ways>> = {
   ...answers,
   ...evidence,
   ...archive,
+  ...packing,
   ...handOffs,
   ...returns,
   ...terminalLog,

@@ -444,4 +444,14 @@ export const migrations: readonly Migration[] = [
       AND transaction_id IN (SELECT transaction_id FROM attempt WHERE phase = 'charged');
   `,
   },
+  // Adds the packed texts of old attempts, up to which attempt they are packed, and since when a
+  // version that packs has run. Later migrations cannot read the columns that may be packed.
+  {
+    goesOn: `
+  ALTER TABLE attempt ADD COLUMN packed BLOB;
+  ALTER TABLE attempt_event ADD COLUMN packed BLOB;
+  CREATE TABLE packing (position INTEGER NOT NULL, since_ms INTEGER NOT NULL) STRICT;
+  INSERT INTO packing VALUES (0, unixepoch() * 1000);
+  `,
+  },
 ];

@@ -3,6 +3,7 @@ import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { prepared, transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
+import { makeWhole } from "../../attempts/packed-texts.ts";
 
 /** Matches SQL on the table `hand_off`, before which its delayed writes are written. */
 const mayWait = /\bhand_off\b/;
@@ -36,12 +37,14 @@ export class Statement {
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
-    return this.#use("get", values) as Row | undefined;
+    const row = this.#use("get", values) as Row | undefined;
+    return row && makeWhole(row);
   }
 
   /** Returns all rows. The members of `T` are the selected columns, with SQLite's own types. */
   all<T = Row>(...values: SQLInputValue[]): T[] {
-    return this.#use("all", values) as T[];
+    const found = this.#use("all", values) as Row[];
+    return found.map(makeWhole) as T[];
   }
 
   run(...values: SQLInputValue[]): StatementResultingChanges {
