@@ -3,7 +3,7 @@
  * watches how much processor time the main thread takes at a stretch, daily chores included:
  *   node scripts/bench-history.ts LARGE SMALL [--rounds 30] [--chores]
  * LARGE and SMALL are folders of scripts/large-journal.ts, SMALL with `--orders 1000`. With
- * `--chores` it waits for the copy and the archive of the large journal, which change it.
+ * `--chores` it waits for the copy, archive and packing of the large journal, which change it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -175,7 +175,7 @@ function median(times: number[]): number {
 }
 
 async function waitForChores(folder: string): Promise<void> {
-  const done = /"chore":"old logs[^\n]*daily chore done/;
+  const done = /"chore":"packing of[^\n]*daily chore done/;
   const log = join(folder, "logs", "tp-manager.log");
   while (!done.test(readFileSync(log, "utf8"))) await sleep(systemClock, "chores", 1_000);
 }

@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { projectRoot } from "../src/shared/version-files.ts";
+import { Journal } from "../src/tp-manager/journal/journal.ts";
 import { findsIn, type Searched, searchFolder, writingsOf } from "../test/card-numbers/search.ts";
 import { terminalPan, unmaskingLine } from "../test/card-numbers/unmasking-line.ts";
 import {
@@ -24,6 +25,7 @@ import {
   payments,
   type Sent,
 } from "../test/card-numbers/ways-in.ts";
+import { packAll } from "../test/support/house/pack-all.ts";
 import { freePort, TestInstallation } from "../test/support/programs/installation.ts";
 import { outputOf } from "../test/support/programs/own-processes.ts";
 import { misused, readArguments } from "./command-line.ts";
@@ -188,6 +190,10 @@ async function searched(at: TestInstallation): Promise<void> {
   noted("while the programs run", searchFolder(at.folder, all));
   await Promise.all([at.tpManager?.end("SIGTERM"), at.supervisor?.end("SIGTERM")]);
   noted("after they have stopped", searchFolder(at.folder, all));
+  const journal = new Journal(join(at.data, "journal.db"));
+  packAll(journal);
+  journal.close();
+  noted("after the texts of the journal are packed", searchFolder(at.folder, all));
   if (values.keep === undefined) return;
   mkdirSync(values.keep, { recursive: true });
   cpSync(at.data, mkdtempSync(join(values.keep, "data-")), { recursive: true });

@@ -1,12 +1,15 @@
 /**
  * Makes a large journal for measurements: one payment of a real installation, many times over.
- *   node scripts/large-journal.ts FOLDER [--orders 1000000] [--full 200000]
- * All but the newest `--full` orders are in the archive. Writes FOLDER/journal.db anew.
+ *   node scripts/large-journal.ts FOLDER [--orders 1000000] [--full 200000] [--packed]
+ * All but the newest `--full` orders are in the archive; `--packed`: the long texts of the newest
+ * ones are packed, as they are after a day. Writes FOLDER/journal.db anew, and prints its size.
  */
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { numberOf } from "../src/shared/store/sqlite.ts";
 import { Journal } from "../src/tp-manager/journal/journal.ts";
+import { packAll } from "../test/support/house/pack-all.ts";
 import { TestInstallation } from "../test/support/programs/installation.ts";
 import { misused, readArguments } from "./command-line.ts";
 
@@ -16,6 +19,7 @@ const { values, positionals } = readArguments({
   options: {
     orders: { type: "string", default: "1000000" },
     full: { type: "string", default: "200000" },
+    packed: { type: "boolean", default: false },
   },
   allowPositionals: true,
 });
@@ -48,14 +52,18 @@ const archived = { archived_order: rowsOf("archived_order", id) };
 if (archived.archived_order.length !== 1) throw new Error("the payment could not be archived");
 multiply(archived, 1, orders - full);
 multiply(whole, orders - full + 1, orders);
+if (values.packed) packAll(journal);
+const [pages, free] = ["page_count", "freelist_count"].map((name) => numberOf(database, name));
 journal.close();
-process.stdout.write(`${path}: ${orders} orders, ${full} of them whole\n`);
+process.stdout.write(`${path}: ${orders} orders, ${full} of them not in the archive; `);
+process.stdout.write(`${pages} pages, ${free} of them free\n`);
 
 async function sellOnce(): Promise<void> {
   const at = new TestInstallation({ terminalSwitches: ["--instant"] });
   try {
     await at.start();
     await at.connected();
+    await at.pay(10, "before"); // so that the terminal has a last transaction before the next one
     const { one } = await at.pay(10, PAID);
     if (!one.notificationGatewaySent) throw new Error(JSON.stringify(one));
     await Promise.all([at.tpManager?.end(), at.supervisor?.end()]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { packedRow } from "../../src/tp-manager/attempts/packed-texts.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { findsIn, hasRightCheckDigit, searchFolder, writingsOf } from "./search.ts";
 import { terminalPan } from "./unmasking-line.ts";
@@ -37,9 +38,14 @@ test("every file of a folder is searched, and each value of a database", () => {
   // A value of many pages, with the number across the border of some of them.
   const value = pans.gateway.repeat(2_000);
   database.prepare("INSERT INTO texts VALUES (?)").run(value);
+  database.exec("CREATE TABLE attempt (ticket, packed)");
+  const { ticket = null, packed = null } = packedRow({ ticket: `Card ${pans.kiosk} `.repeat(9) });
+  expect(ticket).toBe('{"packed":0}');
+  database.prepare("INSERT INTO attempt VALUES (?, ?)").run(ticket, packed);
   database.close();
   const { files, finds } = searchFolder(folder, all);
   expect(files).toBe(2);
   expect(finds).toContain("deep/log: digits of 411111…1111");
   expect(finds).toContain("a.db: digits of 401288…1881");
+  expect(finds).toContain("a.db: digits of 453914…6467");
 });

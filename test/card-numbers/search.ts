@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
+import { makeWhole } from "../../src/tp-manager/attempts/packed-texts.ts";
 
 /*
  * The search for card numbers in everything that was written or answered. It shares no code with
@@ -90,6 +91,7 @@ function valuesOf(path: string): string {
     const rows = tables.flatMap(({ name }) =>
       database.prepare(`SELECT * FROM "${String(name)}"`).all(),
     );
+    for (const row of rows) if (row["packed"]) makeWhole(row); // texts of the journal are packed
     return rows.flatMap((row) => Object.values(row).map(textOf)).join("\n");
   } finally {
     database.close();
