@@ -240,6 +240,7 @@ async function installing(): Promise<string> {
   const installed = await expectRun("install.cmd", 0, /^keep-alive +.*installed/m, /five minutes/);
   const source = await expectRun(`reg query "${key}"`, 0, /EventCreate\.exe/, /TypesSupported/);
   const removed = await expectRun("install.cmd --uninstall", 0, /^keep-alive +removed/m, /stay in/);
+  check("no part of the folder's name is run", !/recognize/.test(removed.output));
   await expectRun(`reg query "${key}"`, 1);
   return `${installed.output}${source.output}${removed.output}`;
 }

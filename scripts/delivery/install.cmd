@@ -12,7 +12,7 @@ if not "%~1"=="" (
   echo install.cmd: nothing but --uninstall may follow 1>&2
   exit /b 64
 )
-rem [never run] But the look for the file: [Wine].
+rem [Wine]
 if not exist "%~dp0data\config.txt" (
   echo install.cmd: first run launch.cmd configure 1>&2
   exit /b 78
@@ -27,7 +27,7 @@ rem [Wine]
 call "%~dp0always-up.cmd" --install
 if errorlevel 1 exit /b %errorlevel%
 rem [never run] Wine has no eventcreate.
-eventcreate /L APPLICATION /T INFORMATION /ID 1 /SO "%SOURCE%" /D "Installed in %~dp0" >nul 2>&1
+eventcreate /L APPLICATION /T INFORMATION /ID 1 /SO "%SOURCE%" /D "Installed in %~dp0." >nul 2>&1
 echo The task starts the connector within five minutes. launch.cmd status shows it.
 exit /b 0
 
@@ -39,10 +39,10 @@ rem [Wine]
 call "%~dp0launch.cmd" stop
 if errorlevel 1 exit /b %errorlevel%
 rem [never run]
-eventcreate /L APPLICATION /T INFORMATION /ID 2 /SO "%SOURCE%" /D "Removed from %~dp0" >nul 2>&1
+eventcreate /L APPLICATION /T INFORMATION /ID 2 /SO "%SOURCE%" /D "Removed from %~dp0." >nul 2>&1
 rem [Wine]
 reg delete "%KEY%" /f >nul 2>&1
-echo Versions and data stay in %~dp0
+echo Versions and data stay in "%~dp0"
 exit /b 0
 
 :refused
