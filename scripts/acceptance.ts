@@ -78,6 +78,12 @@ const parts: Readonly<Record<string, Part>> = {
     words: [],
     quick: ["--only", "one that stores its reversals; it is swapped"],
   },
+  "update-kills": {
+    shows: "an update that is killed in any step leaves a kiosk that pays",
+    program: "scripts/update-kills.ts",
+    words: ["--kills", "200"],
+    quick: ["--kills", "2", "--houses", "1"],
+  },
   "knowledge-zvt": knowledge("zvt"),
   "knowledge-concert": knowledge("concert"),
   "knowledge-caisse-ap": knowledge("caisse-ap"),
@@ -203,7 +209,11 @@ async function run(name: string, { program, words: given, quick }: Part): Promis
   const child = spawn(process.execPath, [program, ...(values.quick ? quick : given)], {
     cwd: projectRoot,
     // With TEST_SCOPE the tests run their tables in full, also the tests of mutations.
-    env: { ...process.env, ...(values.quick ? {} : { TEST_SCOPE: "whole" }) },
+    env: {
+      ...process.env,
+      ACCEPTANCE_FOLDER: folder,
+      ...(values.quick ? {} : { TEST_SCOPE: "whole" }),
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const printed = createWriteStream(join(folder, `${name}.txt`));
