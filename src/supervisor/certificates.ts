@@ -4,12 +4,6 @@ import { certificatesIn } from "../shared/config/server-trust.ts";
 import type { SupervisorAnswer } from "../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 
-type Settings = Pick<
-  Config,
-  "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE"
-> &
-  Partial<Pick<Config, "PROXY_CA_FILE">>;
-
 /** How long before its expiry a certificate is reported as a condition. */
 const WARN_MS = 30 * 86_400_000;
 
@@ -18,7 +12,7 @@ const WARN_MS = 30 * 86_400_000;
  * WARN_MS (docs/fleet.md 2.2). The files are read once, so a new file counts from the next start.
  */
 export function certificateEnds(
-  { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Settings,
+  { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Partial<Config>,
   clock: Clock,
 ): () => SupervisorAnswer<"status">["certificates"] {
   const ends = [
@@ -40,7 +34,7 @@ export function certificateEnds(
 }
 
 function endsOf(
-  name: keyof Settings,
+  name: keyof Config,
   path: string | undefined,
   which: (...ends: number[]) => number,
 ): { readonly name: string; readonly endMs: number }[] {

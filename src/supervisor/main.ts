@@ -9,6 +9,7 @@ import { backupChore, type Chore, oldLogsChore, startDaily } from "../shared/pro
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/program/lifecycle.ts";
 import { Probation } from "../shared/program/probation.ts";
+import { readOr } from "../shared/read-or.ts";
 import { openStore } from "../shared/store/put-back.ts";
 import { assertWhole } from "../shared/store/sqlite.ts";
 import type { StoreExchange } from "../shared/store/store-exchange.ts";
@@ -120,14 +121,10 @@ async function start(context: ProgramContext): Promise<void> {
 /** Returns the choice of proxies, and logs the proxy of each server that has one. */
 function loggedProxies(config: Config, log: AlarmLog): ProxyChoice {
   const proxyFor = proxyChoice(config, process.env);
-  const names = ["GATEWAY_URL", "FLEET_URL", "FLEET_UPLOAD_URL", "UPDATE_URL"] as const;
-  for (const name of names) {
-    try {
-      const proxy = config[name] && proxyFor(config[name]);
-      if (proxy) log.info(`${name} is reached through the proxy ${proxy.name}`);
-    } catch (error) {
-      log.warn(`${name} cannot be reached: ${(error as Error).message}`);
-    }
+  for (const name of ["GATEWAY_URL", "FLEET_URL", "FLEET_UPLOAD_URL", "UPDATE_URL"] as const) {
+    // Each use of an unusable proxy reports it.
+    const proxy = readOr(undefined, () => proxyFor(config[name] ?? ""));
+    if (proxy) log.info(`${name} is reached through the proxy ${proxy.name}`);
   }
   return proxyFor;
 }

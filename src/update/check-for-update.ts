@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TargetFile } from "@tufjs/models";
 import { z } from "zod";
 import type { Config } from "../shared/config/config.ts";
-import { type ProxySettings, proxyChoice } from "../shared/config/proxy.ts";
+import { proxyChoice } from "../shared/config/proxy.ts";
 import { certificatesIn, readGiven } from "../shared/config/server-trust.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/program/installation.ts";
@@ -82,8 +82,7 @@ interface CheckResult {
 type CheckHooks = Pick<Required<CheckSettings>, "alarm" | "warn"> &
   Pick<CheckSettings, "acceptsExpired"> & { readonly from?: string | undefined };
 
-type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE"> &
-  Partial<ProxySettings>;
+type UpdateConfig = Partial<Config> & Pick<Config, "UPDATE_CHANNEL">;
 
 /**
  * Checks for an update as an installation's setup file says, or in the folder `from`. Returns

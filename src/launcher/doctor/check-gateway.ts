@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
-import { type ProxySettings, proxyChoice } from "../../shared/config/proxy.ts";
+import { proxyChoice } from "../../shared/config/proxy.ts";
 import {
   certificatesIn,
   lookupCredentials,
@@ -19,11 +19,8 @@ const WRONG_CREDENTIALS = 1_000_001;
 const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
 const NO_TRANSACTION = "0";
 
-type Settings = Partial<ProxySettings> &
-  Pick<
-    Config,
-    "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD" | "GATEWAY_API_KEY" | "GATEWAY_CA_FILE"
-  >;
+type Settings = Partial<Config> &
+  Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD" | "GATEWAY_API_KEY">;
 type Ids = Pick<Config, "GATEWAY_WEBSITE_ID" | "GATEWAY_CATEGORY_ID">;
 
 /**

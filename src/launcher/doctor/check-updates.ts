@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
-import { type ProxySettings, proxyChoice } from "../../shared/config/proxy.ts";
+import { proxyChoice } from "../../shared/config/proxy.ts";
 import { certificatesIn } from "../../shared/config/server-trust.ts";
 import {
   type Publisher,
@@ -30,13 +30,13 @@ export async function checkUpdates(
   { dataDirectory, clock }: CommandContext,
 ): Promise<Finding[]> {
   if (!isDelivery) return [];
-  const { UPDATE_URL: url, UPDATE_CA_FILE: caFile } = config;
+  const { UPDATE_URL: url } = config;
   const folder = versionFolder(versionNumber);
   const support = [...checkRoot(folder), ...checkSupport(publisherHere(), clock.now())];
   if (url === undefined) return [finding("updates-not-asked", {}), ...support];
   const hold = readHold(dataDirectory, clock.now());
   return [
-    await checkServer(url, caFile, clock, config),
+    await checkServer(url, config, clock),
     ...checkExpiry(readState(dataDirectory).expiresMs, clock.now()),
     ...checkRoom(dataDirectory, folder),
     ...(hold ? [held(hold)] : []),
@@ -69,15 +69,10 @@ function held({ who, sinceMs, untilMs }: Hold): Finding {
 }
 
 /** Checks by the unverified date in timestamp.json whether the publisher renews the metadata. */
-export async function checkServer(
-  url: string,
-  caFile: string | undefined,
-  clock: Clock,
-  settings: Partial<ProxySettings> = {},
-) {
+export async function checkServer(url: string, settings: Partial<Config>, clock: Clock) {
   try {
     const proxyFor = proxyChoice(settings, process.env);
-    const ca = certificatesIn("UPDATE_CA_FILE", caFile);
+    const ca = certificatesIn("UPDATE_CA_FILE", settings.UPDATE_CA_FILE);
     const reading = { lengthMax: BYTES_MAX, deadlineMs: ANSWER_WITHIN_MS };
     const file = `${url.replace(/\/+$/, "")}/metadata/timestamp.json`;
     const bytes = await readWebFile({ clock, ca, proxyFor }, file, reading);

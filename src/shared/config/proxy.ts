@@ -5,11 +5,6 @@ import { isLoopback } from "./config-field.ts";
 import type { Config } from "./schema.ts";
 import { certificatesIn } from "./server-trust.ts";
 
-export type ProxySettings = Pick<
-  Config,
-  "PROXY_URL" | "PROXY_USER" | "PROXY_PASSWORD" | "PROXY_CA_FILE" | "NO_PROXY"
->;
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A proxy that opens a tunnel to a server. */
@@ -31,13 +26,10 @@ export type ProxyChoice = (url: string) => TunnelProxy | undefined;
  * (HTTP_PROXY counts for no address), and never for this machine. The rule throws for an unusable
  * proxy of the environment.
  */
-export function proxyChoice(
-  settings: Partial<ProxySettings>,
-  environment: Environment,
-): ProxyChoice {
-  const certificates = certificatesIn("PROXY_CA_FILE", settings.PROXY_CA_FILE);
-  const own = settings.PROXY_URL;
-  const noProxy = settings.NO_PROXY ?? (own ? "" : variable(environment, "no_proxy"));
+export function proxyChoice(settings: Partial<Config>, environment: Environment): ProxyChoice {
+  const { PROXY_URL: own, PROXY_USER, PROXY_PASSWORD = "", NO_PROXY, PROXY_CA_FILE } = settings;
+  const certificates = certificatesIn("PROXY_CA_FILE", PROXY_CA_FILE);
+  const noProxy = NO_PROXY ?? (own ? "" : variable(environment, "no_proxy"));
   return (url) => {
     const { protocol } = new URL(url);
     if (protocol !== "https:" && protocol !== "mqtts:") return undefined;
@@ -46,8 +38,13 @@ export function proxyChoice(
     if (isLoopback(hostname.replace(/\.$/, ""))) return undefined;
     const usual = protocol === "https:" ? 443 : 8883;
     if (isExcepted(noProxy, hostname, Number(port || usual))) return undefined;
-    const address = own ? ownProxy(settings) : proxyIn(environment);
+    const address = own ? new URL(own) : proxyIn(environment);
     if (!address) return undefined;
+    if (PROXY_USER !== undefined) {
+      // The setters of URL leave a % as it is, and Node decodes the login.
+      address.username = encodeURIComponent(PROXY_USER);
+      address.password = encodeURIComponent(PROXY_PASSWORD);
+    }
     const name = `${address.protocol}//${address.host}`;
     return { name, proxyEnv: { https_proxy: address.href }, certificates };
   };
@@ -56,15 +53,6 @@ export function proxyChoice(
 /** Returns a variable, of which the name in small letters counts first, as for curl and Node. */
 function variable(environment: Environment, name: string): string {
   return environment[name] || environment[name.toUpperCase()] || "";
-}
-
-function ownProxy({ PROXY_URL = "", PROXY_USER, PROXY_PASSWORD = "" }: Partial<ProxySettings>) {
-  const address = new URL(PROXY_URL);
-  if (PROXY_USER === undefined) return address;
-  // The setters of URL leave a % as it is, and Node decodes the login.
-  address.username = encodeURIComponent(PROXY_USER);
-  address.password = encodeURIComponent(PROXY_PASSWORD);
-  return address;
 }
 
 /** Returns the environment's proxy; one that is neither http nor https is left out, as by Node. */
@@ -100,17 +88,15 @@ function isExcepted(list: string, hostname: string, port: number): boolean {
 const plainName = (name: string): string => name.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
 
 function holdsAddress(entry: string, host: string): boolean {
-  const familyOf = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
+  const family = isIP(host) === 6 ? "ipv6" : "ipv4";
   const [first = "", bits, last] = entry.split(/(?:\/(\d+)$)|-/);
   const listed = new BlockList();
-  try {
-    if (bits !== undefined) listed.addSubnet(first, Number(bits), familyOf(first));
-    else if (last) listed.addRange(first, last, familyOf(first));
-    else listed.addAddress(first, familyOf(first));
-  } catch {
-    return false; // the entry is no address
-  }
-  return listed.check(host, familyOf(host));
+  return readOr(false, () => {
+    if (bits !== undefined) listed.addSubnet(first, Number(bits), family);
+    else if (last) listed.addRange(first, last, family);
+    else listed.addAddress(first, family);
+    return listed.check(host, family);
+  });
 }
 
 /** An agent for one connection through a proxy, which can be ended while the tunnel is opened. */

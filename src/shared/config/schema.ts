@@ -125,12 +125,10 @@ const uploadUrl = text(255).refine(
 );
 
 /** The address of a proxy; its login stands in settings of its own, which are never printed. */
-const proxyUrl = z
-  .string()
-  .refine(
-    (value) => isWebAddress(value) && new URL(value).pathname === "/" && !/[?#]/.test(value),
-    "must be http://host:port or https://host:port, without a login (PROXY_USER, PROXY_PASSWORD)",
-  );
+const proxyUrl = text(255).refine(
+  (value) => isWebAddress(value) && /^\w+:\/\/[^/?#]+\/?$/.test(value),
+  "must be http://host:port or https://host:port, without a login (PROXY_USER, PROXY_PASSWORD)",
+);
 
 const terminalAndApi = withTexts({
   SERIAL_PORT: marked(serialPort, { requiredBy: ["tp-manager"] }),

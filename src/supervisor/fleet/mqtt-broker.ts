@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import mqtt, { type IClientOptions, MqttClient } from "mqtt";
 import { ProxyAgent } from "../../shared/config/proxy.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
@@ -69,16 +68,12 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
       if (!proxy) return begin(mqtt.connect(options));
       const agent = new ProxyAgent({ proxyEnv: proxy.proxyEnv });
       abandon = () => agent.destroy();
-      agent.createConnection(tunnelOptions(options), (error, stream) => {
+      const { host, port, ca, cert, key } = options;
+      agent.createConnection({ host, port, ca, cert, key }, (error, stream) => {
         if (error) fail(`through the proxy ${proxy.name}: ${error.message}`);
         else begin(new MqttClient(() => stream, options));
       });
     });
-}
-
-/** Returns what TLS through a proxy needs, of the options for the mqtt package. */
-function tunnelOptions({ host = "", port = 0, ca, cert, key }: IClientOptions) {
-  return { host, port, servername: isIP(host) === 0 ? host : "", ca, cert, key };
 }
 
 /** Limits what the broker may send, because the mqtt package buffers packets of up to 256 MB. */

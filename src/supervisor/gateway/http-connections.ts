@@ -185,8 +185,7 @@ class Connection {
     const opening = settings.open(origin, (error, socket) => {
       if (error) {
         this.#exchange?.failWith(error);
-        this.close();
-        return;
+        return this.close();
       }
       this.#socket = socket === opening ? socket : watched(socket);
       socket.on("data", (piece) => this.#take(piece));

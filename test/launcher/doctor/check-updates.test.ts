@@ -14,7 +14,8 @@ import { inDays, TestRepository } from "../../update/test-repository.ts";
 
 test("the doctor shows whether the server of updates answers and is renewed", async () => {
   const repository = await new TestRepository().serve();
-  const ask = (url = repository.url) => checkServer(url, undefined, systemClock);
+  const ask = (url = repository.url, UPDATE_CA_FILE?: string) =>
+    checkServer(url, { UPDATE_CA_FILE }, systemClock);
   expect(await ask()).toMatchObject({ verdict: "ok" });
   expect((await ask("http://127.0.0.1:1")).says).toContain("ECONNREFUSED");
   repository.signed["timestamp"].expires = inDays(-1);
@@ -22,11 +23,11 @@ test("the doctor shows whether the server of updates answers and is renewed", as
   expect(await ask()).toMatchObject({ verdict: "warn", says: expect.stringContaining("expired") });
   repository.answers = (_, response) => Boolean(response.end("hello"));
   expect((await ask()).says).toContain("offers no updates");
-  const missing = await checkServer(repository.url, "/not/there.pem", systemClock);
+  const missing = await ask(undefined, "/not/there.pem");
   expect(missing.says).toContain("/not/there.pem");
   const empty = join(temporaryFolder(), "empty.pem");
   writeFileSync(empty, "");
-  const untrusting = await checkServer(repository.url, empty, systemClock);
+  const untrusting = await ask(undefined, empty);
   expect(untrusting.says).toContain(`UPDATE_CA_FILE ${empty} holds no certificate`);
 });
 

@@ -292,14 +292,15 @@ test("a terminal fact with a counterexample is reported as not relied on", () =>
 
 test("the bundle has report, versions, setup and logs, and neither secret nor card", async () => {
   const salts = ["salt-1", "salt-2"];
-  const pairs = ['Ki"osk&<pass>%wörd', "Gateway-Secret-99", "operator-secret-1", "654321"];
+  const pairs = ['Ki"osk&<pass>%wörd', "Gateway-Sec-99", "operator-secret", "654321", "s3:e/%t"];
   const secrets = [...pairs, ...salts];
-  const [kiosk = "", gateway = "", operator = "", register = ""] = pairs;
+  const [kiosk = "", gateway = "", operator = "", register = "", proxy = ""] = pairs;
   const setup =
     config({ ...base, TERMINAL_MANAGER_PWD: kiosk, GATEWAY_PWD: gateway }) +
     `OPERATOR_LOGIN=boss\nOPERATOR_PWD=${operator}\nTERMINAL_PASSWORD=${register}\n` +
     `NOTIFICATION_DIGEST_SECRETS=${salts.join(" ")}\n` +
     "GATEWAY_PASSWORT=mistyped-secret\nTICKET_WIDTH=24\n" +
+    `PROXY_URL=http://proxy.example\nPROXY_USER=me\nPROXY_PASSWORD=${proxy}\n` +
     "PROXY=http://me:within-a-url@proxy.example\n";
   const data = checkout.dataFolder("bundle", setup);
   const logs = join(data, "logs");
@@ -312,6 +313,7 @@ test("the bundle has report, versions, setup and logs, and neither secret nor ca
       ...testCards.map((card) => `{"msg":"card ${card} of ${card.replace(/(.{4})/g, "$1 ")}"}`),
       ...secrets.map((secret) => JSON.stringify({ msg: `it was ${secret}`, secret })),
       `x ${basic} y ${encodeURIComponent(kiosk)} z mistyped-secret within-a-url`,
+      `http://me:${encodeURIComponent(proxy)}@proxy.example ${btoa(`me:${proxy}`)}`,
       `<wsPassword>${gateway}</wsPassword>`,
       "",
     ].join("\n"),
@@ -344,7 +346,8 @@ test("the bundle has report, versions, setup and logs, and neither secret nor ca
     "mistyped-secret",
     "within-a-url",
     basic,
-    encodeURIComponent(kiosk),
+    ...[kiosk, proxy].map(encodeURIComponent),
+    btoa(`me:${proxy}`),
   ]) {
     expect(all).not.toContain(form);
     expect(all).not.toContain(JSON.stringify(form).slice(1, -1));

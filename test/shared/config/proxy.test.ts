@@ -1,15 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { type ProxySettings, proxyChoice } from "../../../src/shared/config/proxy.ts";
+import type { Config } from "../../../src/shared/config/config.ts";
+import { proxyChoice } from "../../../src/shared/config/proxy.ts";
 
 const gateway = "https://pay.gateway.example/soap";
 const HTTPS_PROXY = "http://env:3128";
 
-function proxyOf(url: string, settings: Partial<ProxySettings>, environment = {}) {
+function proxyOf(url: string, settings: Partial<Config>, environment = {}) {
   return proxyChoice(settings, environment)(url)?.proxyEnv.https_proxy;
 }
 
 describe("the proxy of an address", () => {
-  test.each<[string, Partial<ProxySettings>, object, string | undefined]>([
+  test.each<[string, Partial<Config>, object, string | undefined]>([
     ["none", {}, {}, undefined],
     ["of the settings", { PROXY_URL: "http://own:1" }, { HTTPS_PROXY }, "http://own:1/"],
     ["of the environment", {}, { HTTPS_PROXY }, "http://env:3128/"],
