@@ -288,7 +288,7 @@ export class HandOff {
     }
     this.#log.error(
       { transactionId, orderId, alarm: "reversed-after-sending" },
-      "the sale does not stand, but the gateway has or may have it: refund or cancel it there",
+      "the sale is not charged any more, but the gateway has or may have it: return it there",
     );
   }
 }
@@ -335,7 +335,7 @@ export function refusedHandOffs(rows: RefusedRows, handOff: HandOff, clock: Cloc
       if (dropped === "reversal") {
         log.error(
           { transactionId, alarm: "reversed-after-sending" },
-          "the sale does not stand, and the supervisor was not informed: the gateway may have it",
+          "the sale is not charged any more, the supervisor does not know: the gateway may have it",
         );
       }
       return true;
