@@ -92,7 +92,7 @@ function checkQueue(supervisor: ProgramStates["supervisor"]): Finding[] {
 
 function checkConditions(states: ProgramStates): Finding[] {
   // The end of support has a line of its own, which needs no running program.
-  const conditions = conditionsReported(states).filter(({ row }) => row.check !== "support");
+  const conditions = conditionsReported(states).filter(({ name }) => name !== "support-ends");
   return conditions.map((condition) => {
     const { name: code, count, row } = condition;
     const { critical, check, todo } = row;

@@ -30,7 +30,6 @@ type CheckName =
   | "notifications"
   | "updates"
   | "certificates"
-  | "support"
   | typeof KEEPS_PAYMENTS;
 
 interface Row {
@@ -229,7 +228,7 @@ export const conditionTable = {
       "certificates",
       ({ supervisor }) => supervisor?.certificates,
     ),
-    "support-ends": watched("warns", "support", ({ supervisor }) => supervisor?.updates?.support),
+    "support-ends": watched("warns", "updates", ({ supervisor }) => supervisor?.updates?.support),
   }),
 };
 
