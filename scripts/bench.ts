@@ -2,7 +2,7 @@
  * Measures a whole installation of real processes, its packages and its floor, one payment each in
  * turn:
  *   npm run bench -- [--runs 5] [--payments 1000] [--warm-up 1000] [--counted 2]
- *     [--simulators] [--line tcp|pty] [--markdown]
+ *     [--without-soap] [--simulators] [--line tcp|pty] [--markdown]
  * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts), and the
  * packages are what the product's packages take for it (scripts/bench/packages.ts). Terminal and
  * gateway are fakes without storage, shared by all; with --simulators the product talks to the
@@ -42,6 +42,7 @@ const { values } = readArguments({
     counted: { type: "string", default: "2" },
     line: { type: "string", default: "tcp" },
     simulators: { type: "boolean", default: false },
+    "without-soap": { type: "boolean", default: false },
     markdown: { type: "boolean", default: false },
   },
 });
@@ -245,6 +246,7 @@ async function writePlanOf(at: TestInstallation, poster: Poster): Promise<void> 
   writePlan(at.folder, {
     terminalPort: terminal.port,
     gatewayUrl: gateway.url,
+    withoutSoap: values["without-soap"],
     commands: [registration, ...commandsOf(terminal.heard())],
     order,
     answer: poster.last,

@@ -1,5 +1,6 @@
 /** What the counterparts of the bench share: what the product sent, and the terminal's dialogue. */
 import { readFileSync, writeFileSync } from "node:fs";
+import { Agent, request } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { SoapRequest } from "./fake-gateway.ts";
@@ -10,6 +11,8 @@ type Row = Readonly<Record<string, unknown>>;
 export interface Plan {
   readonly terminalPort: number;
   readonly gatewayUrl: string;
+  /** Whether the packages send the order as the floor does, not by the package soap. */
+  readonly withoutSoap: boolean;
   /** The registration, the question for the last sale and the payment, as the product sent them. */
   readonly commands: readonly string[];
   readonly order: SoapRequest;
@@ -71,4 +74,19 @@ export function connected(socket: Socket): Promise<Socket> {
     socket.once("connect", () => resolve(socket));
     socket.once("error", reject);
   });
+}
+
+/** Returns a function that sends the order to the gateway once, and calls `done` at the end. */
+export function posterOf({ gatewayUrl, order }: Plan): (done: () => void) => void {
+  const { path, headers, body } = order;
+  const agent = new Agent({ keepAlive: true });
+  const length = Buffer.byteLength(body);
+  const options = { method: "POST", agent, headers: { ...headers, "content-length": length } };
+  return (done) => {
+    const sent = request(gatewayUrl + path, options, (response) => {
+      response.resume();
+      response.on("end", done);
+    });
+    sent.end(body);
+  };
 }

@@ -7,10 +7,10 @@
  * from what the product had sent.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
-import { Agent, createServer, request } from "node:http";
+import { createServer } from "node:http";
 import { connect, createServer as createSocketServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { connected, converse, readPlan } from "./conversation.ts";
+import { connected, converse, posterOf, readPlan } from "./conversation.ts";
 
 const [, , role, folder = ""] = process.argv;
 const plan = readPlan(folder);
@@ -40,31 +40,16 @@ else await runManager();
 
 function runSupervisor(): void {
   const write = openPages();
-  const agent = new Agent({ keepAlive: true });
+  const post = posterOf(plan);
   createSocketServer((socket) => {
     onLines(socket, () => {
       write(); // stored and claimed
-      post(agent, () => {
+      post(() => {
         write(); // the result
         socket.write("sent\n");
       });
     });
   }).listen(hopPath, () => process.stdout.write("ready 0\n"));
-}
-
-/** One try at the gateway. */
-function post(agent: Agent, done: () => void): void {
-  const { path, headers, body } = plan.order;
-  const length = Buffer.byteLength(body);
-  const sent = request(
-    plan.gatewayUrl + path,
-    { method: "POST", agent, headers: { ...headers, "content-length": length } },
-    (response) => {
-      response.resume();
-      response.on("end", done);
-    },
-  );
-  sent.end(body);
 }
 
 async function runManager(): Promise<void> {

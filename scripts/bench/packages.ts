@@ -4,9 +4,10 @@
  * fastify with @fastify/basic-auth, a zod schema of the request and an answer that fastify
  * serializes by its schema, pino with as many lines as the product writes, prom-client with the
  * time of each answer, node:sqlite with five synced commits of rows as long as the product's, a
- * message of JSON over a local socket, and the client of the package soap. What these take cannot
- * be less in the product. It knows no other end than the good one: it checks nothing of what the
- * terminal says, and recovers from nothing. It reads FOLDER/plan.json, as the floor does.
+ * message of JSON over a local socket, and the client of the package soap; or the floor's POST, as
+ * the product sends orders by its own code. What these take cannot be less in the product. They
+ * know no other end than the good one: they check nothing of what the terminal says, and recover
+ * from nothing. They read FOLDER/plan.json, as the floor does.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -23,10 +24,11 @@ import { createClientAsync } from "soap";
 import { z } from "zod";
 import { transactionSchema } from "../../src/shared/transaction.ts";
 import { assetFile } from "../../src/shared/version-files.ts";
-import { connected, converse, readPlan } from "./conversation.ts";
+import { connected, converse, posterOf, readPlan } from "./conversation.ts";
 
 const [, , role = "", folder = ""] = process.argv;
-const { terminalPort, gatewayUrl, commands, order, answer, rows, lines } = readPlan(folder);
+const plan = readPlan(folder);
+const { rows, lines } = plan;
 const hopPath = join(folder, "packages.sock");
 
 const database = new DatabaseSync(join(folder, `packages-${role}.db`));
@@ -134,10 +136,10 @@ function textsOf(table: string): Record<string, string>[] {
 async function runManager(): Promise<void> {
   const journal = openJournal();
   const transaction = JSON.parse(textsOf("hand_off")[0]?.["body"] ?? "") as object;
-  const [good] = z.tuple([answerSchema]).parse(JSON.parse(answer));
-  const terminal = await connected(connect({ port: terminalPort, host: "127.0.0.1" }));
+  const [good] = z.tuple([answerSchema]).parse(JSON.parse(plan.answer));
+  const terminal = await connected(connect({ port: plan.terminalPort, host: "127.0.0.1" }));
   const hop = await connected(connect(hopPath));
-  const [registration = "", question = "", payment = ""] = commands;
+  const [registration = "", question = "", payment = ""] = plan.commands;
   await converse(terminal, registration, () => {});
   let replied = (_text: string): void => {};
   onLines(hop, (text) => replied(text));
@@ -209,22 +211,14 @@ async function runSupervisor(): Promise<void> {
   const [queued = "", ended = ""] = ["outbox", "attempts"].map((table) =>
     JSON.stringify(Object.values(rows[table]?.[0] ?? {})),
   );
-  const wsdl = readFileSync(assetFile("supervisor/gateway/wsdl/payment-v2.wsdl"), "utf8");
-  const client = await createClientAsync(wsdl.replaceAll("https://gateway.invalid", gatewayUrl));
-  const parameters = parametersIn(order.body);
-  const options = { forever: true, httpAgent: new Agent({ keepAlive: true }) };
+  const post = await openGateway();
   const send = async (text: string): Promise<string> => {
     const transaction = transactionSchema.parse(JSON.parse(text));
     const position = commit(() => {
       store.run(transaction.transactionId, JSON.stringify(transaction));
       return Number(queue.get(transaction.transactionId, queued)?.["id"]);
     });
-    const own = { ...parameters, merchantReference: transaction.orderId };
-    const [{ generateResult: result }] = await client["generateAsync"](
-      { parameters: own },
-      options,
-    );
-    if (Number(result.code) !== 0) throw new Error("the gateway refuses the order");
+    await post(transaction.orderId);
     commit(() => {
       end.run(position);
       tried.run(ended);
@@ -235,6 +229,25 @@ async function runSupervisor(): Promise<void> {
   createServer((socket) => {
     onLines(socket, (text) => void send(text).then((reply) => socket.write(`${reply}\n`)));
   }).listen(hopPath, () => process.stdout.write("ready 0\n"));
+}
+
+/** Returns what sends an order once, and rejects unless the gateway takes it. */
+async function openGateway(): Promise<(orderId: string) => Promise<void>> {
+  if (plan.withoutSoap) {
+    const post = posterOf(plan);
+    return () => new Promise((resolve) => post(resolve));
+  }
+  const wsdl = readFileSync(assetFile("supervisor/gateway/wsdl/payment-v2.wsdl"), "utf8");
+  const client = await createClientAsync(
+    wsdl.replaceAll("https://gateway.invalid", plan.gatewayUrl),
+  );
+  const parameters = parametersIn(plan.order.body);
+  const options = { forever: true, httpAgent: new Agent({ keepAlive: true }) };
+  return async (orderId) => {
+    const own = { parameters: { ...parameters, merchantReference: orderId } };
+    const [{ generateResult: result }] = await client["generateAsync"](own, options);
+    if (Number(result.code) !== 0) throw new Error("the gateway refuses the order");
+  };
 }
 
 /** Returns the parameters of an order that the product has written: texts, and the free data. */
