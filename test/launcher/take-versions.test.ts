@@ -1,11 +1,16 @@
-import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { takeVersions } from "../../src/launcher/commands/foreground.ts";
+import { update } from "../../src/launcher/commands/update.ts";
 import type { CommandContext } from "../../src/launcher/output.ts";
+import { findProcesses, programSpec } from "../../src/launcher/processes/process-table.ts";
+import { programFile } from "../../src/shared/version-files.ts";
 import { forgetReady, writeReady } from "../../src/update/update-state.ts";
 import { TestClock } from "../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
+import { until } from "../support/programs/child-program.ts";
+import { startProcess } from "../support/programs/own-processes.ts";
 import { recordedOutput } from "../support/programs/recorded-output.ts";
 
 // These sources count as a delivery, because a checkout takes no versions.
@@ -43,4 +48,21 @@ test("a fault that keeps a version from being installed is printed once", async 
   over.abort();
   await clock.advance(5_000);
   expect(await taking).toBe(false);
+});
+
+test.skipIf(process.getuid?.() !== 0)("root updates nothing that another user runs", async () => {
+  const [dataDirectory, lines] = [temporaryFolder(), [] as string[]];
+  const args = ["--eval", "setInterval(() => {}, 1000)", programFile("tp-manager")];
+  const node = [process.execPath, ...args, "--data", dataDirectory];
+  const other = startProcess("setpriv", ["--reuid", "12345", "--clear-groups", ...node]);
+  const spec = programSpec("tp-manager", dataDirectory);
+  await until("the program", () => findProcesses(spec)[0]);
+  const context = { dataDirectory, clock: new TestClock(), output: recordedOutput(lines) };
+  for (const action of ["check", "now", "from", "hold", "unhold", "back", "delivery", "apply"]) {
+    const updating = update(context as unknown as CommandContext, { update: action } as never);
+    await expect(updating, action).rejects.toThrow("user 12345 runs the programs");
+  }
+  expect(readdirSync(dataDirectory)).toEqual([]);
+  expect(await update(context as unknown as CommandContext, { update: "show" } as never)).toBe(0);
+  other.kill("SIGKILL");
 });
