@@ -132,8 +132,8 @@ async function run(): Promise<Figure[]> {
     const sides = [product];
     if (!simulated) {
       await writePlanOf(at, poster);
-      sides.push(await startSide("packages", at.folder, others));
-      sides.push(await startSide("floor", at.folder, others));
+      const names = ["packages", "floor"];
+      sides.push(...(await Promise.all(names.map((name) => startSide(name, at.folder, others)))));
     }
     await alternately(poster, sides, warmUp, "warm", asker);
     for (const one of sides) one.begin();

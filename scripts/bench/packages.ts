@@ -20,7 +20,6 @@ import { code as currencyOf } from "currency-codes";
 import { fastify } from "fastify";
 import { pino } from "pino";
 import { collectDefaultMetrics, Histogram } from "prom-client";
-import { createClientAsync } from "soap";
 import { z } from "zod";
 import { transactionSchema } from "../../src/shared/transaction.ts";
 import { assetFile } from "../../src/shared/version-files.ts";
@@ -238,9 +237,9 @@ async function openGateway(): Promise<(orderId: string) => Promise<void>> {
     return () => new Promise((resolve) => post(resolve));
   }
   const wsdl = readFileSync(assetFile("supervisor/gateway/wsdl/payment-v2.wsdl"), "utf8");
-  const client = await createClientAsync(
-    wsdl.replaceAll("https://gateway.invalid", plan.gatewayUrl),
-  );
+  const address = plan.gatewayUrl;
+  const { createClientAsync } = await import("soap");
+  const client = await createClientAsync(wsdl.replaceAll("https://gateway.invalid", address));
   const parameters = parametersIn(plan.order.body);
   const options = { forever: true, httpAgent: new Agent({ keepAlive: true }) };
   return async (orderId) => {
