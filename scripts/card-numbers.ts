@@ -196,7 +196,7 @@ async function searched(at: TestInstallation): Promise<void> {
   noted("after the texts of the journal are packed", searchFolder(at.folder, all));
   if (values.keep === undefined) return;
   mkdirSync(values.keep, { recursive: true });
-  cpSync(at.data, mkdtempSync(join(values.keep, "data-")), { recursive: true });
+  cpSync(at.folder, mkdtempSync(join(values.keep, "run-")), { recursive: true });
 }
 
 function noted(when: string, { files, bytes, finds }: Searched): void {
