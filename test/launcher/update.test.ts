@@ -295,6 +295,15 @@ test.skipIf(!isWhole)("a launcher that a service manager runs takes a version it
   expect(audited()).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
   expect(service.output).toContain(`${from} to 1.3.5: done`);
   expect(kiosk.longestGapMs).toBeLessThan(GAP_MAX_MS);
+  // The way back (docs/packages.md): the service stops, and nothing else records a stop.
+  const served = launch("update", "--back");
+  await expect(served).rejects.toMatchObject({
+    code: 69,
+    stderr: expect.stringContaining("stop the service"),
+  });
+  await service.stop();
+  expect((await launch("update", "--back")).stdout).toContain(`${from} runs`);
+  expect(await answers(from)).toBe(true);
 });
 
 test("a launcher that is killed on the probation leaves the rest to the keep-alive", async () => {

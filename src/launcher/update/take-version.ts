@@ -274,7 +274,7 @@ function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
   }
   if (ownProgramsRun?.() === false) throw refused("a program has ended or is being stopped");
   if (ownProgramsRun || !isServed(dataDirectory)) return;
-  throw refused("a service manager runs the programs: stop the service, then run ./launch.sh");
+  throw refused("a service manager runs them: stop the service as docs/updates.md 4.4 says");
 }
 
 /**
