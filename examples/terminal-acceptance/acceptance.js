@@ -76,7 +76,7 @@ async function accept(site, call, ask) {
   const total = cases.reduce((sum, { amount }) => sum + amount, 0).toFixed(2);
   print(`Twelve payments at the terminal that the setup file names, of ${total} at most together.
 A real card is really charged, and the gateway gets the orders. Stop the kiosk's program first, and
-give the money back afterwards where the report says so. Each payment is asked for.\n`);
+give the money back afterwards as the last lines say. Each payment is asked for.\n`);
   const terminal = [
     withoutNumbers(await ask("Make and model of the terminal:")),
     withoutNumbers(await ask("Its software, as its menu or its provider names it:")),
@@ -141,7 +141,8 @@ async function paid({ name, amount, how, expected }, orderId, call, ask) {
   }
   print(`The connector answers ${outcome}.`);
   const asked = "Is the customer's money taken, by the terminal, its receipt or its journal?";
-  const person = await ask(`${asked} y, n, or ? if it cannot be known:`);
+  const said = await ask(`${asked} y, n, or ? if it cannot be known:`);
+  const person = said.slice(0, 1).toLowerCase();
   const isRight = expected.includes(one.status) && (how !== "repeat" || one.replayed === true);
   const usual = lack === 501 ? LACKS : isRight ? "as expected" : "different";
   const verdict = verdictOf(charged, person) ?? usual;
@@ -270,8 +271,14 @@ async function report({ site, call, terminal: [make, software], started, stamp, 
   const file = join(dataDirectory, `acceptance-${stamp}.md`);
   writeFileSync(file, text, { mode: 0o600, flag: "wx" });
   print(`\n${text}`);
-  const owed = rows.filter(({ charged, name }) => charged === "yes" && !name.includes("again"));
+  const paidRows = rows.filter(({ name }) => !name.includes("again"));
+  const owed = paidRows.filter(({ charged, person }) => charged === "yes" || person === "y");
   if (owed.length > 0) print(`Give back: ${owed.map(({ name }) => name).join("; ")}.`);
+  const open = paidRows.filter(
+    ({ charged, person }) => charged === "unknown" && !/^[yn]$/.test(person),
+  );
+  if (open.length > 0)
+    print(`Find out who has the money: ${open.map(({ name }) => name).join("; ")}.`);
   const reversed = rows.filter(({ outcome }) => outcome === "Reversed");
   if (reversed.length > 0)
     print("The gateway has the order of the reversed payment: cancel it there.");

@@ -81,9 +81,10 @@ test("twelve payments, each after a question, and a report without card numbers"
 });
 
 test("what a person knows against an answer ends with another exit code", async () => {
-  const run = await accepted([...TERMINAL, "s", "s", "s", "", "y", "q"]);
+  const run = await accepted([...TERMINAL, "s", "s", "s", "", "Yes", "q"]);
   expect(run.code, run.out).toBe(70);
   expect(run.verdictOf("the bank declines")).toContain("| no | y | CONTRADICTION |");
+  expect(run.out).toContain("Give back: the bank declines.");
   expect(readdirSync(at.data).filter((name) => name.startsWith("acceptance-"))).toHaveLength(2);
 });
 
