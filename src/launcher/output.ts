@@ -156,6 +156,14 @@ export function filled(template: string, value: (name: string) => string): strin
   return template.replace(/\{(\w+)\}/g, (_all, name: string) => value(name));
 }
 
+/** Returns the line of a program's output that says why it failed; a stack trace is left out. */
+export function reasonIn(printed: string): string {
+  const lines = printed.split("\n").map((line) => line.trim());
+  const isTrace = (line: string): boolean => /^(|at .*|[\^{}]+|Node\.js v\S+)$/.test(line);
+  const error = lines.find((line) => /^(Uncaught )?\w*Error\b/.test(line));
+  return error ?? lines.findLast((line) => !isTrace(line)) ?? printed;
+}
+
 /** Returns a duration for people: `45 s`, `12 min`, `3 h 05 min` or `2 d 4 h`. */
 export function duration(ms: number): string {
   const seconds = Math.floor(ms / 1_000);

@@ -2,8 +2,7 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createOutput } from "../../src/launcher/output.ts";
-import { reasonIn } from "../../src/launcher/update/self-test.ts";
+import { createOutput, reasonIn } from "../../src/launcher/output.ts";
 import {
   idleStatus,
   mayGoBack,

@@ -18,12 +18,11 @@ import {
   writeHold,
 } from "../../update/update-state.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import { type CommandContext, filled } from "../output.ts";
+import { type CommandContext, filled, reasonIn } from "../output.ts";
 import { findProcesses, programSpec } from "../processes/process-table.ts";
 import { userName } from "../processes/system-tool.ts";
 import allTexts from "../texts-en.json" with { type: "json" };
 import { offerPackage } from "../update/offer-package.ts";
-import { reasonIn } from "../update/self-test.ts";
 import {
   goBack,
   isServed,

@@ -10,7 +10,7 @@ import { isFull } from "../../shared/store/storage-fault.ts";
 import { copySynced } from "../../shared/store/store-file.ts";
 import { programFile, programFileOf } from "../../shared/version-files.ts";
 import { removeWhole } from "../../update/durable-files.ts";
-import type { CommandContext } from "../output.ts";
+import { type CommandContext, reasonIn } from "../output.ts";
 import { programNames } from "../processes/process-table.ts";
 import { isWhole, runtimeOf } from "./versions.ts";
 
@@ -66,14 +66,6 @@ export async function selfTest(version: string, context: CommandContext) {
   } finally {
     await clearSelfTest(version, dataDirectory);
   }
-}
-
-/** Returns the line of a program's output that says why it failed; a stack trace is left out. */
-export function reasonIn(printed: string): string {
-  const lines = printed.split("\n").map((line) => line.trim());
-  const isTrace = (line: string): boolean => /^(|at .*|[\^{}]+|Node\.js v\S+)$/.test(line);
-  const error = lines.find((line) => /^(Uncaught )?\w*Error\b/.test(line));
-  return error ?? lines.findLast((line) => !isTrace(line)) ?? printed;
 }
 
 const folderOf = (dataDirectory: string) => join(updateFolderOf(dataDirectory), "self-test");

@@ -13,7 +13,7 @@ import { deliveryIn, isComplete, MARK } from "../../update/release.ts";
 import { areReadableBy } from "../../update/store-copies.ts";
 import type { SwitchEvent } from "../../update/switch-machine.ts";
 import { readLastSwitch, type SwitchRecord } from "../../update/update-state.ts";
-import type { CommandContext } from "../output.ts";
+import { type CommandContext, reasonIn } from "../output.ts";
 import { forgetFailures } from "../processes/keep-alive-memory.ts";
 import { programSpec, programSpecs } from "../processes/process-table.ts";
 import {
@@ -173,7 +173,8 @@ function startVersion(context: CommandContext, version: string): Promise<Started
 async function prove(context: CommandContext, record: SwitchRecord): Promise<SwitchEvent> {
   for (const { program, result, exitCode, reason } of await startVersion(context, record.to)) {
     if (result !== "silent" && result !== "ended") continue;
-    const why = result === "ended" ? `${program} ended: ${reason}` : `${program} does not answer`;
+    const how = result === "ended" ? `ended: ${reasonIn(reason)}` : "does not answer";
+    const why = `${program} ${how}`;
     // A full disk or a port in use is no fault of a version.
     return { event: "failed", why, bars: result === "silent" || isOwnFault(exitCode) };
   }
