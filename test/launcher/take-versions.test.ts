@@ -66,3 +66,12 @@ test.skipIf(process.getuid?.() !== 0)("root updates nothing that another user ru
   expect(await update(context as unknown as CommandContext, { update: "show" } as never)).toBe(0);
   other.kill("SIGKILL");
 });
+
+test("the state of updates is shown next to a damaged record of a switch", async () => {
+  const [dataDirectory, lines] = [temporaryFolder(), [] as string[]];
+  mkdirSync(join(dataDirectory, "update"));
+  writeFileSync(join(dataDirectory, "update", "under-way.json"), '{"format":2}');
+  const context = { dataDirectory, clock: new TestClock(), output: recordedOutput(lines) };
+  expect(await update(context as unknown as CommandContext, { update: "show" } as never)).toBe(0);
+  expect(lines).toEqual([expect.stringContaining("no update yet")]);
+});

@@ -71,7 +71,9 @@ function refuseOtherUser({ dataDirectory }: CommandContext): void {
 }
 
 function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
-  const record = readSwitch(dataDirectory) ?? readLastSwitch(dataDirectory);
+  // The next launcher renames a damaged record of a switch; until then the last one is shown.
+  const underWay = readOr(undefined, () => readSwitch(dataDirectory));
+  const record = underWay ?? readLastSwitch(dataDirectory);
   output.row("version", "plain", versionNumber, record === undefined ? "no update yet" : "");
   if (record) {
     const { from, to, step, why, atMs } = record;
