@@ -16,7 +16,7 @@ import { isWhole, runtimeOf } from "./versions.ts";
 
 /** The time limit of one step of the test, in ms; a slow kiosk with a large journal needs less. */
 const TEST_WITHIN_MS = 10 * 60_000;
-/** How many of the last characters of a failed program's output the reason quotes. */
+/** The most characters of a failed program's output that are printed, and of the reason. */
 const OUTPUT_CHARACTERS = 400;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const { PRIORITY_BELOW_NORMAL } = constants.priority;
@@ -37,8 +37,8 @@ export async function selfTest(version: string, context: CommandContext) {
   removeWhole(folder);
   mkdirSync(copies, { recursive: true, mode: 0o700 });
   const fail = (what: string, printed: string, bars: boolean) => {
-    const reason = reasonIn(printed);
-    if (reason !== printed) context.output.note(printed);
+    const reason = reasonIn(printed).slice(0, OUTPUT_CHARACTERS);
+    if (reason !== printed) context.output.note(printed.slice(-OUTPUT_CHARACTERS));
     return { why: `${what}: ${reason}`, bars };
   };
   try {
@@ -91,7 +91,7 @@ async function run(runtime: string, args: readonly string[]) {
   // An error of execFile has in `code` the exit code, or why the program could not be started.
   const end: Partial<ExecFileException> = await running.catch((error: ExecFileException) => error);
   const { code = 0, stdout = "", stderr = "", message = "", killed } = end;
-  const printed = `${stdout}${stderr}`.slice(-OUTPUT_CHARACTERS).trim();
+  const printed = `${stdout}${stderr}`.trim();
   if (killed) return { code: null, output: "it did not end in time" };
   return { code, output: printed || message };
 }
