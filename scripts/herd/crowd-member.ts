@@ -19,7 +19,7 @@ const store = openFleetStore(join(folder, "fleet.db"), clock, log);
 const outbox = { pending: 0, parked: 0, sent: 0, oldestAgeMs: null, paused: null };
 const supervisor = {
   program: "supervisor",
-  version: "0.1.0",
+  version: "1.0.0",
   pid: 1,
   uptimeMs: 0,
   outbox,

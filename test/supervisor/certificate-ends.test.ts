@@ -58,7 +58,7 @@ test("the end is a condition of the status, with its alarm and the doctor's line
   const outbox = { pending: 0, parked: 0, sent: 0, oldestAgeMs: null, paused: null };
   const supervisor = {
     program: "supervisor",
-    version: "0.1.0",
+    version: "1.0.0",
     pid: 1,
     uptimeMs: 1,
     outbox,

@@ -63,7 +63,7 @@ class ScriptedTpManager {
       terminal: { link: "connected", state: "ready", since, terminalId: "12345678" },
       payments: { running: 0, inDoubt: 0, notHandedOver: 0 },
       troubles: { obstacles: [] },
-      version: "0.1.0",
+      version: "1.0.0",
       uptimeMs: 1_000,
       lastId: this.events.length,
       events: after === null ? [] : this.events.filter(({ id }) => id > after).slice(0, 50),
@@ -75,7 +75,7 @@ class ScriptedTpManager {
 function supervisorStatus(): SupervisorStatus {
   return {
     program: "supervisor",
-    version: "0.1.0",
+    version: "1.0.0",
     pid: 1,
     uptimeMs: 2_000,
     outbox: { pending: 0, parked: 0, sent: 3, oldestAgeMs: null, paused: null },

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { installationAt } from "../../../src/shared/program/installation.ts";
+import { installationAt, versionNumber } from "../../../src/shared/program/installation.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { approves } from "../../support/terminals/scripted-terminal.ts";
@@ -12,7 +12,7 @@ describe("maintenance", () => {
     const { one } = (await (await api()).call("GET", "/version")) as {
       one: Record<string, string>;
     };
-    expect(one["version"]).toBe(`0.1.0-tpa-${one["os"]}`);
+    expect(one["version"]).toBe(`${versionNumber}-tpa-${one["os"]}`);
     expect(one["type"]).toBe("tpa");
     // Only a delivery has a publisher.
     expect(one).not.toHaveProperty("supportedUntil");
@@ -106,7 +106,7 @@ describe("maintenance", () => {
       deviceId: "test terminal",
       terminalId: "52500001",
       terminalVersion: "1.0",
-      version: `0.1.0-tpa-${one["os"]}`,
+      version: `${versionNumber}-tpa-${one["os"]}`,
       type: "tpa",
     });
   });

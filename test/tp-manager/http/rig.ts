@@ -13,7 +13,7 @@ import { createWatchedApi } from "./watched-api.ts";
 
 export const supervisorStatus: SupervisorStatus = {
   program: "supervisor",
-  version: "0.1.0",
+  version: "1.0.0",
   pid: 1,
   uptimeMs: 1000,
   outbox: { pending: 2, parked: 0, sent: 5, oldestAgeMs: 61_500, paused: null },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { versionNumber } from "../../../src/shared/program/installation.ts";
 import { house, pay, request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
 import { disconnected, lost } from "../../support/terminals/scripted-terminal.ts";
@@ -14,7 +15,7 @@ describe("GET /health", () => {
       running: null,
       payments: { inDoubt: 0, notHandedOver: 0 },
       outbox: { pending: 2, oldestAgeSeconds: 62 },
-      versions: { connector: "0.1.0", supervisor: "0.1.0", node: process.versions.node },
+      versions: { connector: versionNumber, supervisor: "1.0.0", node: process.versions.node },
       dailyChoresAt: "03:30",
       updates: {
         asked: true,
@@ -239,7 +240,7 @@ describe("GET /metrics", () => {
       "connector_hand_off_pending 0",
       "connector_outbox_pending 2",
       "connector_supervisor_up 1",
-      'connector_version_info{version="0.1.0"} 1',
+      `connector_version_info{version="${versionNumber}"} 1`,
       `connector_update_last_check_timestamp_seconds ${Date.UTC(2026, 0, 15, 2) / 1000}`,
       "connector_update_check_failed 1",
       "connector_terminal_links_lost_total 1",
