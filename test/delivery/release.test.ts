@@ -42,6 +42,7 @@ const tools = join(folder, "tools");
  */
 const installsOnce = `#!/bin/sh
 set -e
+test "$*" != --version || exec "$REAL_NPM" --version
 exec 9> "$FIRST.lock"
 flock 9
 if [ ! -e "$FIRST" ]; then
