@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { takeVersions } from "../../src/launcher/commands/foreground.ts";
+import { restart, start } from "../../src/launcher/commands/start.ts";
 import { update } from "../../src/launcher/commands/update.ts";
 import type { CommandContext } from "../../src/launcher/output.ts";
 import { findProcesses, programSpec } from "../../src/launcher/processes/process-table.ts";
@@ -50,7 +51,7 @@ test("a fault that keeps a version from being installed is printed once", async 
   expect(await taking).toBe(false);
 });
 
-test.skipIf(process.getuid?.() !== 0)("root updates nothing that another user runs", async () => {
+test.skipIf(process.getuid?.() !== 0)("root starts nothing that another user runs", async () => {
   const [dataDirectory, lines] = [temporaryFolder(), [] as string[]];
   const args = ["--eval", "setInterval(() => {}, 1000)", programFile("tp-manager")];
   const node = [process.execPath, ...args, "--data", dataDirectory];
@@ -61,6 +62,10 @@ test.skipIf(process.getuid?.() !== 0)("root updates nothing that another user ru
   for (const action of ["check", "now", "from", "hold", "unhold", "back", "delivery", "apply"]) {
     const updating = update(context as unknown as CommandContext, { update: action } as never);
     await expect(updating, action).rejects.toThrow("user 12345 runs the programs");
+  }
+  for (const command of [start, restart]) {
+    const starting = command(context as unknown as CommandContext);
+    await expect(starting).rejects.toThrow("user 12345 runs the programs");
   }
   expect(readdirSync(dataDirectory)).toEqual([]);
   expect(await update(context as unknown as CommandContext, { update: "show" } as never)).toBe(0);

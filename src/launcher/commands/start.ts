@@ -9,16 +9,23 @@ import { closeDataFolder } from "../processes/data-access.ts";
 import { forgetStop } from "../processes/deliberate-stop.ts";
 import { forgetFailures } from "../processes/keep-alive-memory.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { findProcesses, type ProcessSpec, programSpecs } from "../processes/process-table.ts";
+import {
+  findProcesses,
+  type ProcessSpec,
+  programSpecs,
+  refuseOtherUser,
+} from "../processes/process-table.ts";
 import { type Started, startPrograms, stopProcess, stopProgram } from "../processes/programs.ts";
 import { stopHere, stopTexts } from "./stop.ts";
 
-export function start(context: CommandContext): Promise<number> {
-  return withLaunchLock(context, () => startHere(context));
+export async function start(context: CommandContext): Promise<number> {
+  refuseOtherUser(context.dataDirectory);
+  return await withLaunchLock(context, () => startHere(context));
 }
 
-export function restart(context: CommandContext): Promise<number> {
-  return withLaunchLock(context, async () => {
+export async function restart(context: CommandContext): Promise<number> {
+  refuseOtherUser(context.dataDirectory);
+  return await withLaunchLock(context, async () => {
     const stopped = await stopHere(context);
     return stopped === exitCodes.ok ? await startHere(context) : stopped;
   });

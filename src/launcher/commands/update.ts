@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { stdin, stdout } from "node:process";
 import { createInterface } from "node:readline/promises";
 import { loadConfig } from "../../shared/config/config.ts";
@@ -19,7 +18,7 @@ import {
 } from "../../update/update-state.ts";
 import type { LauncherArguments } from "../arguments.ts";
 import { type CommandContext, filled, reasonIn } from "../output.ts";
-import { findProcesses, programSpec } from "../processes/process-table.ts";
+import { refuseOtherUser } from "../processes/process-table.ts";
 import { userName } from "../processes/system-tool.ts";
 import allTexts from "../texts-en.json" with { type: "json" };
 import { offerPackage } from "../update/offer-package.ts";
@@ -55,19 +54,8 @@ export async function update(context: CommandContext, given: LauncherArguments):
     package: () => offerPackage(context, given.package ?? ""),
     apply: () => takeReady(context),
   };
-  if (given.update !== "show") refuseOtherUser(context);
+  if (given.update !== "show") refuseOtherUser(context.dataDirectory);
   return await actions[given.update]();
-}
-
-/** Throws when another user runs the programs: an update would start them as this user. */
-function refuseOtherUser({ dataDirectory }: CommandContext): void {
-  const user = process.getuid?.();
-  for (const pid of findProcesses(programSpec("tp-manager", dataDirectory))) {
-    const owner = readOr(user, () => statSync(`/proc/${pid}`).uid);
-    if (user === undefined || owner === user) continue;
-    const text = `user ${owner} runs the programs, and this is user ${user}: run it as the former`;
-    throw new ProgramExit(exitCodes.usage, text);
-  }
 }
 
 function showUpdates({ dataDirectory, clock, output }: CommandContext): number {

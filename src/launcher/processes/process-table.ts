@@ -1,6 +1,7 @@
 import { accessSync, constants, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Program } from "../../shared/ipc/contract.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { isPidInUse, presentProcesses } from "../../shared/process/presence.ts";
 import { readOr } from "../../shared/read-or.ts";
 import {
@@ -40,6 +41,20 @@ function isOf(pid: string, spec: ProcessSpec): boolean {
     return isDefault && !args.some((arg) => /^--data(=|$)/.test(arg));
   } catch {
     return false; // the process has ended meanwhile, or is not one of ours
+  }
+}
+
+/**
+ * Throws when another user runs one of the programs: what root starts in their place would leave
+ * files of root, and their own user would see them as stopped.
+ */
+export function refuseOtherUser(dataDirectory: string): void {
+  const user = process.getuid?.();
+  for (const pid of programSpecs(dataDirectory).flatMap(findProcesses)) {
+    const owner = readOr(user, () => statSync(`/proc/${pid}`).uid);
+    if (user === undefined || owner === user) continue;
+    const text = `user ${owner} runs the programs, and this is user ${user}: run it as the former`;
+    throw new ProgramExit(exitCodes.usage, text);
   }
 }
 
