@@ -180,6 +180,28 @@ describe("refused is a folder", () => {
     await visit.refused(/has not the signed sha256: refused/);
   });
 
+  test("whose archive holds another version than is signed", async () => {
+    const visit = await new Visit().begin();
+    visit.fleet.offer({ version: "1.2.0", holds: "9.9.9" });
+    visit.fleet.repository.writeTo(visit.stick);
+    await visit.refused(/holds something else: refused/);
+  });
+
+  test.each([
+    ["withdrawn", { withdrawn: true }],
+    ["of another channel", { channels: { beta: 100 } }],
+    ["with a share of nothing", { channels: { stable: 0 } }],
+    ["of another platform", { platform: "win-x64" }],
+    ["that follows a newer version", { follows: "1.0.1" }],
+    ["of a later time", { notBefore: inDays(1) }],
+  ])("with a version %s, which is not taken", async (_, more) => {
+    const visit = await new Visit().begin();
+    visit.fleet.offer({ version: "1.1.0", more });
+    visit.fleet.repository.writeTo(visit.stick);
+    expect((await visit.take()).version).toBeUndefined();
+    expect(visit.fleet.versions()).toEqual(["1.0.0"]);
+  });
+
   test("with links, pipes and folders in the place of files", async () => {
     const visit = await new Visit().begin();
     const timestamp = visit.at("metadata/timestamp.json");

@@ -7,6 +7,7 @@ import {
 } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -203,8 +204,8 @@ export class TestRepository {
   }
 
   /** The address of the folder with `metadata/` and `targets/`; ends with the test. */
-  async serve(): Promise<this> {
-    const server = createServer((request, response) => {
+  async serve(tls?: { readonly key: string; readonly cert: string }): Promise<this> {
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
       const path = request.url ?? "";
       if (this.answers(request, response, path)) return;
       const bytes = this.#find(path);
@@ -213,13 +214,14 @@ export class TestRepository {
       if (from === undefined) return void response.end(bytes);
       const range = `bytes ${from}-${bytes.length - 1}/${bytes.length}`;
       response.writeHead(206, { "content-range": range }).end(bytes.subarray(Number(from)));
-    });
+    };
+    const server = tls ? createTlsServer(tls, answer) : createServer(answer);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.url = `${tls ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
     return this;
   }
 
@@ -228,10 +230,12 @@ export class TestRepository {
     const files = new Map<string, Buffer>();
     for (const [role, all] of this.published) {
       for (const [i, bytes] of all.entries()) files.set(`metadata/${i + 1}.${role}.json`, bytes);
-      files.set(`metadata/${role}.json`, all.at(-1) ?? Buffer.alloc(0));
+      const newest = all.at(-1);
+      if (newest) files.set(`metadata/${role}.json`, newest);
     }
     for (const [path, bytes] of this.targetFiles) {
-      const name = `${sha256(bytes)}.${path.split("/").at(-1)}`;
+      const signed = this.signed["targets"].targets[path]?.hashes.sha256 ?? sha256(bytes);
+      const name = `${signed}.${path.split("/").at(-1)}`;
       files.set(`targets/${[...path.split("/").slice(0, -1), name].join("/")}`, bytes);
     }
     for (const [path, bytes] of files) {
