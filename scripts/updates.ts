@@ -14,6 +14,8 @@
  *   npm run updates -- rotate-key ROLE DIR --new PUB... [--old PUB|ID...] [--threshold N]
  *   npm run updates -- rotate-root DIR --new PUB... [--old PUB|ID...] [--threshold N]
  *   npm run updates -- verify DIR [--trusted-root FILE]
+ *   An option with ... is given once for each value: --key FILE --key FILE
+ * Without a threshold `init` takes 2, the least that docs/updates.md 5.1 allows.
  */
 import { join } from "node:path";
 import { isoTime, systemClock } from "../src/shared/time.ts";
@@ -26,6 +28,8 @@ import { Repository, type Role } from "./updates/repository.ts";
 import { addSignatures, begin, refresh, rotate } from "./updates/trust.ts";
 import { verify } from "./updates/verify.ts";
 
+/** How many persons sign, at least: docs/updates.md 5.1. */
+const THRESHOLD = 2;
 const many = { type: "string", multiple: true, default: [] as string[] } as const;
 const one = { type: "string" } as const;
 const { values, positionals } = readArguments({
@@ -128,6 +132,8 @@ async function add(repository: Repository): Promise<void> {
 async function run(command: string | undefined, args: readonly string[]): Promise<void> {
   const last = args.at(-1);
   if (command === undefined || last === undefined) misused();
+  // A value without its option would be taken for DIR.
+  if (args.length !== (command === "rotate-key" ? 2 : 1)) misused(`wrong arguments: ${args}\n`);
   if (command === "key") {
     return print(makeKey(last, await passphraseOf(last), values.p256 ? "p256" : "ed25519"));
   }
@@ -136,8 +142,8 @@ async function run(command: string | undefined, args: readonly string[]): Promis
   switch (command) {
     case "init": {
       const { root, targets, snapshot, timestamp } = values;
-      const ofRoot = countOf("root-threshold") ?? 1;
-      const thresholds = { root: ofRoot, targets: countOf("targets-threshold") ?? 1 };
+      const ofRoot = countOf("root-threshold") ?? THRESHOLD;
+      const thresholds = { root: ofRoot, targets: countOf("targets-threshold") ?? THRESHOLD };
       begin(repository, { keys: { root, targets, snapshot, timestamp }, thresholds });
       return print("root and targets are staged, to be signed");
     }
@@ -158,7 +164,7 @@ async function run(command: string | undefined, args: readonly string[]): Promis
       renew(repository);
       return refresh(repository, await givenKeys(), print);
     case "rotate-key":
-      return rotation(repository, args.length > 1 ? (args[0] ?? "") : "");
+      return rotation(repository, args[0] ?? "");
     case "rotate-root":
       return rotation(repository, "root");
     case "verify": {

@@ -149,8 +149,7 @@ describe("the whole life of a repository, by its commands", () => {
     for (const key of ["ben", "snap", "time"]) makeKey(keyAt(key), PASSPHRASE);
     const persons = ["anna.pub", "ben.pub"].flatMap((file) => ["--root", file, "--targets", file]);
     const online = ["--snapshot", "snap.pub", "--timestamp", "time.pub"];
-    const thresholds = ["--root-threshold", "2", "--targets-threshold", "2"];
-    expect(await tool("init", web, ...persons, ...online, ...thresholds)).toContain("are staged");
+    expect(await tool("init", web, ...persons, ...online)).toContain("are staged");
     expect(await tool("sign", web, "--key", "anna")).toContain("was signed by 1/2 keys");
     const refreshArgs = ["refresh", web, "--key", "snap", "--key", "time"] as const;
     expect(await tool(...refreshArgs)).toContain("never published");
@@ -167,7 +166,9 @@ describe("the whole life of a repository, by its commands", () => {
     expect(await here(signing)).toContain("has all");
     expect(await here(refreshing)).toContain("targets 3");
     expect(await here(verifying)).toContain("stable, linux-x64: nothing");
-    expect(await tool("what", web)).toContain("npm run updates -- init DIR");
+    const misread = await tool("sign", web, "--key", "anna", "ben");
+    expect(misread).toContain("wrong arguments: ");
+    expect(misread).toContain("npm run updates -- init DIR");
   });
 });
 
