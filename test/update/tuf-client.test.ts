@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { isWhole } from "../support/run/scope.ts";
 import { inDays, type KeyKind, newSigner, TestRepository } from "./test-repository.ts";
 import { kioskAt, ways } from "./tuf-kiosk.ts";
+
+/** A proxy's every answer is a handshake of TLS, so that it gets these rows in the whole scope. */
+const waysHere = isWhole ? ways : ways.filter((way) => !way.startsWith("a proxy"));
 
 const topLevel = ["targets", "snapshot", "timestamp"] as const;
 
@@ -176,7 +180,7 @@ describe.each(ways)("by %s metadata are refused, and what was before stays trust
   });
 });
 
-describe.each(ways)("by %s roots follow one another", (way) => {
+describe.each(waysHere)("by %s roots follow one another", (way) => {
   interface Version {
     readonly keys: readonly number[];
     readonly threshold: number;
@@ -243,7 +247,7 @@ describe.each(ways)("by %s roots follow one another", (way) => {
   });
 });
 
-describe.each(ways)("by %s older metadata are refused", (way) => {
+describe.each(waysHere)("by %s older metadata are refused", (way) => {
   test("an older timestamp, replayed", async () => {
     const repository = new TestRepository();
     const kiosk = await kioskAt(repository, way);
