@@ -48,10 +48,11 @@ export async function withTargets<T>(
   // metadata of the publisher expire later.
   const nowMs = Math.max(clock.now(), builtMs, remembersTime ? store.newestMs() : 0);
   let freshMs: number | undefined;
+  const failed: Error[] = [];
   try {
     // The expiry of a medium's metadata is judged below, when all of them are verified.
     const { medium } = settings;
-    const updater = updaterFor(settings, work, medium === undefined ? nowMs : 0);
+    const updater = updaterFor(settings, work, medium === undefined ? nowMs : 0, failed);
     await updater.refresh();
     const isFresh = medium === undefined || (await mayBeUsed(settings, work, nowMs));
     setReferenceTime(updater, new Date(nowMs));
@@ -67,7 +68,7 @@ export async function withTargets<T>(
       // The stored metadata are unchanged; the error that is thrown below says more.
       alarm(`the metadata of updates were not stored: ${(cause as Error).message}`);
     }
-    throw readable(error, nowMs);
+    throw readable(error, nowMs, failed);
   }
 }
 
@@ -88,7 +89,8 @@ async function mayBeUsed({ acceptsExpired }: TufSettings, work: string, nowMs: n
   throw new ExpiredMetadataError(`${role}.json is expired`);
 }
 
-function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater {
+/** `failed`: gets the error of each download that failed, because tuf-js keeps its text alone. */
+function updaterFor(settings: TufSettings, work: string, nowMs: number, failed: Error[]): Updater {
   const { metadataUrl, medium } = settings;
   if (medium === undefined) allowedAddress(metadataUrl);
   const updater = new Updater({
@@ -97,10 +99,11 @@ function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater
     fetcher: {
       downloadBytes: (url, lengthMax) =>
         readWebFile(settings, url, { deadlineMs: METADATA_DEADLINE_MS, lengthMax }).catch(
-          (error: unknown) => {
+          (error: Error) => {
+            failed.push(error);
             const status = error instanceof UpdateError ? error.status : undefined;
             if (status === undefined) throw error;
-            throw new DownloadHTTPError((error as UpdateError).message, status);
+            throw new DownloadHTTPError(error.message, status);
           },
         ),
       downloadFile: () => Promise.reject(new Error("tuf-js must not download update files")),
@@ -170,17 +173,19 @@ function jsonOf(folder: string, role: string) {
 }
 
 /** Returns an error of tuf-js as an UpdateError; some of its reasons stand only in its text. */
-function readable(error: unknown, nowMs: number): unknown {
-  if (error instanceof UpdateError || (error as Error).name === "AbortError") return error;
-  if (error instanceof DownloadHTTPError) {
-    const nothing = error.statusCode === 404 ? "nothing is there: " : "";
-    const more = { cause: error, status: error.statusCode };
-    return new UpdateError("http-status", `${nothing}${error.message}`, more);
+function readable(error: unknown, nowMs: number, failed: readonly Error[]): unknown {
+  const download = failed.find((one) => (error as Error).message.endsWith(one.message));
+  if (download instanceof UpdateError && download.status !== undefined) {
+    const nothing = download.status === 404 ? "nothing is there: " : "";
+    const more = { cause: download, status: download.status };
+    return new UpdateError("http-status", `${nothing}${download.message}`, more);
   }
+  if (download) return download;
+  if (error instanceof UpdateError || (error as Error).name === "AbortError") return error;
   const message = (error as Error).message.replace(/^Unable to load .*? error (\w+: )*/, "");
   const options = { cause: error };
   if (error instanceof ExpiredMetadataError || message.endsWith(" is expired")) {
-    const text = `metadata have expired at ${isoTime(nowMs)}: ${message}`;
+    const text = `at ${isoTime(nowMs)} the metadata have expired: ${message}`;
     return new UpdateError("metadata-expired", text, options);
   }
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
