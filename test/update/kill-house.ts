@@ -62,8 +62,11 @@ const WITHIN_MS = 240_000;
 const ATTEMPTS = 5;
 
 interface Entry {
+  readonly id: number;
   readonly kind: string;
   readonly amountMinor: number;
+  /** The charge that a reversal gives back. */
+  readonly originalId: number | null;
 }
 
 /** A kiosk that repeats each order until it is answered. Each order has an amount of its own. */
@@ -251,7 +254,9 @@ export class UpdateHouse {
     const ledger = await fetch(`http://127.0.0.1:${terminalControl}/ledger`);
     const { entries } = (await ledger.json()) as { entries: readonly Entry[] };
     const found = this.#kiosk?.violations.splice(0) ?? [];
-    const charges = entries.filter(({ kind }) => kind === "charge");
+    // The terminal itself reverses a charge whose result gets no ACK.
+    const reversed = new Set(entries.map(({ originalId }) => originalId));
+    const charges = entries.filter(({ id, kind }) => kind === "charge" && !reversed.has(id));
     const timesOf = (amount: number): number =>
       charges.filter(({ amountMinor }) => amountMinor === amount * 100).length;
     for (const { amountMinor } of charges) {
