@@ -1,6 +1,7 @@
 /**
  * Writes docs/fleet: a JSON Schema for each document between a kiosk and its fleet, and all of them
- * with their topics as AsyncAPI 3. `npm run readme` writes, a test compares.
+ * with their topics as AsyncAPI 3. `npm run readme` writes, a test compares. The schemas of what a
+ * kiosk reports are open: a reader that uses them takes the documents of later versions too.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,8 +26,9 @@ export function fleetFiles(): Record<string, string> {
 }
 
 function schemaOf(name: FleetName): object {
-  const { schema, meaning } = fleetDocuments[name];
-  const { $schema, ...body } = z.toJSONSchema(schema);
+  const { schema, meaning, from } = fleetDocuments[name];
+  // A kiosk refuses a request with a member that it does not know, so this schema stays closed.
+  const { $schema, ...body } = z.toJSONSchema(schema, from === "kiosk" ? { override: open } : {});
   return {
     $schema,
     $id: `urn:connector:fleet:${FLEET_VERSION}:${name}`,
@@ -34,6 +36,14 @@ function schemaOf(name: FleetName): object {
     description: meaning,
     ...body,
   };
+}
+
+function open({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
+  if (jsonSchema["additionalProperties"] === false) delete jsonSchema["additionalProperties"];
+  if (jsonSchema["growing"] !== true) return;
+  jsonSchema["examples"] = jsonSchema["enum"];
+  delete jsonSchema["enum"];
+  delete jsonSchema["growing"];
 }
 
 function asyncApi(): object {

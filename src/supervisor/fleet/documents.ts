@@ -4,9 +4,11 @@ import { type ConditionName, conditionNames } from "../../shared/catalog/conditi
 import { errorTable } from "../../shared/catalog/errors.ts";
 
 /*
- * The schemas of all documents between a kiosk and its fleet (docs/fleet.md 3.2); `docs/fleet` is
- * generated from them. A value is an enumeration, a number, an id, a time or a stable name of our
- * programs, never a text of a customer, a kiosk, a terminal or a gateway (docs/fleet.md 5.1).
+ * The schemas of all documents between a kiosk and its fleet (docs/fleet.md 3.2). With them a kiosk
+ * checks what it reports: no object takes further members, and a value is an enumeration, a number,
+ * an id, a time or a stable name of our programs, never a text of a customer, a kiosk, a terminal
+ * or a gateway (docs/fleet.md 5.1). The schemas for readers in `docs/fleet` are generated from them
+ * and take further members, because later versions add some (docs/fleet.md 3.4).
  */
 
 /** The version in topics and documents; within a version members are added and never changed. */
@@ -21,8 +23,10 @@ const stableName = z.string().regex(/^[a-z]{1,30}(-[a-z]{1,30}){0,7}$/);
 const version = z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,6}$/);
 const currency = z.string().regex(/^[A-Z]{3}$/);
 const minor = z.int().min(-9_999_999_999).max(9_999_999_999);
-const errorCode = z.enum(Object.keys(errorTable) as [keyof typeof errorTable]);
-const condition = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
+/** Marks an enumeration that later versions lengthen, so that readers take any text. */
+const growing = { growing: true };
+const errorCode = z.enum(Object.keys(errorTable) as [keyof typeof errorTable]).meta(growing);
+const condition = z.enum(conditionNames as [ConditionName, ...ConditionName[]]).meta(growing);
 
 const head = {
   version: z.literal(FLEET_VERSION),
@@ -40,7 +44,7 @@ const kept = {
 };
 
 /** The error code that a payment would get now. */
-const notReady = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
+const notReady = z.enum([...errorCode.options, "tp-manager-silent", "other"]).meta(growing);
 
 const stateNow = z.strictObject({
   canPay: z.enum(["yes", "no", "unknown"]),
@@ -135,7 +139,7 @@ export const fleetDocuments = {
       /** The alarm's former name, if the alarm was renamed. */
       formerly: stableName.optional(),
       /** The finding about an unmatched transaction; absent: the terminal is being probed. */
-      finding: z.enum(alarmFindings).optional(),
+      finding: z.enum(alarmFindings).meta(growing).optional(),
       source: z.enum(["tp-manager", "supervisor"]).nullable(),
       /** The transaction of the first order that the alarm names. */
       transactionId: uuid.nullable(),

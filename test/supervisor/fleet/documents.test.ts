@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { fleetFiles } from "../../../scripts/fleet-schemas.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
-import { fleetDocuments } from "../../../src/supervisor/fleet/documents.ts";
+import { fleetDocuments, topicOf } from "../../../src/supervisor/fleet/documents.ts";
 import { testCards } from "../../shared/masking/test-cards.ts";
 
 interface Leaf {
@@ -83,5 +84,67 @@ test("numbers are limited to fewer digits than a card number has", () => {
 test("docs/fleet is made from the schemas (npm run readme)", () => {
   for (const [path, text] of Object.entries(fleetFiles())) {
     expect(readFileSync(`${projectRoot}/${path}`, "utf8"), path).toBe(text);
+  }
+});
+
+type Json = Record<string, unknown>;
+
+const published = Object.fromEntries(
+  Object.entries(fleetFiles()).map(([path, text]) => [path, JSON.parse(text) as Json]),
+);
+
+/** Every schema in a schema, itself too. */
+function schemasIn(schema: Json): Json[] {
+  const { properties = {}, items, anyOf = [], additionalProperties: further } = schema;
+  const inner = [...Object.values(properties as Json), items, ...(anyOf as Json[]), further];
+  const schemas = inner.filter((one) => typeof one === "object") as Json[];
+  return [schema, ...schemas.flatMap(schemasIn)];
+}
+
+test("a reader's schema takes members and names of later versions; a request's does not", () => {
+  for (const [name, { from }] of Object.entries(fleetDocuments)) {
+    const closed = schemasIn(published[`docs/fleet/${name}.schema.json`] as Json).filter(
+      ({ additionalProperties }) => additionalProperties === false,
+    );
+    expect(closed.length > 0, name).toBe(from === "fleet");
+  }
+  const id = "0c0ffee0-1111-4222-8333-444455556666";
+  const head = { version: 1, id, kiosk: "a", at: "2026-01-15T12:00:00.000Z", sequence: 1 };
+  const about = { phase: "raised", alarm: "of-later", source: null, transactionId: null };
+  const alarm = { ...head, ...about };
+  const later = { ...alarm, finding: "of-later", added: { by: ["a later version"] } };
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const reads = ajv.compile(published["docs/fleet/alarm.schema.json"] as Json);
+  const { schema } = fleetDocuments.alarm;
+  expect([reads(alarm), schema.safeParse(alarm).success]).toEqual([true, true]);
+  expect([reads(later), schema.safeParse(later).success]).toEqual([true, false]);
+  expect(reads({ ...alarm, phase: "of-later" })).toBe(false);
+});
+
+/** What AsyncAPI 3 takes in a payload: JSON Schema of draft 7, which 2020-12 extends. */
+const draft7 =
+  /^(\$schema|\$id|title|description|type|properties|required|items|anyOf|enum|const)$/;
+const draft7More = /^(format|pattern|examples|minimum|maximum|additionalProperties|propertyNames)$/;
+
+test("asyncapi.json leads from each operation to a topic and a schema that AsyncAPI takes", () => {
+  const document = published["docs/fleet/asyncapi.json"] as Json;
+  const at = ({ $ref }: { $ref: string }): Json => {
+    const path = $ref.replace("#/", "").split("/");
+    return path.reduce<Json>((found, name) => found[name] as Json, document);
+  };
+  const operations = Object.entries(document["operations"] as Record<string, Json>);
+  expect(operations.map(([name]) => name)).toEqual(Object.keys(fleetDocuments));
+  for (const [name, { action, channel, bindings }] of operations) {
+    const { from, retained } = fleetDocuments[name as keyof typeof fleetDocuments];
+    expect(action).toBe(from === "kiosk" ? "send" : "receive");
+    expect(bindings).toMatchObject({ mqtt: { qos: 1, retain: retained } });
+    const { address, messages } = at(channel as { $ref: string });
+    expect(address).toBe(topicOf("{kiosk}", name as keyof typeof fleetDocuments));
+    const [message] = Object.values(messages as Record<string, { $ref: string }>);
+    const { payload } = at(message as { $ref: string });
+    const { $ref } = payload as { $ref: string };
+    const schema = published[$ref.replace("./", "docs/fleet/")] as Json;
+    const keywords = schemasIn(schema).flatMap((one) => Object.keys(one));
+    expect(keywords.filter((one) => !draft7.test(one) && !draft7More.test(one))).toEqual([]);
   }
 });
