@@ -288,6 +288,7 @@ function setUpOf({ config, clock, log, requestStop }: ProgramContext) {
     port: config.LOCAL_PORT,
     kiosk: { login: config.TERMINAL_MANAGER_LOGIN, password: config.TERMINAL_MANAGER_PWD },
     operator: login !== undefined && password !== undefined ? { login, password } : undefined,
+    metrics: config.METRICS_LOGIN,
     allowedOrigins: config.ALLOWED_ORIGINS,
     failures: new FailureDelay(clock),
     defaultCurrency: config.CURRENCY,

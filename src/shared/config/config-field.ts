@@ -12,6 +12,8 @@ interface Traits {
   readonly login?: boolean;
   /** Whether the value is a list whose elements are separated by blanks. */
   readonly list?: boolean;
+  /** Whether the value is a login and a password, separated by a colon. */
+  readonly pair?: boolean;
   /** The lowest value without TEST_TIMERS=yes, for a real terminal (docs/rules/14-timers.md). */
   readonly floor?: number;
   /** Returns a warning about an accepted value; the warning does not repeat the value. */

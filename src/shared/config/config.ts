@@ -183,8 +183,19 @@ function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {
     const { name } = (login ?? password) as Entry;
     return [{ name, message: "OPERATOR_LOGIN and OPERATOR_PWD go together; one is missing" }];
   }
-  if (login === undefined || login.value !== byName.get("TERMINAL_MANAGER_LOGIN")?.value) return [];
-  return [{ name: login.name, message: "OPERATOR_LOGIN must differ from TERMINAL_MANAGER_LOGIN" }];
+  const kiosk = byName.get("TERMINAL_MANAGER_LOGIN")?.value;
+  const [figures] = byName.get("METRICS_LOGIN")?.value.split(":") ?? [];
+  const differs = (name: string, other: string) => ({
+    name,
+    message: `${name} must differ from ${other}`,
+  });
+  return [
+    ...(login && login.value === kiosk
+      ? [differs("OPERATOR_LOGIN", "TERMINAL_MANAGER_LOGIN")]
+      : []),
+    ...(figures && figures === kiosk ? [differs("METRICS_LOGIN", "TERMINAL_MANAGER_LOGIN")] : []),
+    ...(figures && figures === login?.value ? [differs("METRICS_LOGIN", "OPERATOR_LOGIN")] : []),
+  ];
 }
 
 export function permissionWarning(path: string): string[] {

@@ -48,6 +48,14 @@ function isSerialPort(value: string): boolean {
 
 const basicLogin = text(128).regex(/^[^:]*$/, "must not hold a colon");
 
+const loginPair = form(
+  /^[^:\p{Cc}]{1,128}:\P{Cc}{1,128}$/u,
+  "must be name:password, each of at most 128 characters",
+).transform((value) => {
+  const at = value.indexOf(":");
+  return { login: value.slice(0, at), password: value.slice(at + 1) };
+});
+
 /** Returns a warning about a login longer than the gateway documents (docs/gateway.md 2.2). */
 function longLogin(login: string): string | undefined {
   const { length } = [...login];
@@ -140,6 +148,7 @@ const terminalAndApi = withTexts({
   TERMINAL_MANAGER_PWD: marked(text(128), { requiredBy: ["tp-manager"], secret: true }),
   OPERATOR_LOGIN: marked(basicLogin.optional(), { login: true }),
   OPERATOR_PWD: marked(text(128).optional(), { secret: true }),
+  METRICS_LOGIN: marked(loginPair.optional(), { secret: true, pair: true }),
   SERIAL_BAUD: oneOf(["1200", "9600", "19200", "38400", "57600", "115200"])
     .default("9600")
     .transform(Number),

@@ -22,6 +22,7 @@ export function secretsOf(settings: readonly Setting[], fields: ConfigFields): s
   const values = hidden.flatMap(({ name, value }) => [
     value,
     ...(metaIn(fields, name)?.list ? value.split(" ") : []),
+    ...(metaIn(fields, name)?.pair ? [value.slice(value.indexOf(":") + 1)] : []),
     ...credentialsWithin(value),
   ]);
   return [...pairs, ...values];

@@ -21,7 +21,7 @@ import type { HourWatch } from "./status/hour-watch.ts";
 import type { Monitor } from "./status/monitor.ts";
 
 export type Method = "GET" | "POST";
-export type Role = "kiosk" | "operator";
+export type Role = "kiosk" | "operator" | "metrics";
 
 type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & ParamsOf<Rest>
@@ -47,6 +47,8 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
    * nobody may make the call without OPERATOR_LOGIN.
    */
   readonly role?: "operator" | "own-operator";
+  /** true: the pair METRICS_LOGIN may make the call too, and no call without this mark. */
+  readonly figures?: true;
   /** "transaction": `{id}` in the path is the id of an attempt. Missing: it is an order id. */
   readonly idOf?: "transaction";
   /** The parameter or member that may name the order by its transaction id at the gateway. */

@@ -291,14 +291,14 @@ test("a terminal fact with a counterexample is reported as not relied on", () =>
 });
 
 test("the bundle has report, versions, setup and logs, and neither secret nor card", async () => {
-  const salts = ["salt-1", "salt-2"];
+  const [figures, salts] = ["read-figures", ["salt-1", "salt-2"]];
   const pairs = ['Ki"osk&<pass>%wörd', "Gateway-Sec-99", "operator-secret", "654321", "s3:e/%t"];
-  const secrets = [...pairs, ...salts];
+  const secrets = [...pairs, ...salts, figures, btoa(`metrics:${figures}`)];
   const [kiosk = "", gateway = "", operator = "", register = "", proxy = ""] = pairs;
   const setup =
     config({ ...base, TERMINAL_MANAGER_PWD: kiosk, GATEWAY_PWD: gateway }) +
     `OPERATOR_LOGIN=boss\nOPERATOR_PWD=${operator}\nTERMINAL_PASSWORD=${register}\n` +
-    `NOTIFICATION_DIGEST_SECRETS=${salts.join(" ")}\n` +
+    `NOTIFICATION_DIGEST_SECRETS=${salts.join(" ")}\nMETRICS_LOGIN=metrics:${figures}\n` +
     "GATEWAY_PASSWORT=mistyped-secret\nTICKET_WIDTH=24\n" +
     `PROXY_URL=http://proxy.example\nPROXY_USER=me\nPROXY_PASSWORD=${proxy}\n` +
     "PROXY=http://me:within-a-url@proxy.example\n";

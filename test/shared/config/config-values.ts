@@ -84,7 +84,7 @@ export function testValues(
         const setup = setupText({ ...partner, [name]: example });
         expect(parseConfig(setup, "supervisor", added).faults).toEqual([]);
       }
-      expect(secret ?? false).toBe(/(PWD|PASSWORD|SECRETS?|KEY)$/.test(name));
+      expect(secret ?? false).toBe(/(PWD|PASSWORD|SECRETS?|KEY|^METRICS_LOGIN)$/.test(name));
     });
   });
 }

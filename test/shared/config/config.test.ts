@@ -53,6 +53,15 @@ test("an operator's login without its password is a warning, for kiosks run with
   expect(parse(`${setupText()}\nOPERATOR_LOGIN=\nOPERATOR_PWD=`).warnings).toEqual([]);
 });
 
+test("the login of METRICS_LOGIN differs from the two others", () => {
+  const read = (name: string) =>
+    parse(setupText({ OPERATOR_LOGIN: "boss", OPERATOR_PWD: "x", METRICS_LOGIN: `${name}:y` }));
+  expect(read("metrics").faults).toEqual([]);
+  const [one, two] = [read("boss").faults, read("kiosk").faults];
+  expect(one).toMatchObject([{ message: "METRICS_LOGIN must differ from OPERATOR_LOGIN" }]);
+  expect(two).toMatchObject([{ message: "METRICS_LOGIN must differ from TERMINAL_MANAGER_LOGIN" }]);
+});
+
 describe("the form of the file", () => {
   test("a minimal file gives every default", () => {
     const { config, faults, warnings } = parse(setupText());

@@ -83,6 +83,13 @@ const values: Record<keyof typeof sharedFields, Values> = {
   },
   OPERATOR_LOGIN: { good: same("operator"), bad: ["op:erator", "o".repeat(129)] },
   OPERATOR_PWD: { good: same("o:p"), bad: ["o".repeat(129)] },
+  METRICS_LOGIN: {
+    good: [
+      ["metrics:read me", { login: "metrics", password: "read me" }],
+      ["m:a:b", { login: "m", password: "a:b" }],
+    ],
+    bad: ["metrics", ":secret", "metrics:", `${"m".repeat(129)}:s`, `m:${"s".repeat(129)}`],
+  },
   JOURNAL_DAYS: wholeNumbers(30, 3_650),
   AUTO_END_OF_DAY: yesOrNo,
   TERMINAL_SHARED: yesOrNo,

@@ -1,4 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../../src/shared/time.ts";
+import { pathsOf } from "../../../src/tp-manager/http/call.ts";
+import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
+import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts";
 import { api } from "./rig.ts";
 
 describe("access to the local API", () => {
@@ -95,6 +99,32 @@ describe("access to the local API", () => {
     );
     const other = await call("OPTIONS", "/payment", undefined, { ...ask, origin: "http://a.test" });
     expect([other.http, other.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
+  });
+
+  test("to figures is all that the pair of METRICS_LOGIN has", async () => {
+    const metrics = { login: "metrics", password: "read:me" };
+    const operator = { login: "op", password: "op-secret" };
+    // The delay of a refusal has tests of its own.
+    const failures = Object.assign(new FailureDelay(systemClock), { wait: async () => true });
+    const { app } = await api({ metrics, operator, failures });
+    const ask = async (method: "GET" | "HEAD" | "POST", url: string, given = "metrics:read:me") => {
+      const headers = { host: "localhost:8765", authorization: `Basic ${btoa(given)}` };
+      return (await app.inject({ method, url, headers })).statusCode;
+    };
+    expect([await ask("GET", "/metrics"), await ask("HEAD", "/metrics")]).toEqual([200, 200]);
+    expect([200, 503]).toContain(await ask("GET", "/health"));
+    expect(await ask("GET", "/metrics", "metrics:read")).toBe(401);
+    const others = calls.filter(({ figures }) => !figures);
+    expect(others.length).toBe(calls.length - 2);
+    for (const record of others) {
+      const [path = ""] = pathsOf(record);
+      const method = record.reads ? "GET" : "POST";
+      expect([path, await ask(method, path.replace(/\{\w+\}/g, "x"))]).toEqual([path, 401]);
+    }
+    for (const path of ["/nothing", "/metrics/x", "/%6detrics/"]) {
+      expect([path, await ask("GET", path)]).toEqual([path, 401]);
+    }
+    expect(await ask("POST", "/metrics")).toBe(401);
   });
 
   test("to /stop is refused to the kiosk's pair when the operator has a pair", async () => {

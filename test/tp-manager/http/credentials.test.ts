@@ -13,6 +13,9 @@ describe("a header that is known without being decoded", () => {
     expect(new Credentials(kiosk, undefined).roleOfHeader(headerOf("operator:other"))).toBe(
       undefined,
     );
+    const figures = new Credentials(kiosk, undefined, operator);
+    expect(figures.roleOfHeader(headerOf("operator:other"))).toBe("metrics");
+    expect(figures.roleOf("kiosk", "other")).toBe(undefined);
     const unusual = { login: "k\u00e4se \u{1f9c0}", password: ":a:b:" };
     expect(new Credentials(unusual, undefined).roleOfHeader(headerOf("käse 🧀::a:b:"))).toBe(
       "kiosk",

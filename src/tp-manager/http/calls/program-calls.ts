@@ -37,6 +37,7 @@ export const programCalls: readonly AnyCall[] = [
   call({
     path: "/health",
     reads: true,
+    figures: true,
     query: z.object({ http: z.literal("200", "must be 200").optional() }),
     document: ({ health }) => ({ answer: health, also: [503] }),
     async handle({ query: { http }, reply }, { monitor }) {
@@ -49,6 +50,7 @@ export const programCalls: readonly AnyCall[] = [
   call({
     path: "/metrics",
     reads: true,
+    figures: true,
     document: () => ({
       type: "text/plain",
       answer: z.string(),

@@ -26,17 +26,19 @@ export interface AccessOptions {
   readonly port: number;
   readonly kiosk: Pair;
   readonly operator: Pair | undefined;
+  /** The pair that may only read figures (METRICS_LOGIN). */
+  readonly metrics?: Pair | undefined;
   readonly allowedOrigins: readonly string[];
   readonly failures: FailureDelay;
 }
 
 /** Installs the checks of a request's origin, then of its login (docs/design.md 5.2, 5.3). */
 export async function installAccess(app: FastifyInstance, options: AccessOptions): Promise<void> {
-  const credentials = new Credentials(options.kiosk, options.operator);
+  const credentials = new Credentials(options.kiosk, options.operator, options.metrics);
   await app.register(basicAuth, {
     authenticate: { realm: "terminal" },
     async validate(login, password, request, reply) {
-      const role = credentials.roleOf(login, password);
+      const role = mayEnter(request, credentials.roleOf(login, password));
       if (!role) return await refuseLogin(options.failures, login, reply);
       letIn(request, role);
     },
@@ -56,11 +58,16 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
       void reply.code(204).send();
       return;
     }
-    const role = credentials.roleOfHeader(request.headers.authorization);
+    const role = mayEnter(request, credentials.roleOfHeader(request.headers.authorization));
     if (role === undefined) return app.basicAuth(request, reply, done);
     letIn(request, role);
     done();
   });
+}
+
+/** Returns the role; undefined: as if the login were wrong, since it is only for figures. */
+function mayEnter({ routeOptions }: FastifyRequest, role: Role | undefined): Role | undefined {
+  return role !== "metrics" || routeOptions.config.call?.figures ? role : undefined;
 }
 
 /** Throws UNAUTHORIZED after a growing delay, or TOO_MANY_FAILURES at once if too many wait. */
@@ -181,8 +188,9 @@ export class Credentials {
   readonly #known: ReadonlyArray<ReturnType<typeof knownOf>>;
   readonly #given = Buffer.alloc(SHORT_HEADER_BYTES);
 
-  constructor(kiosk: Pair, operator: Pair | undefined) {
-    this.#known = [knownOf("kiosk", kiosk), ...(operator ? [knownOf("operator", operator)] : [])];
+  constructor(kiosk: Pair, operator: Pair | undefined, metrics?: Pair) {
+    const pairs = Object.entries({ kiosk, operator, metrics }) as [Role, Pair | undefined][];
+    this.#known = pairs.flatMap(([role, pair]) => (pair ? [knownOf(role, pair)] : []));
   }
 
   /** Returns the role whose usual `Authorization` header this is; undefined: decode it to know. */

@@ -172,7 +172,7 @@ function paths(book: SchemaBook): Json {
 }
 
 function operation(record: AnyCall, path: string, method: Method, book: SchemaBook): Json {
-  const { role, body } = record;
+  const { body } = record;
   const { summary, description, accepted, answer } = textsOf(record);
   const documented = record.document(known);
   const examples = examplesOf(record.path);
@@ -185,7 +185,7 @@ function operation(record: AnyCall, path: string, method: Method, book: SchemaBo
     operationId: operationId(method, path),
     summary,
     deprecated: path === record.formerPath || undefined,
-    description: [description, roleText(role)].filter(Boolean).join("\n\n"),
+    description: [description, roleText(record)].filter(Boolean).join("\n\n"),
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: method === "POST" ? requestBody : undefined,
     responses: {
@@ -223,7 +223,8 @@ function parametersOf(record: AnyCall, path: string, book: SchemaBook): Json[] {
   ];
 }
 
-function roleText(role: AnyCall["role"]): string {
+function roleText({ role, figures }: AnyCall): string {
+  if (figures) return "The pair METRICS_LOGIN may make this call too, and no other call.";
   if (role === undefined) return "";
   const without =
     role === "own-operator" ? "without that setting nobody may" : "without it the one pair may";
