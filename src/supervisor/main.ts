@@ -86,7 +86,8 @@ async function start(context: ProgramContext): Promise<void> {
   const ends = certificateEnds(config, clock);
   const figures = { tally, updates, certificates: ends, proof, version: versionNumber };
   const outbox = { store, admin, forwarder, operationStore };
-  const status = statusReader({ ...outbox, ...figures, clock });
+  let fleet: Awaited<ReturnType<typeof beginFleet>>;
+  const status = statusReader({ ...outbox, ...figures, fleet: () => fleet?.(), clock });
   const { isOn: isTested } = probation;
   if (isTested) {
     log.info("the new version is being tested after an update; no transaction is stored or sent");
@@ -98,10 +99,7 @@ async function start(context: ProgramContext): Promise<void> {
     operations.start();
     await startListening(context, operationStore, operations, losses, tally, log);
     startConditionWatch(context, status, alarmStore, tally, log);
-    if (config.FLEET_URL !== undefined) {
-      const { startFleet } = await import("./start-fleet.ts"); // loaded only where it is used
-      startFleet(context, log, status, (ask, id) => alarmStore.noteRequest(ask, id));
-    }
+    fleet = await beginFleet(context, log, status, alarmStore);
     startChores(context, log, [
       backupChore(databasePath, clock, () => stores.store.copied(), proof),
       retentionChore(database, config.JOURNAL_DAYS, clock),
@@ -116,6 +114,18 @@ async function start(context: ProgramContext): Promise<void> {
   // Nothing is sent before the start can no longer fail, because a failure interrupts the tries.
   if (!isTested) forwarder.start();
   onStop("local messages", () => endMessages(server, watch, stopping, operations));
+}
+
+/** Starts the fleet part if there is a fleet; without FLEET_URL it is not even loaded. */
+async function beginFleet(
+  context: ProgramContext,
+  log: AlarmLog,
+  status: ReturnType<typeof statusReader>,
+  alarmStore: AlarmStore,
+) {
+  if (context.config.FLEET_URL === undefined) return undefined;
+  const { startFleet } = await import("./start-fleet.ts");
+  return startFleet(context, log, status, (ask, id) => alarmStore.noteRequest(ask, id));
 }
 
 /** Returns the choice of proxies, and logs the proxy of each server that has one. */

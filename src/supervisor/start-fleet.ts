@@ -28,14 +28,15 @@ const ASK_LIMIT_MS = 3_000;
 /**
  * Starts the telemetry to a fleet (docs/fleet.md 1.1). An unusable file that the setup names ends
  * the program; after any other fault the kiosk works without its fleet. The fleet part can ask
- * tp-manager one question, and gets no object that could drive the terminal.
+ * tp-manager one question, and gets no object that could drive the terminal. The function that it
+ * returns reads the state of the connection.
  */
 export function startFleet(
   context: ProgramContext,
   log: AlarmLog,
   status: () => SupervisorStatus,
   note: (ask: string, id: string) => void,
-): void {
+): (() => SupervisorStatus["fleet"]) | undefined {
   const { config, installation, runDirectory, clock, onStop } = context;
   const { dataDirectory } = installation;
   try {
@@ -66,9 +67,11 @@ export function startFleet(
     const fleet = new Fleet({ link, news, requests, ...sources });
     onStop("fleet", () => fleet.stop());
     fleet.start();
+    return () => link.status;
   } catch (error) {
     if (error instanceof ProgramExit) throw error;
     log.error({ err: error }, "the link to the fleet could not be started");
+    return undefined;
   }
 }
 

@@ -86,6 +86,7 @@ function printProgram(one: InstallationStatus["programs"][number], output: Outpu
   else {
     printQueue(status, output);
     printUpdates(status, output);
+    printFleet(status, output);
   }
 }
 
@@ -146,4 +147,12 @@ function printUpdates({ updates }: StatusOf<"supervisor">, output: Output): void
   );
   const state = fault !== null ? "failing" : heldBy !== null ? "held" : "checked daily";
   output.row("updates", state === "checked daily" ? "good" : "warn", state, facts);
+}
+
+function printFleet({ fleet }: StatusOf<"supervisor">, output: Output): void {
+  if (!fleet) return;
+  const { fault, sinceMs } = fleet;
+  const facts = listed(fault, `since ${isoTime(sinceMs)}`);
+  if (fault === null) output.row("fleet", "good", "connected", facts);
+  else output.row("fleet", "warn", "not connected", facts);
 }

@@ -57,6 +57,7 @@ export const supervisorAlarms = [
   "notification-unreadable",
   "chargeback-or-fraud",
   "fleet-twin",
+  "fleet-refused",
   "update-hold-ended",
   "update-failed",
   "updates-stuck",

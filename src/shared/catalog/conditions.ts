@@ -30,6 +30,7 @@ type CheckName =
   | "notifications"
   | "updates"
   | "certificates"
+  | "fleet"
   | typeof KEEPS_PAYMENTS;
 
 interface Row {
@@ -228,6 +229,10 @@ export const conditionTable = {
       "certificates",
       ({ supervisor }) => supervisor?.certificates,
     ),
+    "fleet-refused": watched("warns", "fleet", ({ supervisor }) => {
+      const { refused, fault, sinceMs } = supervisor?.fleet ?? {};
+      return refused ? { reason: fault ?? "", sinceMs } : null;
+    }),
     "support-ends": watched("warns", "updates", ({ supervisor }) => supervisor?.updates?.support),
   }),
 };

@@ -12,6 +12,7 @@ import {
 } from "./gateway-messages.ts";
 import {
   conditionFigures,
+  fleetConnection,
   notificationFigures,
   paymentFigures,
   reasonSince,
@@ -311,6 +312,8 @@ export const supervisorMessages = {
       updates: updateFigures.optional(),
       /** Which certificate expires soon or has expired. Missing: an older supervisor. */
       certificates: reasonSince.nullable().optional(),
+      /** Missing: an older supervisor, or no FLEET_URL. */
+      fleet: fleetConnection.optional(),
       /** Why the supervisor's database cannot be written. Missing: an older supervisor. */
       unwritable: reasonSince.nullable().optional(),
     }),

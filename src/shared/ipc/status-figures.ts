@@ -36,6 +36,16 @@ export const updateFigures = z.object({
   support: reasonSince.nullable().optional(),
 });
 
+/** The connection to the fleet's broker. */
+export const fleetConnection = z.object({
+  /** Why there is no connection; null: there is one. */
+  fault: z.string().nullable(),
+  /** Whether the broker answered and refuses the kiosk. */
+  refused: z.boolean(),
+  /** Since when the kiosk is connected, not connected, or refused. */
+  sinceMs: z.int(),
+});
+
 /** How many payments of tp-manager run, are in doubt, or are not handed off to the supervisor. */
 export const paymentFigures = { running: z.int(), inDoubt: z.int(), notHandedOver: z.int() };
 

@@ -1,11 +1,12 @@
 import type { TunnelProxy } from "../../shared/config/proxy.ts";
 
 /**
- * Why a connection to the broker is missing. "failed": no connection, a refused login, or a broker
- * that stops or falls silent. "closed": the broker closed the connection without a reason; several
- * of these in a row mean a twin. "twin": another client uses the name of this kiosk.
+ * Why a connection to the broker is missing. "failed": no connection, or a broker that stops or
+ * falls silent. "refused": the broker answered and refuses this kiosk until something is changed.
+ * "closed": the broker closed the connection without a reason; several of these in a row mean a
+ * twin. "twin": another client uses the name of this kiosk.
  */
-export type LostBecause = "failed" | "closed" | "twin";
+export type LostBecause = "failed" | "refused" | "closed" | "twin";
 
 export interface BrokerSettings {
   readonly url: string;

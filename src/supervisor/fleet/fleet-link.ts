@@ -1,6 +1,7 @@
 import { newId } from "../../shared/new-id.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import { type Clock, isoTime, type Timer, within } from "../../shared/time.ts";
+import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import type {
   BrokerConnection,
   BrokerSettings,
@@ -33,7 +34,10 @@ interface LinkParts {
 const LOGGED_EVERY = 20;
 /** How long a connection has to last so that the wait before the next try is short again. */
 const STEADY_MS = 60_000;
-/** How many consecutive short connections show that another client uses our name (a twin). */
+/**
+ * How many consecutive short connections show that another client uses our name (a twin), and how
+ * many closed tries that the broker refuses the kiosk.
+ */
 const SHORT_MAX = 3;
 /** How long the broker may take to accept the last state when the program stops. */
 const FAREWELL_MS = 1_000;
@@ -47,12 +51,15 @@ export class FleetLink {
   #connectedMs = 0;
   /** When the connection began, on the monotonic clock. */
   #onlineSinceMs = 0;
+  /** Whether the broker has accepted the kiosk since the start of the program. */
+  #wasOnline = false;
   /** The number of consecutive connections that ended soon after they began. */
   #short = 0;
   #failures = 0;
   /** How often sending the queue has failed in a row; each failure doubles the wait. */
   #faults = 0;
   #retry: Timer | undefined;
+  #status: NonNullable<SupervisorStatus["fleet"]>;
   #now: StateNow | undefined;
   #published = "";
   #sentUpTo = 0;
@@ -63,10 +70,15 @@ export class FleetLink {
 
   constructor(parts: LinkParts) {
     this.#parts = parts;
+    this.#status = { fault: "not connected yet", refused: false, sinceMs: parts.clock.now() };
   }
 
   get isOnline(): boolean {
     return this.#connection !== undefined;
+  }
+
+  get status(): SupervisorStatus["fleet"] {
+    return this.#status;
   }
 
   start(): void {
@@ -186,18 +198,29 @@ export class FleetLink {
       if (lost) throw new Error(lost[1]);
       if (this.#stopped) return void (await connection.close());
     } catch (error) {
-      if (!this.#stopped) this.#lost(lost?.[0] ?? "failed", (error as Error).message);
+      if (!this.#stopped) this.#lostEarly(lost?.[0] ?? "failed", (error as Error).message);
       return;
     }
     log.info({ tries: this.#failures + 1 }, "the supervisor has connected to the fleet's broker");
     this.#onlineSinceMs = clock.monotonicMs();
     this.#connection = connection;
+    this.#wasOnline = true;
+    this.#status = { fault: null, refused: false, sinceMs: clock.now() };
     this.#sentUpTo = 0;
     this.#flying = 0;
     this.#published = "";
     this.#publishState();
     for (const reply of this.#replies.splice(0)) void this.#reply(reply);
     this.#guarded(() => this.#pump());
+  }
+
+  /**
+   * Handles the loss of a connection that was not accepted. RabbitMQ 3.10 refuses MQTT 5 without an
+   * answer; a broker that has accepted this kiosk since the start has another reason to close.
+   */
+  #lostEarly(because: LostBecause, text: string): void {
+    const isRefusal = because === "closed" && !this.#wasOnline && this.#failures >= SHORT_MAX - 1;
+    this.#lost(isRefusal ? "refused" : because, text);
   }
 
   /**
@@ -217,6 +240,13 @@ export class FleetLink {
     this.#connection = undefined;
     this.#failures++;
     const waitMs = reconnectDelayMs(because, this.#failures, random());
+    const { fault, refused, sinceMs } = this.#status;
+    const isSame = fault !== null && refused === (because === "refused");
+    this.#status = {
+      fault: text,
+      refused: because === "refused",
+      sinceMs: isSame ? sinceMs : clock.now(),
+    };
     const details = { tries: this.#failures, waitMs: Math.round(waitMs) };
     if (because === "twin") {
       const says =
@@ -224,7 +254,7 @@ export class FleetLink {
           ? "the broker ends each connection, as if another client had the FLEET_ID of this kiosk"
           : "another client at the broker has the FLEET_ID of this kiosk";
       log.error({ alarm: "fleet-twin", ...details }, says);
-    } else if (this.#failures % LOGGED_EVERY === 1) {
+    } else if (this.#failures % LOGGED_EVERY === 1 || (because === "refused" && !isSame)) {
       log.warn(details, `there is no connection to the fleet's broker: ${text}`);
     }
     this.#retry = clock.startTimer("fleet reconnect", waitMs, () => void this.#try());

@@ -32,6 +32,12 @@ const FLOOD_MS = 10_000;
 
 /** The reason code of a lost connection: another client uses our client id (MQTT 5.0, 2.4). */
 const SESSION_OF_ANOTHER = 0x8e;
+/** The return codes of a broker that speaks another version: of MQTT 3.1.1, and of MQTT 5. */
+const OTHER_VERSION: readonly number[] = [0x01, 0x84];
+/** The codes of CONNACK that end by themselves: the broker is busy, or elsewhere. */
+const TEMPORARY: readonly number[] = [0x03, 0x80, 0x83, 0x88, 0x89, 0x97, 0x9c, 0x9d, 0x9f];
+const CLOSED_EARLY =
+  "the broker closed the connection without an answer, as one without MQTT 5 may do";
 /** The MQTT reason codes of a message that the broker will never accept. */
 const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
 
@@ -45,17 +51,18 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
       const timer = clock.startTimer("fleet connection", CONNECT_LIMIT_MS, () =>
         fail(`no connection within ${CONNECT_LIMIT_MS} ms`),
       );
-      const fail = (text: string): void => {
+      const fail = (text: string, because: LostBecause = "failed"): void => {
         timer.clear();
         abandon();
+        listener.lost(because, text);
         reject(new Error(text));
       };
       const begin = (client: MqttClient): void => {
         const connection = new MqttConnection({ client, settings, clock, listener, timers });
         abandon = () => connection.abandon();
         watchFlood(client, clock);
-        client.on("error", ({ message }) => fail(message || "no connection"));
-        client.on("close", () => fail("the connection was closed"));
+        client.on("error", (error) => fail(...refusalOf(error)));
+        client.on("close", () => fail(CLOSED_EARLY, "closed"));
         client.on("connect", ({ properties }) => {
           timer.clear();
           client.removeAllListeners("close");
@@ -74,6 +81,16 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
         else begin(new MqttClient(() => stream, options));
       });
     });
+}
+
+/** Returns the words for a fault before the broker's acceptance, and whether it is a refusal. */
+function refusalOf({ message, code }: Error & { code?: unknown }): [string, LostBecause] {
+  // A fault of the socket has a text as code, and a CONNACK has a number.
+  if (code === "ECONNRESET") return [CLOSED_EARLY, "closed"];
+  if (typeof code !== "number") return [message || "no connection", "failed"];
+  if (TEMPORARY.includes(code)) return [message, "failed"];
+  const says = `the broker does not speak MQTT 5, which the kiosk needs (CONNACK ${code})`;
+  return [OTHER_VERSION.includes(code) ? says : message, "refused"];
 }
 
 /** Limits what the broker may send, because the mqtt package buffers packets of up to 256 MB. */

@@ -21,6 +21,7 @@ interface StatusParts {
   readonly version: string;
   readonly updates?: () => SupervisorStatus["updates"];
   readonly certificates?: () => SupervisorStatus["certificates"];
+  readonly fleet?: () => SupervisorStatus["fleet"];
   /** Proves that the database can be written; missing: the database is not checked. */
   readonly proof?: WriteProof;
 }
@@ -54,6 +55,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
       notifications: parts.tally.figures,
       updates: parts.updates?.(),
       certificates: parts.certificates?.(),
+      fleet: parts.fleet?.(),
       unwritable: fault ? { reason: fault.says, sinceMs: fault.sinceMs } : null,
     };
   };

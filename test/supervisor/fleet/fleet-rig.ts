@@ -138,7 +138,8 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
     return stopped;
   };
   onTestFinished(stop);
-  return { clock, path, lines, noted, store, tpManager, fleet, stop };
+  const status = () => link.status;
+  return { clock, path, lines, noted, store, tpManager, fleet, status, stop };
 }
 
 /** Moves the clock in steps, and lets the sockets do their part in between. */

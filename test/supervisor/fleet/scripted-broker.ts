@@ -14,6 +14,8 @@ import { freePort } from "../../support/programs/installation.ts";
 interface BrokerHabits {
   /** Reason code of CONNACK; 0 accepts. */
   refuse: number;
+  /** Ends each connection in place of an acceptance. */
+  closes: boolean;
   /** Takes connections and says nothing. */
   silent: boolean;
   /** Sends no PUBACK. */
@@ -33,6 +35,7 @@ const version = { protocolVersion: 5 };
 export class ScriptedBroker {
   readonly habits: BrokerHabits = {
     refuse: 0,
+    closes: false,
     silent: false,
     holdsBack: false,
     answer: 0,
@@ -71,8 +74,13 @@ export class ScriptedBroker {
     await once(this.#server, "listening");
   }
 
-  async down(): Promise<void> {
+  /** Ends the connections, and takes new ones. */
+  drop(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async down(): Promise<void> {
+    this.drop();
     if (!this.#server.listening) return;
     this.#server.close();
     await once(this.#server, "close");
@@ -120,10 +128,12 @@ export class ScriptedBroker {
   }
 
   #take(packet: Packet, socket: Socket): void {
-    const { refuse, silent, holdsBack, answer, receiveMaximum, following, opening } = this.habits;
+    const { refuse, closes, silent, holdsBack, answer, receiveMaximum, following, opening } =
+      this.habits;
     const say = (out: Packet): void => void socket.write(generate(out, version));
     if (packet.cmd === "connect") {
       this.connects.push(packet);
+      if (closes) return void socket.end();
       if (opening) socket.write(opening);
       if (silent || opening) return;
       const properties = { receiveMaximum };
