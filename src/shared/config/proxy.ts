@@ -22,9 +22,9 @@ export type ProxyChoice = (url: string) => TunnelProxy | undefined;
 
 /**
  * Returns the only rule of which proxy an address takes (docs/design.md 4.4): that of the settings,
- * else that of the environment. A proxy is used for https and mqtts only, so that it reads nothing
- * (HTTP_PROXY counts for no address), and never for this machine. The rule throws for an unusable
- * proxy of the environment.
+ * else that of the environment. A proxy is used for https, mqtts and wss only, so that it reads
+ * nothing (HTTP_PROXY counts for no address), and never for this machine. The rule throws for an
+ * unusable proxy of the environment.
  */
 export function proxyChoice(settings: Partial<Config>, environment: Environment): ProxyChoice {
   const { PROXY_URL: own, PROXY_USER, PROXY_PASSWORD = "", NO_PROXY, PROXY_CA_FILE } = settings;
@@ -32,11 +32,11 @@ export function proxyChoice(settings: Partial<Config>, environment: Environment)
   const noProxy = NO_PROXY ?? (own ? "" : variable(environment, "no_proxy"));
   return (url) => {
     const { protocol } = new URL(url);
-    if (protocol !== "https:" && protocol !== "mqtts:") return undefined;
+    if (!["https:", "mqtts:", "wss:"].includes(protocol)) return undefined;
     // URL reads a host as an IP address in every form only in an https address.
     const { hostname, port } = new URL(url.replace(/^mqtts:/, "https:"));
     if (isLoopback(hostname.replace(/\.$/, ""))) return undefined;
-    const usual = protocol === "https:" ? 443 : 8883;
+    const usual = protocol === "mqtts:" ? 8883 : 443;
     if (isExcepted(noProxy, hostname, Number(port || usual))) return undefined;
     const address = own ? new URL(own) : proxyIn(environment);
     if (!address) return undefined;

@@ -113,18 +113,19 @@ const secrets = text(SECRETS_MAX * 129).transform((value, context) => {
   return z.NEVER;
 });
 
-/** An mqtts address; mqtt is allowed on this machine only (docs/design.md 4.3). */
+/** An address over TLS; mqtt and ws are allowed on this machine only (docs/design.md 4.3). */
 const brokerUrl = z.string().refine(isBrokerUrl, {
   error:
-    "must be mqtts://host or mqtts://host:port without login and path, " +
-    "or mqtt:// on this machine (localhost, 127.0.0.1, [::1])",
+    "must be mqtts://host, mqtts://host:port or wss://host:port/path without login, ? and #, " +
+    "or mqtt:// or ws:// on this machine (localhost, 127.0.0.1, [::1])",
 });
 
 function isBrokerUrl(value: string): boolean {
-  if (!/^mqtts?:\/\/[^\s/\\?#@]+\/?$/.test(value) || !URL.canParse(value)) return false;
+  const isAddress = /^(mqtts?:\/\/[^\s/\\?#@]+\/?|wss?:\/\/[^\s/\\?#@]+(\/[^\s\\?#@]*)?)$/;
+  if (!isAddress.test(value) || !URL.canParse(value)) return false;
   const { protocol, hostname, port } = new URL(value);
   if (hostname === "" || port === "0") return false;
-  return protocol === "mqtts:" || isLoopback(hostname);
+  return protocol === "mqtts:" || protocol === "wss:" || isLoopback(hostname);
 }
 
 const uploadUrl = text(255).refine(

@@ -1,3 +1,5 @@
+import type { Socket } from "node:net";
+import type { Duplex, Readable } from "node:stream";
 import mqtt, { type IClientOptions, MqttClient } from "mqtt";
 import { ProxyAgent } from "../../shared/config/proxy.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
@@ -46,12 +48,16 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
   return (settings, will, listener) =>
     new Promise((resolve, reject) => {
       const timers = timersOn(clock);
-      const options = optionsOf(settings, will, timers);
+      const flood = new FloodLimit(clock);
+      const options = optionsOf(settings, will, timers, flood);
       let abandon = (): void => {};
+      let isDecided = false;
       const timer = clock.startTimer("fleet connection", CONNECT_LIMIT_MS, () =>
         fail(`no connection within ${CONNECT_LIMIT_MS} ms`),
       );
       const fail = (text: string, because: LostBecause = "failed"): void => {
+        if (isDecided) return;
+        isDecided = true;
         timer.clear();
         abandon();
         listener.lost(because, text);
@@ -60,10 +66,14 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
       const begin = (client: MqttClient): void => {
         const connection = new MqttConnection({ client, settings, clock, listener, timers });
         abandon = () => connection.abandon();
-        watchFlood(client, clock);
+        flood.end = () => client.emit("error", new Error("the broker floods us with data"));
+        if (!options.wsOptions) flood.watch(client.stream);
         client.on("error", (error) => fail(...refusalOf(error)));
+        // The mqtt package hides an error without code, such as an HTTP answer 404 to a websocket.
+        client.stream.on("error", (error) => fail(...refusalOf(error)));
         client.on("close", () => fail(CLOSED_EARLY, "closed"));
         client.on("connect", ({ properties }) => {
+          isDecided = true;
           timer.clear();
           client.removeAllListeners("close");
           client.removeAllListeners("error");
@@ -78,7 +88,8 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
       const { host, port, ca, cert, key } = options;
       agent.createConnection({ host, port, ca, cert, key }, (error, stream) => {
         if (error) fail(`through the proxy ${proxy.name}: ${error.message}`);
-        else begin(new MqttClient(() => stream, options));
+        else if (!options.wsOptions) begin(new MqttClient(() => stream, options));
+        else begin(mqtt.connect({ ...options, wsOptions: overStream(options.wsOptions, stream) }));
       });
     });
 }
@@ -94,26 +105,67 @@ function refusalOf({ message, code }: Error & { code?: unknown }): [string, Lost
 }
 
 /** Limits what the broker may send, because the mqtt package buffers packets of up to 256 MB. */
-function watchFlood(client: MqttClient, clock: Clock): void {
-  let bytes = 0;
-  let fromMs = clock.monotonicMs();
-  client.stream.prependListener("data", (chunk: Buffer) => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - fromMs > FLOOD_MS) [bytes, fromMs] = [0, nowMs];
-    bytes += chunk.length;
-    if (bytes > FLOOD_BYTES) client.emit("error", new Error("the broker floods us with data"));
-  });
+class FloodLimit {
+  readonly #clock: Clock;
+  #bytes = 0;
+  #fromMs = 0;
+  /** Ends the connection. */
+  end: () => void = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  watch(stream: Readable): void {
+    stream.prependListener("data", (chunk: Buffer) => {
+      const nowMs = this.#clock.monotonicMs();
+      if (nowMs - this.#fromMs > FLOOD_MS) [this.#bytes, this.#fromMs] = [0, nowMs];
+      this.#bytes += chunk.length;
+      if (this.#bytes > FLOOD_BYTES) this.end();
+    });
+  }
 }
 
-function optionsOf(settings: BrokerSettings, will: Outgoing, timerVariant: Timers): IClientOptions {
-  const { kiosk, user, password, certificate, key, trusted, commands, proxy } = settings;
-  const { protocol, hostname, port } = new URL(settings.url);
-  const isSecure = protocol === "mqtts:";
+type WebOptions = NonNullable<IClientOptions["wsOptions"]>;
+
+/** Returns what the package `ws` needs; it reads the certificates from the options around it. */
+function webOptions(flood: FloodLimit): WebOptions {
   return {
-    // The address is given in parts: the mqtt package parses a URL by a deprecated function.
-    protocol: isSecure ? "mqtts" : "mqtt",
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
+    perMessageDeflate: false,
+    maxPayload: FLOOD_BYTES,
+    finishRequest(request) {
+      // The whole line is watched, because a ping is no data of the websocket.
+      request.once("upgrade", (_, socket) => flood.watch(socket));
+      request.end();
+    },
+  };
+}
+
+/** Returns the options with a tunnel of a proxy, on which TLS has begun. */
+function overStream(options: object, stream: Duplex): WebOptions {
+  return { ...options, createConnection: () => stream as Socket };
+}
+
+function addressOf(url: string, flood: FloodLimit) {
+  const { protocol, hostname, port, pathname } = new URL(url);
+  const scheme = protocol.slice(0, -1) as "mqtt" | "mqtts" | "ws" | "wss";
+  const usual = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 };
+  // The address is given in parts: the mqtt package parses a URL by a deprecated function.
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const broker = { protocol: scheme, host, port: port === "" ? usual[scheme] : Number(port) };
+  if (!scheme.startsWith("ws")) return broker;
+  return { ...broker, hostname, path: pathname, wsOptions: webOptions(flood) };
+}
+
+function optionsOf(
+  settings: BrokerSettings,
+  will: Outgoing,
+  timerVariant: Timers,
+  flood: FloodLimit,
+): IClientOptions {
+  const { kiosk, user, password, certificate, key, trusted, commands, proxy } = settings;
+  return {
+    ...addressOf(settings.url, flood),
     protocolVersion: 5,
     clientId: `connector-${kiosk}`,
     // If the setup allows no requests, the broker keeps no messages and ends an old subscription.
@@ -198,8 +250,11 @@ class MqttConnection implements BrokerConnection {
       const text = `the broker ended the connection (${reasonCode ?? 0})`;
       this.#lose(reasonCode === SESSION_OF_ANOTHER ? "twin" : "failed", text);
     });
-    // An error with a code comes from the socket, such as a reset by the broker.
-    client.on("error", (error) => this.#lose("code" in error ? "closed" : "failed", error.message));
+    // An error with a code such as ECONNRESET comes from the socket; WS_ERR_ is of a wrong frame.
+    client.on("error", (error) => {
+      const isOfSocket = "code" in error && String(error.code).startsWith("E");
+      this.#lose(isOfSocket ? "closed" : "failed", error.message);
+    });
     client.on("close", () => this.#lose("closed", "the connection was lost"));
     const requests = topicOf(settings.kiosk, "request");
     client.on("message", (topic, payload, { retain }) => {

@@ -44,6 +44,8 @@ describe("the proxy of an address", () => {
     "https://[::1]/",
     "mqtt://127.0.0.1:1883",
     "mqtts://127.0.0.1:8883",
+    "ws://broker.example",
+    "wss://[::1]/mqtt",
   ])("%s never takes one", (url) => {
     expect(
       proxyOf(url, { PROXY_URL: "http://own:1" }, { HTTPS_PROXY, HTTP_PROXY: HTTPS_PROXY }),
@@ -85,6 +87,7 @@ describe("NO_PROXY", () => {
     ["PAY.Gateway.Example", gateway],
     ["gateway.example:443", gateway],
     ["gateway.example:8883", "mqtts://mq.gateway.example"],
+    ["gateway.example:443", "wss://mq.gateway.example/mqtt"],
     ["192.0.2.7", "https://192.0.2.7/"],
     ["192.0.2.7:8443", "https://192.0.2.7:8443/"],
     ["10.0.0.0/8", "https://10.255.1.2/"],
@@ -101,6 +104,7 @@ describe("NO_PROXY", () => {
     ["pay.gateway.example.org", gateway],
     ["gateway.example:8443", gateway],
     ["gateway.example:443", "mqtts://mq.gateway.example"],
+    ["gateway.example:8883", "wss://mq.gateway.example/mqtt"],
     ["0.2.7", "https://192.0.2.7/"],
     ["10.0.0.0/99 10.0.0.1-x x/8 /8 -", "https://10.0.0.1/"],
     ["10.0.0.0/8", "https://[2001:db8::7]/"],

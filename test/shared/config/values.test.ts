@@ -199,7 +199,14 @@ const values: Record<keyof typeof sharedFields, Values> = {
     bad: ["ca.pem", "./ca.pem", "~/ca.pem", `/${"c".repeat(1_024)}`],
   },
   FLEET_URL: {
-    good: same("mqtts://broker.example", "mqtts://[2001:db8::7]:8883", "mqtt://127.0.0.1:1883"),
+    good: same(
+      "mqtts://broker.example",
+      "mqtts://[2001:db8::7]:8883",
+      "mqtt://127.0.0.1:1883",
+      "wss://broker.example",
+      "wss://[2001:db8::7]:8443/a/mqtt",
+      "ws://localhost:9001/",
+    ),
     bad: [
       "mqtt://broker.example",
       "https://broker.example",
@@ -207,6 +214,11 @@ const values: Record<keyof typeof sharedFields, Values> = {
       "mqtts://broker.example/path",
       "mqtts://broker.example?x=1",
       "broker.example:8883",
+      "ws://broker.example/mqtt",
+      "wss://me:secret@broker.example/mqtt",
+      "wss://broker.example/mqtt?token=1",
+      "wss://broker.example/a b",
+      "wss:///mqtt",
       "mqtt://127.0.0.1.example",
       "mqtts://",
       "mqtts://broker.example:0",
