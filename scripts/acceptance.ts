@@ -129,6 +129,12 @@ const parts: Readonly<Record<string, Part>> = {
     words: [],
     quick: ["--quick"],
   },
+  "fleet-pack": {
+    shows: "an alert about a kiosk that is unplugged arrives at a webhook within two minutes",
+    program: "scripts/fleet-trial.ts",
+    words: [],
+    quick: ["--kiosks", "5"],
+  },
   pictures: {
     shows: "each page is drawn without a finding of accessibility or layout",
     program: "scripts/page-pictures.ts",

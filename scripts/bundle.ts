@@ -69,6 +69,7 @@ export async function makeBundle(out: string): Promise<Bundle> {
     ])
   ).flat();
   const chunks = output.filter((part) => part.type === "chunk");
+  await layOutFleetPack(out);
   for (const { fileName, code } of chunks) {
     const text = oneByte(withoutImports(code));
     const isScript = fileName.endsWith(".script.js");
@@ -82,6 +83,20 @@ export async function makeBundle(out: string): Promise<Bundle> {
     bytes: chunks.reduce((sum, { code }) => sum + code.length, 0),
     packages: [...packages].sort(),
   };
+}
+
+/** Writes the pack of a fleet's operator with its bridge, which runs where only Node.js is. */
+export async function layOutFleetPack(out: string): Promise<void> {
+  const pack = "examples/fleet-pack";
+  for (const file of globSync(`${pack}/**/*.*`, { cwd: projectRoot })) {
+    mkdirSync(dirname(join(out, file)), { recursive: true });
+    cpSync(join(projectRoot, file), join(out, file));
+  }
+  const build = await rolldown({ ...common, input: "scripts/fleet-pack/bridge.ts" });
+  const file = join(out, pack, "bridge.js");
+  const { output } = await build.write({ file, format: "esm", codeSplitting: false });
+  await build.close();
+  writeFileSync(file, oneByte(output[0].code));
 }
 
 type Entry = readonly [name: string, entry: string];

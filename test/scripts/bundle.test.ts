@@ -8,6 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -27,8 +28,13 @@ beforeAll(async () => {
   await runToEnd(process.execPath, [join(projectRoot, "scripts/bundle.ts"), "--out", folder]);
 });
 
-test("of the examples, those that a program starts are in the bundle", () => {
-  expect(readdirSync(join(folder, "examples"))).toEqual(["kiosk", "terminal-acceptance"]);
+test("of the examples, those that a program starts and the fleet pack are in the bundle", () => {
+  const examples = join(folder, "examples");
+  expect(readdirSync(examples)).toEqual(["fleet-pack", "kiosk", "terminal-acceptance"]);
+  // The operator's machine has no package, so the bridge imports modules of Node.js only.
+  const bridge = readFileSync(join(examples, "fleet-pack/bridge.js"), "utf8");
+  const imports = [...bridge.matchAll(/^import [^"]*"([^"]+)";$/gm)].map(([, id = ""]) => id);
+  expect([imports.length > 3, imports.filter((id) => !isBuiltin(id))]).toEqual([true, []]);
 });
 
 /** The packages in a program and in what it imports, by the source maps. */

@@ -25,7 +25,12 @@ class Json:
 
 
 folder = Path(sys.argv[1])
-program = {"Metric": Metric, "json": Json, "load": lambda *_names: None}
+program = {
+    "Metric": Metric,
+    "json": Json,
+    "load": lambda *_names: None,
+    "type": lambda value: type(value).__name__,
+}
 exec((folder / "fleet.star").read_text(encoding="utf-8"), program)
 lines = []
 for topic, text in json.loads(sys.argv[2]):

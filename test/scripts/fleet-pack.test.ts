@@ -1,7 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { writeRequest } from "../../scripts/fleet-pack/remote-write.ts";
+import {
+  documentOf,
+  figuresOf,
+  type KioskDocument,
+  labelsOf,
+} from "../../scripts/fleet-pack/series.ts";
+import { packFiles } from "../../scripts/fleet-pack.ts";
 import { supervisorAlarms, tpManagerAlarms } from "../../src/shared/catalog/alarms.ts";
+import { conditionTable } from "../../src/shared/catalog/conditions.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import {
   type DocumentOf,
@@ -14,10 +23,11 @@ import {
 import { runToEnd } from "../support/programs/own-processes.ts";
 import { hasTool } from "../support/programs/tools.ts";
 
-const folder = join(projectRoot, "examples/fleet-metrics");
+const folder = join(projectRoot, "examples/fleet-pack");
 const at = "2026-01-15T12:00:00.000Z";
 const id = "0c0ffee0-1111-4222-8333-444455556666";
-const rules = readFileSync(join(folder, "alerts.yml"), "utf8");
+const read = (name: string): string => readFileSync(join(folder, name), "utf8");
+const rules = read("alerts.yml") + read("conditions.yml");
 
 const head = { version: 1, id, kiosk: "kiosk-7", at } as const;
 const now: StateNow = {
@@ -100,21 +110,13 @@ async function run(): Promise<Ran> {
   return JSON.parse((await runToEnd("python3", args)).stdout) as Ran;
 }
 
-/** Prometheus names: the measurement and the field, as Telegraf joins them. */
-function names(lines: Ran["lines"]): string[] {
-  const made = lines
-    .flat()
-    .flatMap(([name, , fields]) => Object.keys(fields).map((field) => `${name}_${field}`));
-  return [...new Set(made)];
-}
-
 test.skipIf(!hasTool("python3"))(
   "topics, members and metrics are those of the schemas",
   async () => {
     const { telegraf, lines, troubles: conditions } = await run();
     const [input] = telegraf.inputs.mqtt_consumer;
-    const read = Object.keys(documents).map((name) => topicOf("+", name as FleetName));
-    expect([...(input?.topics ?? [])].sort()).toEqual(read.sort());
+    const topics = Object.keys(documents).map((name) => topicOf("+", name as FleetName));
+    expect([...(input?.topics ?? [])].sort()).toEqual(topics.sort());
     const { troubles: schema } = fleetDocuments.state.schema.shape.now.unwrap().shape;
     expect(conditions).toEqual(schema.element.options);
 
@@ -132,11 +134,10 @@ test.skipIf(!hasTool("python3"))(
         gateway_paused: 1,
         update_failed: 1,
         update_held: 0,
-        update_ready: 1,
-        version_supervisor: 10_020_000_300,
+        update_stuck: 1,
+        dropped: 3,
       }),
     ]);
-    expect(online[0]?.[2]).not.toHaveProperty("version_tp_manager");
     const present = online.filter(([, , { trouble: condition }]) => condition === 1);
     expect(present.map(([, { trouble: condition }]) => condition)).toEqual(["queue-old"]);
     expect(lost).toEqual([["connector", { kiosk: "kiosk-7" }, { online: 0, lost: 1 }]]);
@@ -148,11 +149,103 @@ test.skipIf(!hasTool("python3"))(
     expect(paid.map(([, { outcome }]) => outcome)).toEqual([...outcomes]);
     expect(another).toEqual([]);
 
-    const named = [...rules.matchAll(/\bconnector_\w+/g)].map(([name]) => name);
-    expect(named.length).toBeGreaterThan(8);
-    expect(named.filter((name) => !names(lines).includes(name))).toEqual([]);
+    // The bridge gives the same names and values, and some series more.
+    const bridged = new Set(bridgeSeries().map((one) => JSON.stringify(one)));
+    const ofStar = lines
+      .flat()
+      .flatMap(([name, { kiosk: _, ...labels }, fields]) =>
+        Object.entries(fields).map(([field, value]) => [`${name}_${field}`, labels, value]),
+      );
+    const isTime = ([name]: unknown[]) => String(name).endsWith("_at");
+    const lacking = ofStar.filter((one) => !isTime(one) && !bridged.has(JSON.stringify(one)));
+    expect([lacking, ofStar.length > 60]).toEqual([[], true]);
   },
 );
+
+function bridgeSeries() {
+  return Object.entries(documents).flatMap(([name, some]) =>
+    some.flatMap((one) =>
+      figuresOf(name, one as unknown as KioskDocument).map((each) => [
+        each.name,
+        each.labels,
+        each.value,
+      ]),
+    ),
+  );
+}
+
+test("what the rules read is what the bridge writes", () => {
+  const own = ["up", "documents_total", "refused_total", "ahead_total"];
+  const written = [
+    ...bridgeSeries().map(([name]) => name),
+    ...own.map((name) => `connector_bridge_${name}`),
+  ];
+  const named = [...rules.matchAll(/(?<=expr: .*)\bconnector_\w+/g)].map(([name]) => name);
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((name) => !written.includes(name))).toEqual([]);
+});
+
+test("rules of the conditions and dashboards are as the code makes them", () => {
+  for (const [path, text] of Object.entries(packFiles())) {
+    expect([path, readFileSync(join(projectRoot, path), "utf8")]).toEqual([path, text]);
+  }
+  const { todo } = conditionTable["terminal-disconnected"];
+  expect(read("conditions.yml")).toContain(JSON.stringify(todo));
+});
+
+test("a remote-write request is a WriteRequest in a snappy block", () => {
+  const at = {
+    name: "connector_online",
+    labels: { kiosk: "k" },
+    value: 1,
+    atMs: 1_700_000_000_123,
+  };
+  const body = writeRequest([at, { ...at, value: null }]);
+  const [length = 0, tag = 0, low = 0, high = 0, ...bytes] = body;
+  expect([length, tag >> 2, low + high * 256 + 1]).toEqual([bytes.length, 61, bytes.length]);
+  const label = (name: string, value: string) => {
+    const texts = [name, value].flatMap((text, i) => [
+      i * 8 + 10,
+      text.length,
+      ...Buffer.from(text),
+    ]);
+    return [0x0a, texts.length, ...texts];
+  };
+  const labels = [...label("__name__", "connector_online"), ...label("kiosk", "k")];
+  const series = (value: string) => {
+    const sample = [0x09, ...Buffer.from(value, "hex"), 0x10, 0xfb, 0xd0, 0x95, 0xff, 0xbc, 0x31];
+    const message = [...labels, 0x12, sample.length, ...sample];
+    return [0x0a, message.length, ...message];
+  };
+  // The second value is the NaN that ends a series.
+  expect(bytes).toEqual([...series("000000000000f03f"), ...series("020000000000f07f")]);
+});
+
+test("the bridge takes nothing that is not a kiosk's own document", () => {
+  const [state] = documents.state ?? [];
+  const good = JSON.stringify(state);
+  expect(documentOf("connector/1/kiosk-7/state", good)?.[0]).toBe("state");
+  for (const [topic, text] of [
+    ["connector/1/kiosk-8/state", good],
+    ["connector/2/kiosk-7/state", good],
+    ["connector/1/kiosk-7/state/x", good],
+    ["connector/1/kiosk-7/state", "{"],
+    ["connector/1/kiosk-7/state", "null"],
+    ["connector/1/kiosk-7/state", good.replace(at, "soon")],
+  ] as const) {
+    expect([topic, documentOf(topic, text)]).toEqual([topic, undefined]);
+  }
+  const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`n${i}`, 1]));
+  const text = "x".repeat(65);
+  const hostile = { ...head, ...many, "a b": 1, [text.repeat(2)]: 1, labels: { a: text, site: 7 } };
+  expect(figuresOf("metrics", hostile).length).toBe(500);
+  expect(figuresOf("state", { ...head, now: { troubles: [text], obstacles: [text] } })).toEqual(
+    expect.not.arrayContaining([expect.objectContaining({ labels: { trouble: text } })]),
+  );
+  expect(labelsOf({ ...head, labels: { "the-site": "basel", floor: 2 } })).toEqual({
+    label_the_site: "basel",
+  });
+});
 
 test("labels in the rules have values that documents have", () => {
   const known = {
@@ -177,15 +270,15 @@ test.skipIf(!havePromtool)(
   "promtool takes the rules, and they do what their tests say",
   async () => {
     const args = [
-      ["check", "rules", "alerts.yml"],
+      ["check", "rules", "alerts.yml", "conditions.yml", "agent-alerts.yml"],
       ["test", "rules", "alerts.test.yml"],
     ];
     for (const one of args) {
       const { stdout } = await runToEnd(promtool, one, { cwd: folder });
       expect(stdout).toContain("SUCCESS");
     }
-    const tried = readFileSync(join(folder, "alerts.test.yml"), "utf8");
-    const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
+    const tried = read("alerts.test.yml");
+    const alerts = [...read("alerts.yml").matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
     expect(alerts.filter((name) => !tried.includes(`alertname: ${name}\n`))).toEqual([]);
   },
 );
