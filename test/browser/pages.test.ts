@@ -6,5 +6,4 @@ import "./kiosk-suite.ts";
 import "./kiosk-access-suite.ts";
 import "./kiosk-money-suite.ts";
 import "./kiosk-screens-suite.ts";
-import "./fleet-board-suite.ts";
 import "./pictures-suite.ts";

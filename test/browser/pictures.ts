@@ -67,10 +67,6 @@ export const states = [
   "sandbox/empty",
   "sandbox/orders",
   "sandbox/refused-action",
-  "board/kiosks",
-  "board/kiosk",
-  "board/log-in",
-  "board/broker-away",
 ];
 
 /** What is known of a state: a line of `states.jsonl` in the folder of the pictures. */
