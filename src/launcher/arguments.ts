@@ -34,6 +34,12 @@ const optionTypes = {
   package: text,
   "accept-expired": flag,
   "answer-within": text,
+  broker: text,
+  into: text,
+  "kiosk-folder": text,
+  renew: text,
+  certificates: flag,
+  revoke: flag,
   ...updateFlags,
   ...schedules,
   ...dashed,
@@ -43,6 +49,8 @@ interface CommandRow {
   readonly options?: ReadonlyArray<keyof typeof optionTypes>;
   /** Words of which one may follow the command, such as `journal` in `restore journal`. */
   readonly subjects?: readonly string[];
+  /** true: the name of a file may follow the subject. */
+  readonly file?: true;
   /** true: the name of a folder may follow the command. */
   readonly folder?: true;
 }
@@ -60,6 +68,11 @@ const commands = {
   restore: { options: ["from"], subjects: ["journal", "supervisor"] },
   stores: { subjects: ["accept"] },
   update: { options: [...updateActions, "accept-expired"] },
+  fleet: {
+    options: ["broker", "into", "kiosk-folder", "certificates", "renew", "revoke"],
+    subjects: ["enrol"],
+    file: true,
+  },
   "systemd-unit": {},
   simulate: {},
   kiosk: {},
@@ -81,15 +94,16 @@ export function readArguments(args: readonly string[]) {
   const { values, positionals } = parse(args);
   const wanted = [...positionals, ...namesOf(dashed).filter((name) => values[name])];
   if (wanted.includes("help")) return complete(parse([]).values, "help");
-  const [command = "start", second, more] = wanted;
+  const [command = "start", second, third, fourth] = wanted;
   const row = rows.find(([name]) => name === command)?.[1];
   const subject = row?.folder ? second : row?.subjects?.find((one) => one === second);
+  const [file, more] = row?.file ? [third, fourth] : [undefined, third];
   if (more !== undefined || second !== subject || second === "") {
     throw wrong(`${wanted.join(" and ")} do not go together`);
   }
   if (!row) throw wrong(`there is no command ${command}`);
   refuseMisplaced(values, command);
-  return complete(values, command as Command, { subject });
+  return complete(values, command as Command, { subject, file });
 }
 
 function readSimulate(args: readonly string[]) {
@@ -102,7 +116,7 @@ function readSimulate(args: readonly string[]) {
 function complete(
   values: Values,
   command: Command,
-  more: { readonly subject?: string | undefined; readonly simulate?: readonly string[] } = {},
+  more: { subject?: string | undefined; file?: string | undefined; simulate?: string[] } = {},
 ) {
   const seconds = Number(values["answer-within"] ?? answerWithinDefaultMs / 1_000);
   if (!(seconds > 0 && seconds <= 60)) {
@@ -121,6 +135,7 @@ function complete(
   const { until } = values;
   return {
     subject: undefined,
+    file: undefined,
     simulate: [],
     ...values,
     ...more,

@@ -67,6 +67,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     restore: async () => (await import("./commands/restore.ts")).restore(await target(), given),
     stores: async () => (await import("./commands/stores.ts")).stores(await target(), given),
     update: async () => (await import("./commands/update.ts")).update(own, given),
+    fleet: async () => (await import("./fleet/enrol.ts")).enrol(own, given),
     "systemd-unit": async () => {
       output.text((await import("./schedule/schedule.ts")).systemdUnit(own.dataDirectory));
       return exitCodes.ok;

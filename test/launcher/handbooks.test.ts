@@ -18,7 +18,7 @@ import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { PATIENCE_MS } from "../support/clocks/patience.ts";
-import { blocksOf, pageText } from "../support/files/pages.ts";
+import { blocksOf, codeBlocks, pageText } from "../support/files/pages.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { until } from "../support/programs/child-program.ts";
 import { freePort } from "../support/programs/installation.ts";
@@ -183,6 +183,13 @@ test("on another machine the installation says that payments may be missing", as
   const restored = block("./launch.sh restore --from").replace(/backup-[\d-]+/, copy);
   expect(await typed(atStick(restored))).toMatch(/^journal\.db +has a gap .*found at .*put back/m);
   await typed("./launch.sh stop");
+});
+
+test("kiosks of a list are enrolled", async () => {
+  const [list = ""] = codeBlocks("docs/fleet.md", "csv");
+  writeFileSync(join(checkout.root, "kiosks.csv"), list);
+  expect(await typed(block("./launch.sh fleet enrol"))).toMatch(/^kiosks +enrolled +3 new/m);
+  expect(existsSync(join(checkout.root, "enrolled/kiosks/depot-1/fleet.txt"))).toBe(true);
 });
 
 test("every block of the handbooks has been typed", () => {

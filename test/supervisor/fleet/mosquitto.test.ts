@@ -1,9 +1,16 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { readArguments } from "../../../src/launcher/arguments.ts";
+import { enrol } from "../../../src/launcher/fleet/enrol.ts";
+import type { CommandContext } from "../../../src/launcher/output.ts";
+import { readEntries } from "../../../src/shared/config/config-file.ts";
+import { readOr } from "../../../src/shared/read-or.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
 import type { StateNow } from "../../../src/supervisor/fleet/documents.ts";
+import { mqttConnector } from "../../../src/supervisor/fleet/mqtt-broker.ts";
 import { threadedConnector } from "../../../src/supervisor/fleet/threaded-broker.ts";
 import { asSlow, PATIENCE_MS } from "../../support/clocks/patience.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
@@ -112,6 +119,77 @@ inMosquitto(
       "taken",
       "lost",
     ]);
+  },
+);
+
+inMosquitto.each([
+  ["logins", []],
+  ["certificates", ["--certificates"]],
+])(
+  "enrolled with %s: each kiosk has its own topics, and no other ends its connection",
+  async (_, way) => {
+    const folder = temporaryFolder();
+    const at = (...path: string[]): string => join(folder, "enrolled", ...path);
+    const list = join(folder, "kiosks.csv");
+    writeFileSync(list, "FLEET_ID\nkiosk-7\nkiosk-8\nkiosk-9\n");
+    const run = (...args: string[]): void => {
+      const given = readArguments([
+        "fleet",
+        "enrol",
+        list,
+        "--broker",
+        "mqtts://127.0.0.1",
+        ...args,
+      ]);
+      const output = { row: () => {}, note: () => {} };
+      enrol({ output, clock: systemClock } as unknown as CommandContext, given);
+    };
+    run(...way);
+    const broker = await Mosquitto.enrolled(at("broker"));
+    await broker.up();
+    const settingsOf = (kiosk: string): BrokerSettings => {
+      const file = (name: string) =>
+        readOr(undefined, () => readFileSync(at("kiosks", kiosk, name), "utf8"));
+      const { entries } = readEntries(file("fleet.txt") ?? "");
+      const setting = (name: string) => entries.find((entry) => entry.name === name)?.value;
+      return {
+        url: `mqtts://127.0.0.1:${broker.port}`,
+        kiosk,
+        user: setting("FLEET_USER"),
+        password: setting("FLEET_PASSWORD"),
+        certificate: file("fleet.pem"),
+        key: file("fleet.key"),
+        trusted: [file("fleet-ca.pem") ?? ""],
+        commands: true,
+      };
+    };
+    const messageTo = (kiosk: string, name: string) => {
+      const topic = `connector/1/${kiosk}/${name}`;
+      return { topic, payload: "{}", retained: false, expirySeconds: 9 };
+    };
+    const connect = (settings: BrokerSettings, will = messageTo(settings.kiosk, "state")) =>
+      mqttConnector(systemClock)(settings, will, { lost: () => {}, received: () => {} });
+    const seven = await connect(settingsOf("kiosk-7"));
+    expect(await seven.send(messageTo("kiosk-7", "alarm"))).toBe("taken");
+    const asSeven = { ...settingsOf("kiosk-8"), kiosk: "kiosk-7", commands: false };
+    const eight = await connect(asSeven, messageTo("kiosk-8", "state"));
+    expect(await eight.send(messageTo("kiosk-8", "alarm"))).toBe("taken");
+    expect(await eight.send(messageTo("kiosk-7", "alarm"))).toBe("lost");
+    expect(await seven.send(messageTo("kiosk-7", "alarm"))).toBe("taken");
+    await seven.close();
+    const nobody = { password: "x", certificate: undefined, key: undefined };
+    await expect(connect({ ...settingsOf("kiosk-7"), ...nobody })).rejects.toThrow();
+
+    const old = settingsOf("kiosk-9");
+    run("--renew", "kiosk-9");
+    broker.signal("SIGHUP");
+    const isTaken = (settings: BrokerSettings) =>
+      connect(settings).then(
+        (connection) => connection.close().then(() => true),
+        () => false,
+      );
+    await expect.poll(() => isTaken(old), poll).toBe(false);
+    expect(await isTaken(settingsOf("kiosk-9"))).toBe(true);
   },
 );
 

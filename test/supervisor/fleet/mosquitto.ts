@@ -65,6 +65,16 @@ export class Mosquitto {
     return broker;
   }
 
+  /** With the files that `./launch.sh fleet enrol` has made, on their port. */
+  static async enrolled(folder: string): Promise<Mosquitto> {
+    const broker = await Mosquitto.made();
+    const lines = readFileSync(join(folder, "fleet.conf"), "utf8")
+      .replaceAll("/etc/mosquitto/fleet", folder)
+      .replace(/^listener \d+/, `listener ${broker.port} 127.0.0.1`);
+    writeFileSync(broker.file("mosquitto.conf"), `user root\n${lines}`);
+    return broker;
+  }
+
   get url(): string {
     return `mqtt://127.0.0.1:${this.port}`;
   }

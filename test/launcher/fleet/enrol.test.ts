@@ -1,0 +1,169 @@
+import { createPrivateKey, pbkdf2Sync, X509Certificate } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readArguments } from "../../../src/launcher/arguments.ts";
+import { enrol } from "../../../src/launcher/fleet/enrol.ts";
+import type { CommandContext } from "../../../src/launcher/output.ts";
+import { readEntries } from "../../../src/shared/config/config-file.ts";
+import { TestClock } from "../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+
+const DAY = 86_400_000;
+const BROKER = ["--broker", "mqtts://broker.example"];
+
+/** A folder of an operator with a list, in which the command is typed. */
+function office(list: string | Buffer) {
+  const folder = temporaryFolder();
+  const file = join(folder, "kiosks.csv");
+  const clock = new TestClock();
+  const printed: string[] = [];
+  const print = (...texts: string[]) => void printed.push(texts.join(" "));
+  const output = { row: print, note: print };
+  writeFileSync(file, list);
+  const at = (...path: string[]): string => join(folder, "enrolled", ...path);
+  return {
+    file,
+    clock,
+    printed,
+    at,
+    read: (...path: string[]): string => readFileSync(at(...path), "utf8"),
+    write: (text: string): void => writeFileSync(file, text),
+    run: (...args: string[]): number => {
+      const given = readArguments(["fleet", "enrol", file, ...args]);
+      return enrol({ output, clock } as unknown as CommandContext, given);
+    },
+    settings: (kiosk: string): Record<string, string> => {
+      const { entries } = readEntries(readFileSync(at("kiosks", kiosk, "fleet.txt"), "utf8"));
+      return Object.fromEntries(entries.map(({ name, value }) => [name, value]));
+    },
+    everyFile: (): string[] =>
+      readdirSync(join(folder, "enrolled"), { recursive: true, withFileTypes: true })
+        .filter((one) => one.isFile())
+        .map((one) => join(one.parentPath, one.name)),
+  };
+}
+
+test("logins: lists as spreadsheets write them, files of their own, no secret printed", () => {
+  const head = '\uFEFF"FLEET_ID";Site ; FLEET_PAYMENTS\r\n';
+  const list = `${head}kiosk-1;"Bern; west";no\r\nk_2;"a ""b""";\r\n\r\n`;
+  const { run, read, at, settings, printed, everyFile } = office(list);
+  expect(run(...BROKER)).toBe(0);
+  expect(printed[0]).toContain("2 new, 0 renewed, 0 kept, 0 revoked");
+  expect(printed[1]).toContain("not used: Site.");
+  const password = settings("kiosk-1")["FLEET_PASSWORD"] ?? "";
+  expect(settings("kiosk-1")).toEqual({
+    FLEET_URL: "mqtts://broker.example",
+    FLEET_ID: "kiosk-1",
+    FLEET_USER: "kiosk-1",
+    FLEET_PASSWORD: expect.stringMatching(/^[\w-]{32}$/),
+    FLEET_CA_FILE: "/etc/kiosk/fleet-ca.pem",
+    FLEET_PAYMENTS: "no",
+  });
+  expect(settings("k_2")).not.toHaveProperty("FLEET_PAYMENTS");
+  const logins = read("broker", "passwords").trim().split("\n");
+  expect(logins.map((line) => line.split(":")[0])).toEqual([
+    "fleet.reader",
+    "fleet.bridge",
+    "fleet.requests",
+    "kiosk-1",
+    "k_2",
+  ]);
+  const [, , rounds = "", salt = "", hash] = (logins[3] ?? "").split("$");
+  const made = pbkdf2Sync(password, Buffer.from(salt, "base64"), Number(rounds), 64, "sha512");
+  expect(made.toString("base64")).toBe(hash);
+  expect(read("broker", "fleet.conf")).toMatch(/listener 8883[\s\S]*use_username_as_clientid true/);
+  expect(
+    new X509Certificate(read("broker", "server.pem")).checkHost("broker.example"),
+  ).toBeTruthy();
+  expect(printed.join("\n")).not.toMatch(new RegExp(`${password}|\\$7\\$|PRIVATE`));
+  if (process.platform === "win32") return;
+  const modes = everyFile().filter((one) => !one.endsWith(".lock"));
+  expect(modes.filter((one) => (statSync(one).mode & 0o777) !== 0o600)).toEqual([]);
+  expect(statSync(at("kiosks", "kiosk-1")).mode & 0o077).toBe(0);
+});
+
+test("a longer list keeps what is there; access ends only when that is asked for", () => {
+  const { run, read, at, settings, write, printed } = office("FLEET_ID\na\nb\n");
+  run(...BROKER);
+  const [authority, login, logins] = [read("ca.pem"), settings("a"), read("broker", "passwords")];
+  write("FLEET_ID,FLEET_PAYMENTS\nc,\na,no\n");
+  run();
+  expect(printed).toEqual(
+    expect.arrayContaining([expect.stringMatching(/1 new, .* 1 kept, 0 rev/)]),
+  );
+  expect(printed.some((line) => line.includes("keep their access: 1"))).toBe(true);
+  expect(read("broker", "passwords").startsWith(logins)).toBe(true);
+  expect([read("ca.pem"), settings("a")]).toEqual([authority, { ...login, FLEET_PAYMENTS: "no" }]);
+  run("--revoke", "--renew", "a", "--broker", "mqtts://other.example:8884");
+  expect(printed.some((line) => line.includes("0 new, 1 renewed, 1 kept, 1 revoked"))).toBe(true);
+  expect(existsSync(at("kiosks", "b"))).toBe(false);
+  expect(read("broker", "passwords")).not.toMatch(/^b:/m);
+  expect(settings("a")["FLEET_PASSWORD"]).not.toBe(login["FLEET_PASSWORD"]);
+  expect(settings("c")["FLEET_URL"]).toBe("mqtts://other.example:8884");
+  expect(new X509Certificate(read("broker", "server.pem")).checkHost("other.example")).toBeTruthy();
+  expect(() => run("--renew", "b")).toThrow("--renew must name");
+});
+
+test("certificates: of one authority, replaced before their end, revoked when renewed", async () => {
+  const { run, read, clock, settings } = office("FLEET_ID\na\nb\n");
+  run(...BROKER, "--certificates", "--kiosk-folder", "C:\\kiosk");
+  const of = (kiosk: string) => new X509Certificate(read("kiosks", kiosk, "fleet.pem"));
+  const authority = new X509Certificate(read("ca.pem"));
+  expect(authority.subject).toBe("CN=Fleet of broker.example");
+  const first = of("a");
+  expect([first.subject, first.ca, first.verify(authority.publicKey)]).toEqual([
+    "CN=a",
+    false,
+    true,
+  ]);
+  expect(first.checkIssued(authority)).toBe(true);
+  expect(first.checkPrivateKey(createPrivateKey(read("kiosks", "a", "fleet.key")))).toBe(true);
+  expect(settings("a")).toMatchObject({ FLEET_KEY_FILE: "C:\\kiosk/fleet.key" });
+  expect(settings("a")).not.toHaveProperty("FLEET_PASSWORD");
+  expect(read("broker", "fleet.conf")).toContain("use_identity_as_username true");
+  const revoked = () => JSON.parse(read("enrolment.json")).revoked;
+  run("--renew", "a");
+  expect(revoked()).toEqual([first.serialNumber.toLowerCase()]);
+  const [second, other] = [of("a"), of("b")];
+  await clock.advance(630 * DAY);
+  run();
+  expect(of("b").serialNumber).toBe(other.serialNumber);
+  await clock.advance(20 * DAY);
+  run();
+  expect([of("a").serialNumber, of("b").serialNumber]).not.toContain(second.serialNumber);
+  expect(of("b").serialNumber).not.toBe(other.serialNumber);
+  expect(revoked()).toHaveLength(1);
+});
+
+test.each([
+  ["FLEET_ID\na\nA\n", /line 3: FLEET_ID A stands in line 2 already/],
+  ["FLEET_ID\na/b\n\nfleet.reader\n", /line 2: FLEET_ID must be[\s\S]*line 4: FLEET_ID must be/],
+  ["FLEET_ID;FLEET_PAYMENTS\na;perhaps\n", /line 2: FLEET_PAYMENTS must be one of yes, no/],
+  ["FLEET_ID;x\na\n", /line 2: must have 2 cells/],
+  ['FLEET_ID;x\na;"b\n', /line 2: must have 2 cells/],
+  ["FLEET_ID\n4111111111111111\n", /line 2: FLEET_ID looks like a card number/],
+  ["kiosk-1\nkiosk-2\n", /first line must name the columns/],
+  ["FLEET_ID\n\n", /names no kiosk/],
+  [Buffer.from("\uFEFFFLEET_ID\na\n", "utf16le"), /not UTF-8/],
+  [`FLEET_ID\n${"?\n".repeat(22)}`, /\n {2}2 more faults$/],
+])("a list with a fault changes nothing: %j", (list, fault) => {
+  const { run, at } = office(list);
+  expect(() => run(...BROKER)).toThrow(fault);
+  expect(existsSync(at())).toBe(false);
+});
+
+test("no broker, an unsafe one, no list, and a folder that lost its key are refused", () => {
+  const { run, file, at } = office("FLEET_ID\na\n");
+  for (const broker of [[], ["--broker", "mqtt://127.0.0.1"], ["--broker", "mqtts://a:b@c"]]) {
+    expect(() => run(...broker)).toThrow("--broker must name");
+  }
+  expect(() => run(...BROKER, "--kiosk-folder", "x")).toThrow("--kiosk-folder must name");
+  mkdirSync(at(), { recursive: true });
+  writeFileSync(at("ca.key"), "");
+  expect(() => run(...BROKER)).toThrow(/lacks ca.key, ca.pem or a whole enrolment.json/);
+  const nothing = readArguments(["fleet", "enrol", `${file}.x`]);
+  expect(() => enrol({} as CommandContext, nothing)).toThrow("name the list");
+  expect(() => readArguments(["fleet", "enrol", "a", "b"])).toThrow("do not go together");
+  expect(() => readArguments(["stop", "--revoke"])).toThrow("--revoke belongs to fleet");
+});
