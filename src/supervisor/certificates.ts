@@ -3,28 +3,37 @@ import type { Config } from "../shared/config/config.ts";
 import { certificatesIn } from "../shared/config/server-trust.ts";
 import type { SupervisorAnswer } from "../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
+import type { FleetFiles } from "./fleet-files.ts";
 
 /** How long before its expiry a certificate is reported as a condition. */
 const WARN_MS = 30 * 86_400_000;
 
 /**
  * Returns a function that reports the certificate file that expires first, if it expires within
- * WARN_MS (docs/fleet.md 2.2). The files are read once, so a new file counts from the next start.
+ * WARN_MS (docs/fleet.md 2.2). The files of the fleet count as they are used, all others as they
+ * were at the start.
  */
 export function certificateEnds(
-  { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Partial<Config>,
+  { GATEWAY_CA_FILE: gateway, PROXY_CA_FILE: proxy }: Partial<Config>,
+  fleet: FleetFiles | undefined,
   clock: Clock,
 ): () => SupervisorAnswer<"status">["certificates"] {
-  const ends = [
-    // A chain of certificates is invalid as soon as the first of its certificates expires.
-    ...endsOf("FLEET_CERT_FILE", fleet && own, Math.min),
-    // A file of authorities expires with its last certificate: the others may have been replaced.
-    ...endsOf("FLEET_CA_FILE", fleet && trusted.FLEET_CA_FILE, Math.max),
-    ...endsOf("GATEWAY_CA_FILE", trusted.GATEWAY_CA_FILE, Math.max),
-    ...endsOf("PROXY_CA_FILE", trusted.PROXY_CA_FILE, Math.max),
+  // A file of authorities expires with its last certificate: the others may have been replaced.
+  const others = [
+    ...endsOf("GATEWAY_CA_FILE", certificatesIn("GATEWAY_CA_FILE", gateway), Math.max),
+    ...endsOf("PROXY_CA_FILE", certificatesIn("PROXY_CA_FILE", proxy), Math.max),
   ];
-  const first = ends.sort((a, b) => a.endMs - b.endMs).at(0);
+  let read: object | undefined;
+  let first = firstOf(others);
   return () => {
+    const current = fleet?.current;
+    if (current && current !== read) {
+      read = current;
+      const { own, authorities } = current;
+      // A chain of certificates is invalid as soon as the first of its certificates expires.
+      const ofFleet = endsOf("FLEET_CERT_FILE", own, Math.min);
+      first = firstOf([...ofFleet, ...endsOf("FLEET_CA_FILE", authorities, Math.max), ...others]);
+    }
     if (!first || first.endMs - clock.now() > WARN_MS) return null;
     const verb = first.endMs > clock.now() ? "ends" : "ended";
     const day = isoTime(first.endMs).slice(0, 10);
@@ -33,11 +42,14 @@ export function certificateEnds(
   };
 }
 
+const firstOf = (ends: ReturnType<typeof endsOf>) =>
+  ends.toSorted((a, b) => a.endMs - b.endMs).at(0);
+
 function endsOf(
-  name: keyof Config,
-  path: string | undefined,
+  name: string,
+  certificates: readonly string[],
   which: (...ends: number[]) => number,
 ): { readonly name: string; readonly endMs: number }[] {
-  const ends = certificatesIn(name, path).map((one) => new X509Certificate(one).validToDate);
+  const ends = certificates.map((one) => new X509Certificate(one).validToDate);
   return ends.length === 0 ? [] : [{ name, endMs: which(...ends.map(Number)) }];
 }

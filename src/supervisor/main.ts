@@ -50,7 +50,6 @@ await runProgram("supervisor", STOP_DEADLINE_MS, start, { checkStore });
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, clock, onStop, requestStop } = context;
   const { dataDirectory } = installation;
-
   const probation = new Probation(dataDirectory, clock);
   onStop("probation", () => probation.close());
   const databasePath = join(dataDirectory, "supervisor.db");
@@ -83,11 +82,12 @@ async function start(context: ProgramContext): Promise<void> {
   const { signal } = stopping;
   const aboutStores = storeMessages({ database, store, losses, gateway, signal, clock, log });
   const updates = updateFacts(dataDirectory, config, clock, log);
-  const ends = certificateEnds(config, clock);
+  const fleetFiles = await filesOfFleet(context);
+  const ends = certificateEnds(config, fleetFiles, clock);
   const figures = { tally, updates, certificates: ends, proof, version: versionNumber };
   const outbox = { store, admin, forwarder, operationStore };
   let fleet: Awaited<ReturnType<typeof beginFleet>>;
-  const status = statusReader({ ...outbox, ...figures, fleet: () => fleet?.(), clock });
+  const status = statusReader({ ...outbox, ...figures, fleetFiles, fleet: () => fleet?.(), clock });
   const { isOn: isTested } = probation;
   if (isTested) {
     log.info("the new version is being tested after an update; no transaction is stored or sent");
@@ -99,7 +99,7 @@ async function start(context: ProgramContext): Promise<void> {
     operations.start();
     await startListening(context, operationStore, operations, losses, tally, log);
     startConditionWatch(context, status, alarmStore, tally, log);
-    fleet = await beginFleet(context, log, status, alarmStore);
+    fleet = await beginFleet(context, log, fleetFiles, status, alarmStore);
     startChores(context, log, [
       backupChore(databasePath, clock, () => stores.store.copied(), proof),
       retentionChore(database, config.JOURNAL_DAYS, clock),
@@ -116,16 +116,23 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("local messages", () => endMessages(server, watch, stopping, operations));
 }
 
-/** Starts the fleet part if there is a fleet; without FLEET_URL it is not even loaded. */
+/** Returns the files of a fleet's broker; without FLEET_URL no module of the fleet is loaded. */
+async function filesOfFleet({ config, clock }: ProgramContext) {
+  if (config.FLEET_URL === undefined) return undefined;
+  const { FleetFiles } = await import("./fleet-files.ts");
+  return new FleetFiles(config, clock);
+}
+
 async function beginFleet(
   context: ProgramContext,
   log: AlarmLog,
+  files: Awaited<ReturnType<typeof filesOfFleet>>,
   status: ReturnType<typeof statusReader>,
   alarmStore: AlarmStore,
 ) {
-  if (context.config.FLEET_URL === undefined) return undefined;
+  if (!files) return undefined;
   const { startFleet } = await import("./start-fleet.ts");
-  return startFleet(context, log, status, (ask, id) => alarmStore.noteRequest(ask, id));
+  return startFleet(context, log, files, status, (ask, id) => alarmStore.noteRequest(ask, id));
 }
 
 /** Returns the choice of proxies, and logs the proxy of each server that has one. */

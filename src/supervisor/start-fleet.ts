@@ -1,15 +1,12 @@
-import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 import { type ProxyChoice, proxyChoice } from "../shared/config/proxy.ts";
-import { certificatesIn, readGiven, trustedWith } from "../shared/config/server-trust.ts";
 import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
-import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import type { AlarmLog } from "../shared/process/logger.ts";
 import { logFileOf, type ProgramContext } from "../shared/program/lifecycle.ts";
 import { random } from "../shared/time.ts";
 import { isDelivery } from "../shared/version-files.ts";
-import type { BrokerSettings, Incoming } from "./fleet/broker.ts";
+import type { BrokerFiles, BrokerSettings, Incoming } from "./fleet/broker.ts";
 import { Fleet } from "./fleet/fleet.ts";
 import { FleetLink } from "./fleet/fleet-link.ts";
 import { FleetNews } from "./fleet/fleet-news.ts";
@@ -17,6 +14,7 @@ import { FleetRequests, type UploadBundle } from "./fleet/fleet-requests.ts";
 import type { TpManagerReply } from "./fleet/fleet-state.ts";
 import { openFleetStore } from "./fleet/fleet-store.ts";
 import { threadedConnector } from "./fleet/threaded-broker.ts";
+import type { FleetFiles } from "./fleet-files.ts";
 import { HttpTransport } from "./gateway/http-transport.ts";
 import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
@@ -26,14 +24,14 @@ import { updatesIn } from "./updates/fleet-updates.ts";
 const ASK_LIMIT_MS = 3_000;
 
 /**
- * Starts the telemetry to a fleet (docs/fleet.md 1.1). An unusable file that the setup names ends
- * the program; after any other fault the kiosk works without its fleet. The fleet part can ask
- * tp-manager one question, and gets no object that could drive the terminal. The function that it
- * returns reads the state of the connection.
+ * Starts the telemetry to a fleet (docs/fleet.md 1.1). After a fault the kiosk works without its
+ * fleet. The fleet part can ask tp-manager one question, and gets no object that could drive the
+ * terminal. The function that it returns reads the state of the connection.
  */
 export function startFleet(
   context: ProgramContext,
   log: AlarmLog,
+  certificates: FleetFiles,
   status: () => SupervisorStatus,
   note: (ask: string, id: string) => void,
 ): (() => SupervisorStatus["fleet"]) | undefined {
@@ -41,7 +39,8 @@ export function startFleet(
   const { dataDirectory } = installation;
   try {
     const proxyFor = proxyChoice(config, process.env);
-    const broker = brokerSettings(context, proxyFor);
+    const files = () => certificates.current;
+    const broker = brokerSettings(context, proxyFor, files());
     const store = openFleetStore(join(dataDirectory, "fleet.db"), clock, log);
     onStop("fleet database", () => store.close());
     const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
@@ -54,11 +53,11 @@ export function startFleet(
       }
     };
     const connect = threadedConnector(clock);
-    const upload = uploader(context, status, proxyFor);
+    const upload = uploader(context, certificates, status, proxyFor);
     const isUpdated = isDelivery && config.UPDATE_URL !== undefined;
     const updates = isUpdated ? updatesIn(dataDirectory, clock, log) : undefined;
     const onRequest = (message: Incoming): void => void requests.take(message);
-    const link = new FleetLink({ broker, connect, onRequest, store, clock, log, random });
+    const link = new FleetLink({ broker, files, connect, onRequest, store, clock, log, random });
     const { commands } = broker;
     const actions = { updates, upload, note };
     const requests = new FleetRequests({ commands, link, store, ...actions, clock, log });
@@ -69,7 +68,6 @@ export function startFleet(
     fleet.start();
     return () => link.status;
   } catch (error) {
-    if (error instanceof ProgramExit) throw error;
     log.error({ err: error }, "the link to the fleet could not be started");
     return undefined;
   }
@@ -78,46 +76,36 @@ export function startFleet(
 /** Returns the function that uploads support bundles; undefined: FLEET_UPLOAD_URL is not set. */
 function uploader(
   { config, installation, clock, onStop }: ProgramContext,
+  files: FleetFiles,
   facts: () => SupervisorStatus,
   proxyFor: ProxyChoice,
 ): UploadBundle | undefined {
   const { FLEET_UPLOAD_URL: address, FLEET_ID: kiosk = "" } = config;
   if (address === undefined) return undefined;
-  const certificates = certificatesIn("FLEET_CA_FILE", config.FLEET_CA_FILE);
-  const transport = new HttpTransport(clock, { certificates, proxyFor });
   const stop = new AbortController();
-  onStop("fleet uploads", () => {
-    stop.abort();
-    transport.close();
-  });
+  onStop("fleet uploads", () => stop.abort());
   const logFiles = [logFileOf(installation, "tp-manager"), logFileOf(installation, "supervisor")];
-  const parts = { address, kiosk, logFiles, config, facts, transport, clock, signal: stop.signal };
-  return (requestId) => uploadSupportBundle(parts, requestId);
+  const parts = { address, kiosk, logFiles, config, facts, clock, signal: stop.signal };
+  return async (requestId) => {
+    const { authorities: certificates } = files.current;
+    const transport = new HttpTransport(clock, { certificates, proxyFor });
+    const sent = uploadSupportBundle({ ...parts, transport }, requestId);
+    return await sent.finally(() => transport.close());
+  };
 }
 
-/** Returns the settings of the broker; an unusable certificate or key file ends the program. */
-function brokerSettings({ config }: ProgramContext, proxyFor: ProxyChoice): BrokerSettings {
-  const { FLEET_CERT_FILE: certFile, FLEET_KEY_FILE: keyFile } = config;
+function brokerSettings(
+  { config }: ProgramContext,
+  proxyFor: ProxyChoice,
+  files: BrokerFiles,
+): BrokerSettings {
   return {
+    ...files,
     url: config.FLEET_URL ?? "",
     kiosk: config.FLEET_ID ?? "",
     user: config.FLEET_USER,
     password: config.FLEET_PASSWORD,
-    certificate: certFile && certificatesIn("FLEET_CERT_FILE", certFile).join("\n"),
-    key: keyFile && keyIn(keyFile),
-    trusted: trustedWith(certificatesIn("FLEET_CA_FILE", config.FLEET_CA_FILE)),
     commands: config.FLEET_COMMANDS,
     proxy: proxyFor(config.FLEET_URL ?? ""),
   };
-}
-
-function keyIn(path: string): string {
-  const text = readGiven("FLEET_KEY_FILE", path);
-  try {
-    createPrivateKey(text);
-    return text;
-  } catch {
-    const why = `FLEET_KEY_FILE ${path} holds no key in PEM form without a passphrase`;
-    throw new ProgramExit(exitCodes.configuration, why);
-  }
 }

@@ -62,6 +62,7 @@ export const supervisorAlarms = [
   "update-failed",
   "updates-stuck",
   "certificates-end",
+  "certificates-unusable",
   "support-ends",
   "update-metadata",
   "card-number-masked",

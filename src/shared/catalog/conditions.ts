@@ -233,6 +233,11 @@ export const conditionTable = {
       const { refused, fault, sinceMs } = supervisor?.fleet ?? {};
       return refused ? { reason: fault ?? "", sinceMs } : null;
     }),
+    "certificates-unusable": watched(
+      "warns",
+      "certificates",
+      ({ supervisor }) => supervisor?.fleetFiles,
+    ),
     "support-ends": watched("warns", "updates", ({ supervisor }) => supervisor?.updates?.support),
   }),
 };

@@ -314,6 +314,8 @@ export const supervisorMessages = {
       certificates: reasonSince.nullable().optional(),
       /** Missing: an older supervisor, or no FLEET_URL. */
       fleet: fleetConnection.optional(),
+      /** Why changed certificate files of the fleet are not used. Missing: an older supervisor. */
+      fleetFiles: reasonSince.nullable().optional(),
       /** Why the supervisor's database cannot be written. Missing: an older supervisor. */
       unwritable: reasonSince.nullable().optional(),
     }),

@@ -8,15 +8,19 @@ import type { TunnelProxy } from "../../shared/config/proxy.ts";
  */
 export type LostBecause = "failed" | "refused" | "closed" | "twin";
 
-export interface BrokerSettings {
-  readonly url: string;
-  readonly kiosk: string;
-  readonly user: string | undefined;
-  readonly password: string | undefined;
+/** The certificates of a connection, which may be replaced while the kiosk runs. */
+export interface BrokerFiles {
   /** The client certificate, in PEM. */
   readonly certificate: string | undefined;
   readonly key: string | undefined;
   readonly trusted: readonly string[];
+}
+
+export interface BrokerSettings extends BrokerFiles {
+  readonly url: string;
+  readonly kiosk: string;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
   /** The proxy through which the broker is reached; missing: none. */
   readonly proxy?: TunnelProxy | undefined;
   /** Whether the kiosk accepts requests of the fleet (FLEET_COMMANDS). */

@@ -4,6 +4,7 @@ import { type Clock, isoTime, type Timer, within } from "../../shared/time.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import type {
   BrokerConnection,
+  BrokerFiles,
   BrokerSettings,
   ConnectToBroker,
   Incoming,
@@ -22,6 +23,8 @@ import type { FleetStore, QueuedDocument } from "./fleet-store.ts";
 
 interface LinkParts {
   readonly broker: BrokerSettings;
+  /** Returns the certificates, always the same object until they change. */
+  readonly files?: () => BrokerFiles;
   readonly connect: ConnectToBroker;
   readonly onRequest: (message: Incoming) => void;
   readonly store: FleetStore;
@@ -56,6 +59,7 @@ export class FleetLink {
   /** The number of consecutive connections that ended soon after they began. */
   #short = 0;
   #failures = 0;
+  #files: BrokerFiles | undefined;
   /** How often sending the queue has failed in a row; each failure doubles the wait. */
   #faults = 0;
   #retry: Timer | undefined;
@@ -169,6 +173,25 @@ export class FleetLink {
     this.#publishState();
   }
 
+  /** Connects anew if the certificates have changed; called while no payment runs. */
+  async renew(): Promise<void> {
+    const { files, clock, log } = this.#parts;
+    const isTrying = this.#connection === undefined && this.#retry === undefined;
+    if (files === undefined || files() === this.#files || isTrying || this.#stopped) return;
+    log.info("the supervisor connects to the fleet's broker with changed certificates");
+    const connection = this.#connection;
+    this.#connection = undefined;
+    this.#retry?.clear();
+    this.#retry = undefined;
+    if (connection) {
+      // An orderly end has no last will, and the broker may refuse the new certificate.
+      const sent = connection.send(this.#state("lost", null));
+      await within(clock, "fleet farewell", FAREWELL_MS, sent);
+      await connection.close();
+    }
+    if (!this.#stopped) await this.#try();
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#retry?.clear();
@@ -182,7 +205,10 @@ export class FleetLink {
   }
 
   async #try(): Promise<void> {
-    const { broker, connect, onRequest, clock, log } = this.#parts;
+    const { connect, onRequest, clock, log } = this.#parts;
+    this.#retry = undefined;
+    this.#files = this.#parts.files?.();
+    const broker = { ...this.#parts.broker, ...this.#files };
     let lost: readonly [LostBecause, string] | undefined;
     let connection: BrokerConnection | undefined;
     this.#connectedMs = clock.now();

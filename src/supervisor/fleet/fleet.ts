@@ -77,6 +77,7 @@ export class Fleet {
     if (answer) news.takeConditions(conditions, clock.now());
     const { dropped } = this.#queue;
     link.set(stateOf({ tpManager, supervisor, conditions, dropped }));
+    if (!answer?.payments.running) void link.renew();
     if (clock.monotonicMs() < this.#metricsAtMs) return;
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS;
     if (!link.isOnline) return;

@@ -22,6 +22,7 @@ interface StatusParts {
   readonly updates?: () => SupervisorStatus["updates"];
   readonly certificates?: () => SupervisorStatus["certificates"];
   readonly fleet?: () => SupervisorStatus["fleet"];
+  readonly fleetFiles?: { readonly fault: SupervisorStatus["fleetFiles"] } | undefined;
   /** Proves that the database can be written; missing: the database is not checked. */
   readonly proof?: WriteProof;
 }
@@ -56,6 +57,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
       updates: parts.updates?.(),
       certificates: parts.certificates?.(),
       fleet: parts.fleet?.(),
+      fleetFiles: parts.fleetFiles?.fault,
       unwritable: fault ? { reason: fault.says, sinceMs: fault.sinceMs } : null,
     };
   };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import type { ProgramContext } from "../../../src/shared/program/lifecycle.ts";
+import { FleetFiles } from "../../../src/supervisor/fleet-files.ts";
 import { startFleet } from "../../../src/supervisor/start-fleet.ts";
 import { updatesIn } from "../../../src/supervisor/updates/fleet-updates.ts";
 import { checkInItsOwnProgram } from "../../../src/supervisor/updates/update-checks.ts";
@@ -83,7 +84,7 @@ test("a fleet.db that cannot be created does not keep the supervisor from starti
     clock: new TestClock(),
     onStop: () => {},
   } as unknown as ProgramContext;
-  startFleet(context, log, full, full);
+  startFleet(context, log, new FleetFiles({}, context.clock), full, full);
   expect(lines.some((line) => line.includes("the link to the fleet"))).toBe(true);
 });
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import type { FleetNewsAnswer } from "../../../src/shared/ipc/fleet-messages.ts";
-import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
+import type { BrokerFiles, BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
 import { Fleet } from "../../../src/supervisor/fleet/fleet.ts";
 import { FleetLink } from "../../../src/supervisor/fleet/fleet-link.ts";
 import { FleetNews } from "../../../src/supervisor/fleet/fleet-news.ts";
@@ -93,6 +93,7 @@ interface RigOptions {
   readonly commands?: boolean;
   readonly path?: string;
   readonly broker?: Partial<BrokerSettings>;
+  readonly files?: () => BrokerFiles;
 }
 
 /** The fleet part in this process, with a clock that stands still, on a real socket. */
@@ -105,9 +106,10 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
   const tpManager = new ScriptedTpManager(clock);
   const login = { user: "kiosk", password: "secret of the kiosk" };
   const broker = { url, kiosk: KIOSK, ...login, certificate: undefined, key: undefined };
-  const { random = () => 0.5, updates, upload } = given;
+  const { random = () => 0.5, updates, upload, files } = given;
   const link = new FleetLink({
     broker: { ...broker, trusted: [], commands, ...more },
+    ...(files && { files }),
     connect: mqttConnector(clock),
     onRequest: (message) => void requests.take(message),
     store,

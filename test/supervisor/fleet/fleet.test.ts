@@ -257,6 +257,36 @@ test("a twin with the same id raises an alarm, and is not thrown out at once", a
   await advanceUntil(clock, 10_000, () => broker.connects.length === 2);
 });
 
+test("changed certificates: a new connection when no payment runs, nothing is lost", async () => {
+  let files = { certificate: undefined, key: undefined, trusted: [] as string[] };
+  const rig = await connected({ files: () => files });
+  const { broker, clock, tpManager, lines, store } = rig;
+  files = { ...files };
+  tpManager.answer = { payments: { running: 1, inDoubt: 0, notHandedOver: 0 } };
+  await poll(clock);
+  await poll(clock);
+  expect(broker.connects.length).toBe(1);
+  tpManager.payment("charged", { attempt: 1 });
+  tpManager.answer = {};
+  await poll(clock);
+  await expect.poll(() => broker.connects.length).toBe(2);
+  await expect.poll(() => store.waiting).toBe(0);
+  const states = () => broker.documents("state").map(({ connection }) => connection);
+  await expect.poll(() => states().slice(-2)).toEqual(["lost", "online"]);
+  expect(new Set(broker.documents("payment").map(({ id }) => id)).size).toBe(1);
+  await poll(clock);
+  expect(broker.connects.length).toBe(2);
+  expect([broker.wills, lines.filter((line) => line.includes("fleet-twin"))]).toEqual([[], []]);
+
+  // Without a connection the new ones are tried at once, not after the wait.
+  await broker.down();
+  await expect.poll(() => lines.some((line) => line.includes("no connection to the"))).toBe(true);
+  await broker.up();
+  files = { ...files };
+  await poll(clock);
+  await expect.poll(() => broker.connects.length).toBe(3);
+});
+
 test("a broker that ends each connection with a reason, or floods, is no twin", async () => {
   const { broker, clock, lines } = await connected();
   const births = () => lines.filter((line) => line.includes("connected to the fleet")).length;
