@@ -1,11 +1,14 @@
 import { join } from "node:path";
+import type { Config } from "../shared/config/config.ts";
 import { type ProxyChoice, proxyChoice } from "../shared/config/proxy.ts";
 import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
 import type { AlarmLog } from "../shared/process/logger.ts";
 import { logFileOf, type ProgramContext } from "../shared/program/lifecycle.ts";
+import { readOr } from "../shared/read-or.ts";
 import { random } from "../shared/time.ts";
 import { isDelivery } from "../shared/version-files.ts";
+import { installationId } from "../update/update-state.ts";
 import type { BrokerFiles, BrokerSettings, Incoming } from "./fleet/broker.ts";
 import { Fleet } from "./fleet/fleet.ts";
 import { FleetLink } from "./fleet/fleet-link.ts";
@@ -40,7 +43,11 @@ export function startFleet(
   try {
     const proxyFor = proxyChoice(config, process.env);
     const files = () => certificates.current;
-    const broker = brokerSettings(context, proxyFor, files());
+    // A disk that cannot be written now only keeps the id of a new installation from being stored.
+    const installation = readOr(undefined, () => installationId(dataDirectory));
+    const kiosk = config.FLEET_ID ?? installation;
+    if (kiosk === undefined) throw new Error("the id of this installation cannot be stored");
+    const broker = brokerSettings(config, kiosk, proxyFor, files());
     const store = openFleetStore(join(dataDirectory, "fleet.db"), clock, log);
     onStop("fleet database", () => store.close());
     const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
@@ -53,11 +60,12 @@ export function startFleet(
       }
     };
     const connect = threadedConnector(clock);
-    const upload = uploader(context, certificates, status, proxyFor);
+    const upload = uploader(context, kiosk, certificates, status, proxyFor);
     const isUpdated = isDelivery && config.UPDATE_URL !== undefined;
     const updates = isUpdated ? updatesIn(dataDirectory, clock, log) : undefined;
     const onRequest = (message: Incoming): void => void requests.take(message);
-    const link = new FleetLink({ broker, files, connect, onRequest, store, clock, log, random });
+    const parts = { onRequest, store, clock, log, random };
+    const link = new FleetLink({ broker, installation, files, connect, ...parts });
     const { commands } = broker;
     const actions = { updates, upload, note };
     const requests = new FleetRequests({ commands, link, store, ...actions, clock, log });
@@ -76,11 +84,12 @@ export function startFleet(
 /** Returns the function that uploads support bundles; undefined: FLEET_UPLOAD_URL is not set. */
 function uploader(
   { config, installation, clock, onStop }: ProgramContext,
+  kiosk: string,
   files: FleetFiles,
   facts: () => SupervisorStatus,
   proxyFor: ProxyChoice,
 ): UploadBundle | undefined {
-  const { FLEET_UPLOAD_URL: address, FLEET_ID: kiosk = "" } = config;
+  const { FLEET_UPLOAD_URL: address } = config;
   if (address === undefined) return undefined;
   const stop = new AbortController();
   onStop("fleet uploads", () => stop.abort());
@@ -95,14 +104,15 @@ function uploader(
 }
 
 function brokerSettings(
-  { config }: ProgramContext,
+  config: Config,
+  kiosk: string,
   proxyFor: ProxyChoice,
   files: BrokerFiles,
 ): BrokerSettings {
   return {
     ...files,
     url: config.FLEET_URL ?? "",
-    kiosk: config.FLEET_ID ?? "",
+    kiosk,
     user: config.FLEET_USER,
     password: config.FLEET_PASSWORD,
     commands: config.FLEET_COMMANDS,

@@ -235,7 +235,6 @@ const daily = withTexts({
 
 /** Pairs of settings: the first setting of a pair is invalid without the second. */
 const needs = [
-  ["FLEET_URL", "FLEET_ID"],
   ["FLEET_USER", "FLEET_PASSWORD"],
   ["FLEET_PASSWORD", "FLEET_USER"],
   ["FLEET_CERT_FILE", "FLEET_KEY_FILE"],

@@ -126,6 +126,8 @@ export const fleetDocuments = {
       connection: z.enum(["online", "stopped", "lost"]),
       /** When the kiosk's present connection to the broker began. */
       since: time,
+      /** The installation that has the name; two of them in turn: a twin. */
+      installation: uuid.optional(),
       /** The state of the kiosk; null: the kiosk is not online. */
       now: stateNow.nullable(),
     }),

@@ -23,6 +23,7 @@ import type { FleetStore, QueuedDocument } from "./fleet-store.ts";
 
 interface LinkParts {
   readonly broker: BrokerSettings;
+  readonly installation?: string | undefined;
   /** Returns the certificates, always the same object until they change. */
   readonly files?: () => BrokerFiles;
   readonly connect: ConnectToBroker;
@@ -227,7 +228,8 @@ export class FleetLink {
       if (!this.#stopped) this.#lostEarly(lost?.[0] ?? "failed", (error as Error).message);
       return;
     }
-    log.info({ tries: this.#failures + 1 }, "the supervisor has connected to the fleet's broker");
+    const details = { tries: this.#failures + 1, kiosk: broker.kiosk };
+    log.info(details, "the supervisor has connected to the fleet's broker");
     this.#onlineSinceMs = clock.monotonicMs();
     this.#connection = connection;
     this.#wasOnline = true;
@@ -279,7 +281,9 @@ export class FleetLink {
         this.#short >= SHORT_MAX
           ? "the broker ends each connection, as if another client had the FLEET_ID of this kiosk"
           : "another client at the broker has the FLEET_ID of this kiosk";
-      log.error({ alarm: "fleet-twin", ...details }, says);
+      const { installation } = this.#parts;
+      const heal = "find it by its address in the broker's log, then follow docs/fleet.md 3.5";
+      log.error({ alarm: "fleet-twin", installation, ...details }, `${says}: ${heal}`);
     } else if (this.#failures % LOGGED_EVERY === 1 || (because === "refused" && !isSame)) {
       log.warn(details, `there is no connection to the fleet's broker: ${text}`);
     }
@@ -308,8 +312,9 @@ export class FleetLink {
   }
 
   #state(connection: "online" | "stopped" | "lost", now: StateNow | null): Outgoing {
-    const since = isoTime(this.#connectedMs);
-    return this.#message("state", { ...this.#head(), connection, since, now }, null);
+    const { installation } = this.#parts;
+    const facts = { connection, since: isoTime(this.#connectedMs), installation, now };
+    return this.#message("state", { ...this.#head(), ...facts }, null);
   }
 
   #head() {

@@ -105,7 +105,7 @@ test("a longer list keeps what is there; access ends only when that is asked for
   expect(() => run("--renew", "b")).toThrow("--renew must name");
 });
 
-test("certificates: of one authority, replaced before their end, revoked when renewed", async () => {
+test("certificates: of one authority, replaced before their end, revoked if renewed", async () => {
   const { run, read, clock, settings } = office("FLEET_ID\na\nb\n");
   run(...BROKER, "--certificates", "--kiosk-folder", "C:\\kiosk");
   const of = (kiosk: string) => new X509Certificate(read("kiosks", kiosk, "fleet.pem"));

@@ -35,7 +35,6 @@ export const wholeNumbers = (min: number, max: number): Values => ({
 const partners: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   OPERATOR_LOGIN: { OPERATOR_PWD: "let the operator in" },
   OPERATOR_PWD: { OPERATOR_LOGIN: "operator" },
-  FLEET_URL: { FLEET_ID: "kiosk-1" },
   FLEET_USER: { FLEET_PASSWORD: "let the kiosk in" },
   FLEET_PASSWORD: { FLEET_USER: "kiosk-1" },
   FLEET_CERT_FILE: { FLEET_KEY_FILE: "/etc/kiosk.key" },

@@ -7,7 +7,7 @@ import { FleetFiles } from "../../../src/supervisor/fleet-files.ts";
 import { startFleet } from "../../../src/supervisor/start-fleet.ts";
 import { updatesIn } from "../../../src/supervisor/updates/fleet-updates.ts";
 import { checkInItsOwnProgram } from "../../../src/supervisor/updates/update-checks.ts";
-import { endHold, readHold, writeHold } from "../../../src/update/update-state.ts";
+import { endHold, installationId, readHold, writeHold } from "../../../src/update/update-state.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { recordingLog } from "../../support/house/recording-log.ts";
@@ -86,6 +86,28 @@ test("a fleet.db that cannot be created does not keep the supervisor from starti
   } as unknown as ProgramContext;
   startFleet(context, log, new FleetFiles({}, context.clock), full, full);
   expect(lines.some((line) => line.includes("the link to the fleet"))).toBe(true);
+});
+
+test("without FLEET_ID the kiosk has the name of its installation", async () => {
+  const broker = new ScriptedBroker();
+  await broker.up();
+  const stops: (() => unknown)[] = [];
+  const folder = temporaryFolder();
+  const clock = new TestClock();
+  const context = {
+    config: { FLEET_URL: broker.url, FLEET_PAYMENTS: true, FLEET_COMMANDS: false },
+    installation: { dataDirectory: folder },
+    runDirectory: folder,
+    clock,
+    onStop: (_: string, stop: () => unknown) => stops.unshift(stop),
+  } as unknown as ProgramContext;
+  const { log } = recordingLog();
+  startFleet(context, log, new FleetFiles({}, clock), full, full);
+  await expect.poll(() => broker.connects[0]?.clientId).toBe(`connector-${installationId(folder)}`);
+  const will = JSON.parse(String(broker.connects[0]?.will?.payload));
+  expect([will.kiosk, will.installation]).toEqual(Array(2).fill(installationId(folder)));
+  await broker.down();
+  for (const stop of stops) await stop();
 });
 
 test("a check for updates that cannot begin is logged, and the next one may begin", async () => {

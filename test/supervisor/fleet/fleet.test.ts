@@ -252,6 +252,7 @@ test("a twin with the same id raises an alarm, and is not thrown out at once", a
   broker.send({ cmd: "disconnect", reasonCode: 0x8e });
   const twin = () => lines.filter((line) => line.includes('"alarm":"fleet-twin"'));
   await expect.poll(() => twin().length).toBe(1);
+  expect(twin()[0]).toContain("follow docs/fleet.md 3.5");
   await clock.advance(4 * 60_000);
   expect(broker.connects.length).toBe(1);
   await advanceUntil(clock, 10_000, () => broker.connects.length === 2);
