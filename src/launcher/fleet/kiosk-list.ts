@@ -46,19 +46,21 @@ export function readKioskList(file: string) {
     const settings = columns
       .map((name, at) => [name, cells[at] ?? ""] as const)
       .filter(([name, value]) => isUsed(name) && (value !== "" || name === "FLEET_ID"));
-    for (const [name, value] of settings) {
+    const found = settings.flatMap(([name, value]) => {
       const [issue] = fields[name]?.safeParse(value).error?.issues ?? [];
-      if (issue) fault(`${name} ${issue.message}`);
-      else if (containsPan(value)) fault(filled(says.pan, () => name));
-    }
+      if (issue) return [`${name} ${issue.message}`];
+      return containsPan(value) ? [filled(says.pan, () => name)] : [];
+    });
+    for (const text of found) fault(text);
+    if (found.length > 0) continue;
     const id = settings.find(([name]) => name === "FLEET_ID")?.[1] ?? "";
     // Each kiosk gets a folder of its name, and some systems do not distinguish capitals.
     const first = firstLines.get(id.toLowerCase());
     if (first !== undefined) fault(filled(says.twice, (name) => (name === "id" ? id : `${first}`)));
-    if (sharedFields.FLEET_ID.safeParse(id).success) firstLines.set(id.toLowerCase(), index + 1);
+    firstLines.set(id.toLowerCase(), index + 1);
     kiosks.set(id, settings);
   }
-  if (kiosks.size === 0) faults.push(says.empty);
+  if (kiosks.size === 0 && faults.length === 0) faults.push(says.empty);
   if (faults.length > 0) throw refusal(file, faults);
   return { kiosks, unused: columns.filter((name) => !isUsed(name)) };
 }
