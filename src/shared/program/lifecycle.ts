@@ -14,6 +14,7 @@ import { storageFault } from "../store/storage-fault.ts";
 import { type Clock, systemClock } from "../time.ts";
 import { defaultDataDirectory } from "../version-files.ts";
 import { type Installation, installationAt } from "./installation.ts";
+import { beginRun, type StartedAfter } from "./last-run.ts";
 
 export function logFileOf({ logDirectory }: Installation, program: Program): string {
   return join(logDirectory, `${program}.log`);
@@ -25,6 +26,7 @@ export interface ProgramContext {
   readonly runDirectory: string;
   readonly log: RootLogger;
   readonly clock: Clock;
+  readonly startedAfter: StartedAfter;
   /** Registers a part of the program to close at a stop; the part opened last is closed first. */
   onStop(name: string, close: () => void | Promise<void>): void;
   /** Begins the orderly stop; later calls change nothing. */
@@ -124,13 +126,14 @@ function openLog(program: Program, installation: Installation, foreground: boole
 async function runUntilStopped(
   program: Program,
   stopDeadlineMs: number,
-  given: Omit<ProgramContext, "runDirectory" | "onStop" | "requestStop">,
+  given: Omit<ProgramContext, "runDirectory" | "startedAfter" | "onStop" | "requestStop">,
   start: (context: ProgramContext) => Promise<void>,
 ): Promise<void> {
   const { log, clock, installation } = given;
   const runDirectory = openRunDirectory(installation.dataDirectory);
   if (process.platform !== "linux") announcePresence(join(runDirectory, program));
   const lock = acquireProcessLock(runDirectory, program);
+  const { startedAfter, end } = beginRun(runDirectory, program, clock);
   const parts: Part[] = [];
   const { promise: stopRequested, resolve: stop } = Promise.withResolvers<void>();
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
@@ -153,17 +156,19 @@ async function runUntilStopped(
   const context: ProgramContext = {
     ...given,
     runDirectory,
+    startedAfter,
     onStop: (...part) => void parts.push(part),
     requestStop,
   };
   await Promise.race([start(context), broken]);
-  if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
+  if (!stopping) log.info({ pid: process.pid, startedAfter }, `${program} is ready`);
   // Node.js writes its compile cache only at an orderly end; written now, it survives a power cut.
   flushCompileCache();
   import.meta.keepCompiled?.();
   keepHeapSmall();
   await Promise.race([stopRequested, broken]);
   const failed = await Promise.race([closeAll(parts, log), broken]);
+  end();
   lock.release();
   if (failed.length > 0) {
     throw new ProgramExit(exitCodes.internal, `stopped, but failed to close ${failed.join(", ")}`);

@@ -8,6 +8,7 @@ import { startChild, startColdChild, type TalkingChild } from "../talking-child.
 interface LogLine {
   readonly level: string;
   readonly msg: string;
+  readonly startedAfter?: string;
   readonly err?: { readonly message: string };
 }
 
@@ -70,13 +71,15 @@ describe("an ordered stop", () => {
     expect(log().filter(({ msg }) => msg.startsWith("stopping")).length).toBe(1);
   });
 
-  test("frees the lock, so that the program can be started again", async () => {
-    const { start } = install();
-    for (let round = 0; round < 2; round++) {
+  test("frees the lock, and the next start knows whether there was one", async () => {
+    const { start, log } = install();
+    for (const by of ["SIGKILL", "SIGTERM", "SIGTERM"] as const) {
       const program = await started(start());
-      program.kill("SIGTERM");
-      expect((await program.exited).code).toBe(0);
+      program.kill(by);
+      expect((await program.exited).code).toBe(by === "SIGTERM" ? 0 : null);
     }
+    const ready = log().filter(({ msg }) => msg.endsWith("is ready"));
+    expect(ready.map((line) => line.startedAfter).slice(-2)).toEqual(["died", "stop"]);
   });
 
   test("closes the others when one part fails, and ends with 70", async () => {
