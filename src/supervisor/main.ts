@@ -84,7 +84,7 @@ async function start(context: ProgramContext): Promise<void> {
   const updates = updateFacts(dataDirectory, config, clock, log);
   const fleetFiles = await filesOfFleet(context);
   const ends = certificateEnds(config, fleetFiles, clock);
-  const figures = { tally, updates, certificates: ends, proof, version: versionNumber };
+  const figures = { tally, updates, certificates: ends, proof, transport, version: versionNumber };
   const outbox = { store, admin, forwarder, operationStore };
   let fleet: Awaited<ReturnType<typeof beginFleet>>;
   const status = statusReader({ ...outbox, ...figures, fleetFiles, fleet: () => fleet?.(), clock });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
-import { fleetMessages } from "./fleet-messages.ts";
+import { certificateFile, fleetMessages } from "./fleet-messages.ts";
 import {
   deliveryStateSchema,
   gatewayOperationSchema,
@@ -316,6 +316,9 @@ export const supervisorMessages = {
       fleet: fleetConnection.optional(),
       /** Why changed certificate files of the fleet are not used. Missing: an older supervisor. */
       fleetFiles: reasonSince.nullable().optional(),
+      certificateFiles: z.array(certificateFile).optional(),
+      /** By how much our clock is ahead of the gateway's; null: not known. */
+      clockAheadSeconds: z.int().nullable().optional(),
       /** Why the supervisor's database cannot be written. Missing: an older supervisor. */
       unwritable: reasonSince.nullable().optional(),
     }),

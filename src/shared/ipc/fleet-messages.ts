@@ -4,6 +4,13 @@ import { conditionFigures, paymentFigures } from "./status-figures.ts";
 /** The largest number of events in one answer; reading more would delay a payment. */
 export const FLEET_PAGE_MAX = 50;
 
+const files = ["FLEET_CERT_FILE", "FLEET_CA_FILE", "GATEWAY_CA_FILE", "PROXY_CA_FILE"] as const;
+/** When the certificates of a file expire that a setting names. */
+export const certificateFile = z.strictObject({
+  setting: z.enum(files).meta({ growing: true }),
+  ends: z.iso.datetime(),
+});
+
 /** The only message of the fleet part to tp-manager; it changes nothing (docs/fleet.md 6.1). */
 export const fleetMessages = {
   /** Reads the kiosk's state and the events after the id `after`, oldest first; null: no events. */

@@ -100,6 +100,8 @@ interface Settings {
   /** Begins to open a connection; `opened` gets the socket for messages, or the fault. */
   readonly open: (origin: string, opened: Opened) => Socket;
   readonly answerBytesMax: number;
+  /** Gets the server's time of each answer that has one. */
+  readonly onDate?: (date: string) => void;
   /** Reads an answer that plain-http.ts cannot read, and ends the connection afterwards. */
   readonly readOther: (
     exchange: HttpExchange,
@@ -271,6 +273,7 @@ class Connection {
     this.#pieces = [];
     this.#received = 0;
     this.#head = undefined;
+    if (head.date !== undefined) this.#settings.onDate?.(head.date);
     exchange.answered(head.httpStatus, head.retryAfter, body);
     const idleMs = Math.min(head.keptMs, IDLE_CONNECTION_MS);
     if (glued || idleMs === 0) {

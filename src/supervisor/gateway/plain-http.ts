@@ -6,6 +6,8 @@
 export interface PlainHead {
   readonly httpStatus: number;
   readonly retryAfter: string | null;
+  /** The server's time, in whole seconds, as it wrote it. */
+  readonly date: string | undefined;
   readonly headBytes: number;
   /** The length of the body in bytes; null: the body comes in chunks. */
   readonly bodyBytes: number | null;
@@ -39,7 +41,8 @@ export function readPlainHead(piece: Buffer): PlainHead | undefined {
   const keptMs = headers && keptMsOf(headers);
   if (!headers || bodyBytes === undefined || keptMs === undefined) return undefined;
   const retryAfter = headers.get("retry-after") ?? null;
-  return { httpStatus: Number(status), retryAfter, headBytes: end + 4, bodyBytes, keptMs };
+  const found = { retryAfter, date: headers.get("date"), bodyBytes, keptMs };
+  return { ...found, httpStatus: Number(status), headBytes: end + 4 };
 }
 
 /** Returns the headers that the sender uses; undefined: a header is not plain, or occurs twice. */
@@ -62,6 +65,7 @@ const meaningful = new Set([
   "connection",
   "keep-alive",
   "retry-after",
+  "date",
 ]);
 
 function bodyBytesOf(headers: ReadonlyMap<string, string>): number | null | undefined {

@@ -5,6 +5,7 @@ import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AlarmStore } from "../alarms/alarm-store.ts";
+import type { CertificateEnds } from "../certificates.ts";
 import type { NotificationTally } from "../notifications/notification-tally.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import type { Forwarder } from "../outbox/forwarder.ts";
@@ -20,9 +21,10 @@ interface StatusParts {
   readonly clock: Clock;
   readonly version: string;
   readonly updates?: () => SupervisorStatus["updates"];
-  readonly certificates?: () => SupervisorStatus["certificates"];
   readonly fleet?: () => SupervisorStatus["fleet"];
   readonly fleetFiles?: { readonly fault: SupervisorStatus["fleetFiles"] } | undefined;
+  readonly certificates?: CertificateEnds;
+  readonly transport?: { readonly clockAheadSeconds: number | null };
   /** Proves that the database can be written; missing: the database is not checked. */
   readonly proof?: WriteProof;
 }
@@ -58,6 +60,8 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
       certificates: parts.certificates?.(),
       fleet: parts.fleet?.(),
       fleetFiles: parts.fleetFiles?.fault,
+      certificateFiles: parts.certificates?.files(),
+      clockAheadSeconds: parts.transport?.clockAheadSeconds,
       unwritable: fault ? { reason: fault.says, sinceMs: fault.sinceMs } : null,
     };
   };

@@ -20,7 +20,7 @@ function openTransport() {
   });
   const post = (url: string, body = "<a/>", signal = new AbortController().signal) =>
     transport.send({ url, headers: { "content-type": "text/xml" }, body }, TIMEOUT_MS, signal);
-  return { clock, post };
+  return { clock, transport, post };
 }
 
 /** A TCP server; `onRequest` is called with all that has come, whenever more comes. */
@@ -51,6 +51,26 @@ async function portOf(server: Server): Promise<number> {
   });
   return (server.address() as AddressInfo).port;
 }
+
+test("the clock of the server that answered last shows how far ours is ahead", async () => {
+  const dates = ["not a time", "Thu, 15 Jan 2026 11:59:50 GMT", undefined];
+  const { url } = await listen((socket, received) => {
+    if (!isWhole(received)) return;
+    const date = dates.shift();
+    socket.write(ok.replace("\r\n", date === undefined ? "\r\n" : `\r\nDate: ${date}\r\n`));
+  });
+  const { clock, transport, post } = openTransport();
+  const ahead = [transport.clockAheadSeconds];
+  for (let i = 0; i < 3; i++) {
+    await post(url);
+    ahead.push(transport.clockAheadSeconds);
+  }
+  // Half a second is added to the whole seconds of the server's time.
+  expect(ahead).toEqual([null, null, 10, 10]);
+  clock.jumpWallClock(-3_600_000);
+  await clock.advance(3_600_000);
+  expect(transport.clockAheadSeconds).toBe(10 - 3_600);
+});
 
 const isWhole = (received: string): boolean => received.endsWith("<a/>");
 
