@@ -9,6 +9,8 @@ import { conditionsOf } from "../../src/shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../src/shared/ipc/fleet-messages.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { type Outcome, outcomes } from "../../src/supervisor/fleet/documents.ts";
+import { machineHere } from "../../src/supervisor/fleet/fleet-facts.ts";
+import { FleetFigures } from "../../src/supervisor/fleet/fleet-figures.ts";
 import { FleetLink } from "../../src/supervisor/fleet/fleet-link.ts";
 import { stateOf } from "../../src/supervisor/fleet/fleet-state.ts";
 import { openFleetStore } from "../../src/supervisor/fleet/fleet-store.ts";
@@ -22,6 +24,7 @@ const trusted = [readFileSync(join(folder, "ca.pem"), "utf8")];
 const logins = readFileSync(join(folder, "logins"), "utf8").trim().split("\n");
 const FIGURES_EVERY_MS = 10_000;
 const version = "1.0.0";
+const machine = machineHere(folder, "stop", clock);
 
 logins.slice(Number(first), Number(first) + Number(count)).forEach((line, index) => {
   const [user = "", password] = line.split(":");
@@ -37,7 +40,9 @@ logins.slice(Number(first), Number(first) + Number(count)).forEach((line, index)
   };
   const connect = mqttConnector(clock);
   const { random } = Math;
-  const link = new FleetLink({ broker, connect, onRequest: () => {}, store, clock, log, random });
+  const parts = { broker, connect, onRequest: () => {}, labels: {}, store, clock, log, random };
+  const link = new FleetLink(parts);
+  const figures = new FleetFigures({ link, store, machine, kiosk: user, clock, log });
   // The first kiosk has a condition: its oldest transaction waits for 20 minutes.
   const oldestAgeMs = first === "0" && index === 0 ? 1_200_000 : null;
   const outbox = { pending: index % 4, parked: 0, sent: 0, oldestAgeMs, paused: null };
@@ -51,12 +56,12 @@ logins.slice(Number(first), Number(first) + Number(count)).forEach((line, index)
     troubles: { obstacles: [] },
   } as unknown as FleetNewsAnswer;
   const conditions = conditionsOf({ supervisor, tpManager: undefined });
-  link.set(stateOf({ tpManager, supervisor, conditions, dropped: 0 }));
+  link.set(stateOf({ tpManager, supervisor, conditions, dropped: 0, machine }));
   link.start();
   let paid = 0;
   setInterval(() => {
     paid += 1;
-    void link.publish("metrics", {
+    figures.measure({
       uptimeSeconds: { supervisor: Math.round(process.uptime()), tpManager: null },
       memoryBytes: process.memoryUsage.rss(),
       outbox: { pending: outbox.pending, parked: 0, sent: paid },

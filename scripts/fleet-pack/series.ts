@@ -26,10 +26,11 @@ const FIGURES_MAX = 500;
 /** The members whose own members are values of a label, not figures of their own. */
 const labelled: Readonly<Record<string, readonly [name: string, label: string]>> = {
   "metrics payments": ["payments_total", "outcome"],
+  "metrics errors": ["payment_errors_total", "code"],
 };
 
 /** Members of every document that are no figures. */
-const notFigures = ["version", "sequence"];
+const notFigures = ["version", "sequence", "number", "phases"];
 
 /** Returns the document of a topic; undefined: it is not one, or the topic is another kiosk's. */
 export function documentOf(topic: string, payload: string): [string, KioskDocument] | undefined {
@@ -60,7 +61,8 @@ function figuresIn(name: string, document: KioskDocument): readonly Figure[] {
   const texts = ({ alarm, phase, kind, result }: Json) => ({ alarm, phase, kind, result });
   if (name === "state") return stateFigures(document);
   if (name === "metrics") {
-    return [...numbersIn(name, "", document), figure("metrics_at", seconds)];
+    const phases = phaseFigures(document["phases"]);
+    return [...numbersIn(name, "", document), ...phases, figure("metrics_at", seconds)];
   }
   if (name === "alarm" || name === "reconciliation") {
     return [figure(`${name}_at`, seconds, texts(document))];
@@ -104,6 +106,23 @@ function numbersIn(document: string, path: string, value: unknown): readonly Fig
   return members.flatMap(([key, one]) =>
     typeof one === "number" ? [figure(name, one, { [label]: key })] : [],
   );
+}
+
+/** Returns the histogram of each phase of a payment, with the names that GET /metrics has. */
+function phaseFigures(phases: unknown): readonly Figure[] {
+  return Object.entries(isObject(phases) ? phases : {}).flatMap(([phase, one]) => {
+    const { count, sumMs, buckets } = isObject(one) ? one : {};
+    const of = (name: string, value: unknown, labels = {}): Figure =>
+      figure(`payment_phase_seconds_${name}`, Number(value), { phase, ...labels });
+    return [
+      ...Object.entries(isObject(buckets) ? buckets : {}).map(([ms, under]) =>
+        of("bucket", under, { le: String(Number(ms) / 1_000) }),
+      ),
+      of("bucket", count, { le: "+Inf" }),
+      of("count", count),
+      of("sum", Number(sumMs) / 1_000),
+    ];
+  });
 }
 
 /** Returns the labels of a kiosk: `label_` and the name that FLEET_LABELS gives to each. */

@@ -6,6 +6,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/shared/time.ts";
+import { machineHere } from "../../src/supervisor/fleet/fleet-facts.ts";
 import { FleetLink } from "../../src/supervisor/fleet/fleet-link.ts";
 import { stateOf } from "../../src/supervisor/fleet/fleet-state.ts";
 import { openFleetStore } from "../../src/supervisor/fleet/fleet-store.ts";
@@ -24,7 +25,8 @@ const supervisor = {
   uptimeMs: 0,
   outbox,
 } as const;
-const state = stateOf({ tpManager: "silent", supervisor, conditions: [], dropped: 0 });
+const machine = machineHere(folder, "stop", clock);
+const state = stateOf({ tpManager: "silent", supervisor, conditions: [], dropped: 0, machine });
 const login = { user: undefined, password: undefined, certificate: undefined, key: undefined };
 
 for (let i = first; i < first + count; i++) {
@@ -32,7 +34,8 @@ for (let i = first; i < first + count; i++) {
   const broker = { url, kiosk: `kiosk-${i}`, ...login, trusted: [], commands: true };
   const random = (): number => Math.random() * spread;
   const connect = mqttConnector(clock);
-  const link = new FleetLink({ broker, connect, onRequest: () => {}, store, clock, log, random });
+  const parts = { broker, connect, onRequest: () => {}, labels: {}, store, clock, log, random };
+  const link = new FleetLink(parts);
   link.set(state);
   link.start();
 }

@@ -213,6 +213,7 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
       broker,
       connect,
       onRequest: () => {},
+      labels: {},
       store,
       clock,
       log,

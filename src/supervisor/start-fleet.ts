@@ -11,6 +11,8 @@ import { isDelivery } from "../shared/version-files.ts";
 import { installationId } from "../update/update-state.ts";
 import type { BrokerFiles, BrokerSettings, Incoming } from "./fleet/broker.ts";
 import { Fleet } from "./fleet/fleet.ts";
+import { machineHere } from "./fleet/fleet-facts.ts";
+import { FleetFigures } from "./fleet/fleet-figures.ts";
 import { FleetLink } from "./fleet/fleet-link.ts";
 import { FleetNews } from "./fleet/fleet-news.ts";
 import { FleetRequests, type UploadBundle } from "./fleet/fleet-requests.ts";
@@ -52,9 +54,10 @@ export function startFleet(
     onStop("fleet database", () => store.close());
     const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
     onStop("fleet questions", () => client.close());
-    const ask = async (after: number | null): Promise<TpManagerReply> => {
+    const ask = async (after: number | null, figures: boolean): Promise<TpManagerReply> => {
       try {
-        return await client.call("fleet-news", { after, limit: FLEET_PAGE_MAX }, ASK_LIMIT_MS);
+        const question = { after, limit: FLEET_PAGE_MAX, figures };
+        return await client.call("fleet-news", question, ASK_LIMIT_MS);
       } catch (error) {
         return error instanceof IpcError && error.failure === "unreachable" ? "silent" : "slow";
       }
@@ -64,14 +67,17 @@ export function startFleet(
     const isUpdated = isDelivery && config.UPDATE_URL !== undefined;
     const updates = isUpdated ? updatesIn(dataDirectory, clock, log) : undefined;
     const onRequest = (message: Incoming): void => void requests.take(message);
-    const parts = { onRequest, store, clock, log, random };
+    const { FLEET_LABELS: labels = {} } = config;
+    const parts = { onRequest, labels, store, clock, log, random };
     const link = new FleetLink({ broker, installation, files, connect, ...parts });
     const { commands } = broker;
     const actions = { updates, upload, note };
     const requests = new FleetRequests({ commands, link, store, ...actions, clock, log });
-    const news = new FleetNews(store, broker.kiosk, config.FLEET_PAYMENTS);
-    const sources = { store, ask, status, clock, log, random };
-    const fleet = new Fleet({ link, news, requests, ...sources });
+    const news = new FleetNews(store, kiosk, config.FLEET_PAYMENTS);
+    const machine = machineHere(dataDirectory, context.startedAfter, clock);
+    const figures = new FleetFigures({ link, store, machine, kiosk, clock, log });
+    const sources = { store, machine, ask, status, clock, log, random };
+    const fleet = new Fleet({ link, news, requests, figures, ...sources });
     onStop("fleet", () => fleet.stop());
     fleet.start();
     return () => link.status;

@@ -239,10 +239,10 @@ async function serveMessages(
   context: ProgramContext,
   house: House,
   pages: readonly ServedPage[],
-  { watch }: Monitor,
+  { watch, metrics }: Monitor,
 ): Promise<void> {
-  const { config, runDirectory, clock, log, requestStop } = context;
-  const own = { pages, port: config.LOCAL_PORT, watch, clock, requestStop };
+  const { config, runDirectory, clock, log, requestStop, startedAfter } = context;
+  const own = { pages, port: config.LOCAL_PORT, watch, metrics, clock, requestStop, startedAfter };
   const ipc = await startIpcServer({
     runDirectory,
     program: "tp-manager",

@@ -7,6 +7,7 @@ import type {
 import { versionNumber } from "../shared/program/installation.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { openPayments, ownConditions, type Watched } from "./http/status/facts.ts";
+import type { Metrics } from "./http/status/metrics.ts";
 import { textOfSale } from "./supervisor/store-guard.ts";
 import type { TerminalState } from "./terminal/terminal.ts";
 
@@ -17,6 +18,8 @@ interface HandlerParts
   readonly port: number;
   readonly pages: readonly ServedPage[];
   readonly watch: TerminalWatch;
+  readonly metrics: Pick<Metrics, "figures">;
+  readonly startedAfter: string;
   readonly matcher: {
     takenForGranted(terminal: TerminalState): Pick<Status["terminal"], "assumptions" | "shown">;
   };
@@ -25,22 +28,22 @@ interface HandlerParts
 
 /** Returns the answers to the other programs of the installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, pages, watch, journal, arbiter, requestStop } = parts;
+  const { port, pages, watch, journal, arbiter, guard, requestStop } = parts;
   const { inquiries } = arbiter;
   const { events, resync } = journal;
   const payments = () => ({
     running: arbiter.lease.current === undefined ? 0 : 1,
     ...openPayments(journal),
   });
+  const run = () => ({ version: versionNumber, uptimeMs: process.uptime() * 1000 });
   return {
     status() {
       const { state } = arbiter.terminal;
       const { link, linkProblem, identity, status } = state;
       return {
         program: "tp-manager",
-        version: versionNumber,
+        ...run(),
         pid: process.pid,
-        uptimeMs: process.uptime() * 1000,
         port,
         pages: [...pages],
         terminal: {
@@ -56,7 +59,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
         ...ownConditions(parts),
       };
     },
-    "fleet-news"({ after, limit }) {
+    async "fleet-news"({ after, limit, figures }) {
       const { lastId } = events;
       const { link, state, since, terminalId } = watch.now;
       const newer = after === null || after > lastId ? [] : events.after(after, limit);
@@ -64,14 +67,14 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
         terminal: { link, state, since, terminalId },
         payments: payments(),
         troubles: ownConditions(parts),
-        version: versionNumber,
-        uptimeMs: process.uptime() * 1000,
+        ...run(),
+        startedAfter: parts.startedAfter,
+        figures: figures ? await parts.metrics.figures() : undefined,
         lastId,
         events: newer.map(({ id, atMs, name, data }) => ({ id, atMs, name, data })),
       };
     },
     stores({ accept }) {
-      const { guard } = parts;
       const ended = accept && guard.accept();
       const { open } = guard;
       return {

@@ -44,6 +44,8 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
       pages: [],
       requestStop: () => {},
       watch: new TerminalWatch(at.arbiter.terminal, at.clock, () => {}),
+      metrics: monitor.metrics,
+      startedAfter: "stop",
     }),
   });
   const local = await api({ monitor }, at);

@@ -247,6 +247,26 @@ test("the bridge takes nothing that is not a kiosk's own document", () => {
   });
 });
 
+test("error codes and the histograms of phases have the names that /metrics gives them", () => {
+  const card = { count: 3, sumMs: 1_500, buckets: { 50: 1, 2500: 3 } };
+  const figures = { ...head, number: 7, errors: { CUSTOMER_TIMEOUT: 2 }, phases: { card } };
+  const phase = "connector_payment_phase_seconds";
+  const rows = figuresOf("metrics", figures).map(({ name, labels, value }) => [
+    name,
+    Object.values(labels).join(),
+    value,
+  ]);
+  expect(rows).toEqual([
+    ["connector_payment_errors_total", "CUSTOMER_TIMEOUT", 2],
+    [`${phase}_bucket`, "card,0.05", 1],
+    [`${phase}_bucket`, "card,2.5", 3],
+    [`${phase}_bucket`, "card,+Inf", 3],
+    [`${phase}_count`, "card", 3],
+    [`${phase}_sum`, "card", 1.5],
+    ["connector_metrics_at", "", Date.parse(at) / 1_000],
+  ]);
+});
+
 test("labels in the rules have values that documents have", () => {
   const known = {
     trouble: fleetDocuments.state.schema.shape.now.unwrap().shape.troubles.element.options,

@@ -18,6 +18,7 @@ import {
   wholePath,
   yesNo,
 } from "./config-field.ts";
+import { labelsText } from "./labels.ts";
 import { parseUsbAddress } from "./serial-ports.ts";
 import texts from "./settings-en.json" with { type: "json" };
 
@@ -198,6 +199,7 @@ const gateway = withTexts({
 const fleet = withTexts({
   FLEET_URL: brokerUrl.optional(),
   FLEET_ID: form(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, - and _").optional(),
+  FLEET_LABELS: labelsText.optional(),
   FLEET_USER: marked(text(255).optional(), { login: true }),
   FLEET_PASSWORD: marked(text(255).optional(), { secret: true }),
   FLEET_CERT_FILE: wholePath.optional(),

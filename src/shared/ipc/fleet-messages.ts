@@ -11,6 +11,9 @@ export const certificateFile = z.strictObject({
   ends: z.iso.datetime(),
 });
 
+/** The upper bounds of a histogram's buckets, for the time of each phase of a payment. */
+export const PHASE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
+
 /** The only message of the fleet part to tp-manager; it changes nothing (docs/fleet.md 6.1). */
 export const fleetMessages = {
   /** Reads the kiosk's state and the events after the id `after`, oldest first; null: no events. */
@@ -18,6 +21,8 @@ export const fleetMessages = {
     request: z.object({
       after: z.int().min(0).nullable(),
       limit: z.int().min(1).max(FLEET_PAGE_MAX),
+      /** Whether the answer has the figures, which are needed once a minute. */
+      figures: z.boolean().optional(),
     }),
     response: z.object({
       terminal: z.object({
@@ -30,6 +35,15 @@ export const fleetMessages = {
       troubles: conditionFigures,
       version: z.string(),
       uptimeMs: z.number(),
+      /** Why tp-manager was started. Missing: an older tp-manager. */
+      startedAfter: z.string().optional(),
+      figures: z
+        .object({
+          linksLost: z.int(),
+          /** By phase of a payment: its histogram, as the fleet's document has it. */
+          phases: z.record(z.string(), z.unknown()),
+        })
+        .optional(),
       /** The id of the newest event; it becomes smaller only if the journal is another one. */
       lastId: z.int(),
       events: z.array(

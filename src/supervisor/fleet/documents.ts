@@ -2,13 +2,16 @@ import { z } from "zod";
 import { alarmFindings } from "../../shared/catalog/alarm-log.ts";
 import { type ConditionName, conditionNames } from "../../shared/catalog/conditions.ts";
 import { errorTable } from "../../shared/catalog/errors.ts";
+import { labelsSchema } from "../../shared/config/labels.ts";
+import { certificateFile, PHASE_SECONDS } from "../../shared/ipc/fleet-messages.ts";
 
 /*
  * The schemas of all documents between a kiosk and its fleet (docs/fleet.md 3.2). With them a kiosk
  * checks what it reports: no object takes further members, and a value is an enumeration, a number,
  * an id, a time or a stable name of our programs, never a text of a customer, a kiosk, a terminal
  * or a gateway (docs/fleet.md 5.1). The schemas for readers in `docs/fleet` are generated from them
- * and take further members, because later versions add some (docs/fleet.md 3.4).
+ * and take further members, because later versions add some (docs/fleet.md 3.4). A member that was
+ * added after version 1.0.0 is optional, because older kiosks do not report it.
  */
 
 /** The version in topics and documents; within a version members are added and never changed. */
@@ -16,8 +19,9 @@ export const FLEET_VERSION = 1;
 
 const time = z.iso.datetime();
 const uuid = z.uuid();
-/** A number of at most eleven digits, which cannot be a card number. */
-const count = z.int().min(0).max(99_999_999_999);
+/** The largest number: of eleven digits, so that it cannot be a card number. */
+export const COUNT_MAX = 99_999_999_999;
+const count = z.int().min(0).max(COUNT_MAX);
 /** A name from the code of our programs, such as an alarm's name. */
 const stableName = z.string().regex(/^[a-z]{1,30}(-[a-z]{1,30}){0,7}$/);
 const version = z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,6}$/);
@@ -34,6 +38,8 @@ const head = {
   id: uuid,
   kiosk: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   at: time,
+  /** The kiosk's FLEET_LABELS; absent: it has none. */
+  labels: labelsSchema.optional(),
 };
 
 /** The first members of each document that the kiosk queues until the broker has it. */
@@ -45,6 +51,21 @@ const kept = {
 
 /** The error code that a payment would get now. */
 const notReady = z.enum([...errorCode.options, "tp-manager-silent", "other"]).meta(growing);
+
+const startedAfter = z
+  .enum(["not-known", "update", "stop", "reboot", "abrupt-reboot", "died"])
+  .meta(growing);
+
+const phaseName = z.enum(["card", "completion", "whole"]).meta(growing);
+/** How long a phase of payments took, as a histogram. */
+const phase = z.strictObject({
+  count,
+  sumMs: count,
+  /** By an upper bound in milliseconds: how many took no longer. */
+  buckets: z.strictObject(
+    Object.fromEntries(PHASE_SECONDS.map((seconds) => [Math.round(seconds * 1_000), count])),
+  ),
+});
 
 const stateNow = z.strictObject({
   canPay: z.enum(["yes", "no", "unknown"]),
@@ -84,6 +105,22 @@ const stateNow = z.strictObject({
     })
     .nullable(),
   dropped: count,
+  system: z
+    .strictObject({
+      os: z.enum(["linux", "windows", "other"]),
+      /** The version of the system's kernel. */
+      release: version.nullable(),
+      arch: z.enum(["x64", "arm64", "other"]),
+      node: version.nullable(),
+    })
+    .optional(),
+  /** Why each program was started, as far as it is known (docs/fleet.md 3.2). */
+  startedAfter: z
+    .strictObject({ supervisor: startedAfter, tpManager: startedAfter.nullable() })
+    .optional(),
+  certificates: z.array(certificateFile).optional(),
+  /** When the support of the installed version ends; null: that is not known. */
+  supportEnds: time.nullable().optional(),
 });
 
 const outcome = z.enum([
@@ -191,10 +228,15 @@ export const fleetDocuments = {
   metrics: {
     from: "kiosk",
     retained: false,
-    expirySeconds: 900,
-    meaning: "Present figures; counters only grow while the kiosk keeps its data folder.",
+    expirySeconds: 2 * DAY_SECONDS,
+    meaning:
+      "The figures of a minute. Figures of the time without a connection follow later, after " +
+      "newer ones. Counters only grow while the kiosk keeps its data folder; those in linksLost " +
+      "and phases begin again with each start of their program.",
     schema: z.strictObject({
       ...head,
+      /** The number of these figures, one more than the last; absent: they are not kept. */
+      number: count.optional(),
       uptimeSeconds: z.strictObject({ supervisor: count, tpManager: count.nullable() }),
       memoryBytes: count,
       outbox: z.strictObject({ pending: count, parked: count, sent: count }),
@@ -206,6 +248,16 @@ export const fleetDocuments = {
       ),
       alarmsRaised: count,
       queue: z.strictObject({ waiting: count, dropped: count }),
+      /** The room on the disk of the data folder, at most 99 999 999 999. */
+      diskFreeBytes: count.nullable().optional(),
+      /** By how much the kiosk's clock is ahead of the gateway's; null: not known. */
+      clockAheadSeconds: minor.nullable().optional(),
+      /** By error code: how many payments ended with the code or are in doubt with it. */
+      errors: z.partialRecord(errorCode, count).optional(),
+      /** How often a link was lost since the start of its program. */
+      linksLost: z.strictObject({ terminal: count.nullable(), broker: count }).optional(),
+      /** How long payments took; null: tp-manager does not answer. */
+      phases: z.partialRecord(phaseName, phase).nullable().optional(),
     }),
   },
   request: {
@@ -252,6 +304,7 @@ export type DocumentOf<N extends FleetName> = z.infer<(typeof fleetDocuments)[N]
 export type ContentOf<N extends FleetName> = Omit<DocumentOf<N>, keyof typeof head>;
 export type Outcome = z.infer<typeof outcome>;
 export const outcomes = outcome.options;
+export const errorCodes = errorCode.options;
 export type StateNow = z.infer<typeof stateNow>;
 
 export function topicOf(kiosk: string, name: FleetName): string {

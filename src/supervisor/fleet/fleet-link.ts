@@ -10,8 +10,10 @@ import type {
   Incoming,
   LostBecause,
   Outgoing,
+  Sent,
 } from "./broker.ts";
 import {
+  allowed,
   type ContentOf,
   FLEET_VERSION,
   type FleetName,
@@ -28,6 +30,8 @@ interface LinkParts {
   readonly files?: () => BrokerFiles;
   readonly connect: ConnectToBroker;
   readonly onRequest: (message: Incoming) => void;
+  /** FLEET_LABELS, which every document carries. */
+  readonly labels: Readonly<Record<string, string>>;
   readonly store: FleetStore;
   readonly clock: Clock;
   readonly log: AlarmLog;
@@ -67,6 +71,8 @@ export class FleetLink {
   #status: NonNullable<SupervisorStatus["fleet"]>;
   #now: StateNow | undefined;
   #published = "";
+  /** How often a connection was lost since the program started. */
+  losses = 0;
   #sentUpTo = 0;
   #flying = 0;
   readonly #done: number[] = [];
@@ -154,12 +160,17 @@ export class FleetLink {
     }
   }
 
-  /** Sends a document that is not queued; a reply waits until there is a connection. */
-  async publish<N extends "metrics" | "reply">(name: N, content: ContentOf<N>): Promise<void> {
-    const { expirySeconds } = fleetDocuments[name];
-    const message = this.#message(name, { ...this.#head(), ...content }, expirySeconds);
-    if (name === "reply") await this.#reply(message);
-    else await this.#connection?.send(message);
+  /** Sends a reply, which waits until there is a connection. */
+  async reply(content: ContentOf<"reply">): Promise<void> {
+    const { expirySeconds } = fleetDocuments.reply;
+    await this.#reply(this.#message("reply", { ...this.#head(), ...content }, expirySeconds));
+  }
+
+  /** Sends a document that the caller keeps; "lost": there is no connection, or it was lost. */
+  async deliver(name: FleetName, document: object, expirySeconds: number): Promise<Sent> {
+    if (this.#stopped) return "lost";
+    const message = this.#message(name, document, expirySeconds);
+    return (await this.#connection?.send(message)) ?? "lost";
   }
 
   async #reply(message: Outgoing): Promise<void> {
@@ -256,6 +267,7 @@ export class FleetLink {
    * our name: mosquitto 2.0.11 only closes the connection, again and again.
    */
   #lostOnline(because: LostBecause, text: string): void {
+    this.losses++;
     const isSteady = this.#parts.clock.monotonicMs() - this.#onlineSinceMs >= STEADY_MS;
     if (isSteady) this.#failures = 0;
     this.#short = isSteady ? 0 : this.#short + 1;
@@ -308,7 +320,9 @@ export class FleetLink {
     const text = JSON.stringify(this.#now);
     if (text === this.#published) return;
     this.#published = text;
-    void connection.send(this.#state("online", this.#now));
+    if (allowed(fleetDocuments.state.schema.shape.now, this.#now) !== null) {
+      void connection.send(this.#state("online", this.#now));
+    } else this.#parts.log.warn("the state of the kiosk is not as its schema says");
   }
 
   #state(connection: "online" | "stopped" | "lost", now: StateNow | null): Outgoing {
@@ -324,9 +338,11 @@ export class FleetLink {
   }
 
   #message(name: FleetName, document: object, expirySeconds: number | null): Outgoing {
-    const topic = topicOf(this.#parts.broker.kiosk, name);
+    const { broker, labels } = this.#parts;
+    const topic = topicOf(broker.kiosk, name);
     const { retained } = fleetDocuments[name];
-    return { topic, payload: JSON.stringify(document), retained, expirySeconds };
+    const labelled = Object.keys(labels).length === 0 ? document : { ...document, labels };
+    return { topic, payload: JSON.stringify(labelled), retained, expirySeconds };
   }
 }
 

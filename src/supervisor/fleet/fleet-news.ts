@@ -87,6 +87,8 @@ export class FleetNews {
       this.#alarm(PAYMENT_UNKNOWN, atMs, { transactionId });
     }
     this.#store.count(`payments ${outcome}`);
+    const error = allowed(shape.error, data["error"]);
+    if (error !== null) this.#store.count(`errors ${error}`);
     const begunMs = this.#store.takeBegin(transactionId);
     if (!this.#payments) return;
     this.#queueEvent("payment", event, {
@@ -94,7 +96,7 @@ export class FleetNews {
       attempt: data["attempt"],
       outcome,
       charged: data["charged"],
-      error: allowed(shape.error, data["error"]),
+      error,
       amountMinor: data["amountMinor"],
       chargedAmountMinor: data["chargedAmountMinor"] ?? null,
       currency: data["currency"],

@@ -72,7 +72,7 @@ export class FleetRequests {
       log.info({ request: id, ask }, `the fleet asked for: ${ask}`);
       const end = await this.#endOf(request);
       log.info({ request: id, ask, ...end }, "a request of the fleet ended with this outcome");
-      await link.publish("reply", { request: id, ask, ...end });
+      await link.reply({ request: id, ask, ...end });
     } catch (error) {
       log.warn({ err: error }, "a request of the fleet was not accepted or not answered");
     }

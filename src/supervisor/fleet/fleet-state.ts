@@ -2,6 +2,7 @@ import type { Condition } from "../../shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
+import type { FleetMachine } from "./fleet-facts.ts";
 
 /** What tp-manager answered. "silent": it does not listen. "slow": no readable answer came. */
 export type TpManagerReply = FleetNewsAnswer | "silent" | "slow";
@@ -12,12 +13,15 @@ interface StateFacts {
   /** The conditions of both programs (docs/design.md 8.8). */
   readonly conditions: readonly Condition[];
   readonly dropped: number;
+  readonly machine: Pick<FleetMachine, "system" | "startedAfter" | "supportEnds">;
 }
 
 const now = fleetDocuments.state.schema.shape.now.unwrap().shape;
+const startedAfter = now.startedAfter.unwrap().shape.supervisor;
 
 /** Returns the state of the kiosk for the fleet, without free texts (docs/fleet.md 3.2). Pure. */
-export function stateOf({ tpManager, supervisor, conditions, dropped }: StateFacts): StateNow {
+export function stateOf(facts: StateFacts): StateNow {
+  const { tpManager, supervisor, conditions, dropped, machine } = facts;
   const { outbox, updates } = supervisor;
   const answer = typeof tpManager === "string" ? null : tpManager;
   const notReady = answer?.troubles.obstacles ?? [];
@@ -50,6 +54,13 @@ export function stateOf({ tpManager, supervisor, conditions, dropped }: StateFac
         }
       : null,
     dropped,
+    system: machine.system,
+    startedAfter: {
+      supervisor: machine.startedAfter,
+      tpManager: answer && (allowed(startedAfter, answer.startedAfter) ?? "not-known"),
+    },
+    certificates: supervisor.certificateFiles ?? [],
+    supportEnds: machine.supportEnds,
   };
 }
 

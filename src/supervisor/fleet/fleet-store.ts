@@ -38,10 +38,25 @@ const fleetMigrations: readonly Migration[] = [
     until_ms INTEGER
   ) STRICT;
   `,
+  {
+    goesOn: `
+    -- Figures that the broker does not have yet, oldest first.
+    CREATE TABLE measured (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      at_ms INTEGER NOT NULL,
+      boot TEXT NOT NULL, -- the machine's run, and how long it had lasted
+      up_ms INTEGER NOT NULL,
+      content TEXT NOT NULL -- JSON
+    ) STRICT;
+    `,
+  },
 ];
 
 /** The largest number of queued documents, some 2 MB: a week of a busy kiosk. */
 const DOCUMENTS_MAX = 5_000;
+
+/** The largest number of figures that wait for the broker, some 2 MB: those of a day. */
+const MEASURED_MAX = 1_440;
 
 /** How long a request is remembered: longer than it can be valid, even if the clock is changed. */
 const REMEMBERED_MS = 30 * DAY_MS;
@@ -55,7 +70,17 @@ export interface QueuedDocument {
 }
 
 /** The names of the stored numbers: the id of the last event that was read, and counters. */
-type Figure = "event" | "dropped" | "alarms" | `payments ${string}`;
+type Figure = "event" | "dropped" | "alarms" | `payments ${string}` | `errors ${string}`;
+
+/** Figures of a minute, which wait for the broker. */
+export interface Measured {
+  readonly atMs: number;
+  /** The machine's run in which they were measured, and how long it had lasted. */
+  readonly boot: string;
+  readonly upMs: number;
+  /** The document in JSON. */
+  readonly text: string;
+}
 
 /**
  * Opens `data/fleet.db`. Commits do not wait for the disk, so that they delay no payment
@@ -118,6 +143,26 @@ export class FleetStore extends Tables {
 
   get waiting(): number {
     return this.#number("SELECT count(*) AS n FROM document") ?? 0;
+  }
+
+  /** Keeps figures and returns their number; figures older than a day's number make room. */
+  keep({ atMs, boot, upMs, text }: Measured): number {
+    const kept = `INSERT INTO measured (at_ms, boot, up_ms, content)
+      VALUES (?, ?, ?, ?) RETURNING number AS n`;
+    const number = this.#number(kept, atMs, boot, upMs, text) ?? 0;
+    this.run("DELETE FROM measured WHERE number <= ?", number - MEASURED_MAX);
+    return number;
+  }
+
+  /** Returns the oldest figures that wait. */
+  measured(limit: number): (Measured & { readonly number: number })[] {
+    const sql = `SELECT number, at_ms AS atMs, boot, up_ms AS upMs, content AS text
+      FROM measured ORDER BY number LIMIT ?`;
+    return this.all(sql, limit);
+  }
+
+  forgetMeasured(number: number): void {
+    this.run("DELETE FROM measured WHERE number = ?", number);
   }
 
   figure(name: Figure): number | undefined {

@@ -2,9 +2,18 @@ import { conditionsOf } from "../../shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
-import type { Clock } from "../../shared/time.ts";
+import { type Clock, MINUTE_MS } from "../../shared/time.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
-import { type ContentOf, type Outcome, outcomes } from "./documents.ts";
+import {
+  allowed,
+  type ContentOf,
+  errorCodes,
+  fleetDocuments,
+  type Outcome,
+  outcomes,
+} from "./documents.ts";
+import type { FleetMachine } from "./fleet-facts.ts";
+import type { FleetFigures } from "./fleet-figures.ts";
 import type { FleetLink } from "./fleet-link.ts";
 import type { FleetNews } from "./fleet-news.ts";
 import type { FleetRequests } from "./fleet-requests.ts";
@@ -15,9 +24,11 @@ interface FleetParts {
   readonly link: FleetLink;
   readonly news: FleetNews;
   readonly requests: FleetRequests;
+  readonly figures: FleetFigures;
   readonly store: FleetStore;
-  /** Asks tp-manager for its state and the events after an id; never rejects. */
-  readonly ask: (after: number | null) => Promise<TpManagerReply>;
+  readonly machine: FleetMachine;
+  /** Asks tp-manager for its state, the events after an id, and its figures; never rejects. */
+  readonly ask: (after: number | null, figures: boolean) => Promise<TpManagerReply>;
   readonly status: () => SupervisorStatus;
   readonly clock: Clock;
   readonly log: AlarmLog;
@@ -25,7 +36,6 @@ interface FleetParts {
 }
 
 const FLEET_ROUND_MS = 5_000;
-const METRICS_EVERY_MS = 300_000;
 
 /**
  * Publishes the kiosk's state, alarms and figures to a fleet (docs/fleet.md 1.1). It reads the
@@ -34,7 +44,7 @@ const METRICS_EVERY_MS = 300_000;
 export class Fleet {
   readonly #parts: FleetParts;
   readonly #rounds: Retrying;
-  #metricsAtMs = 0;
+  #measureAtMs = 0;
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
@@ -45,8 +55,8 @@ export class Fleet {
 
   start(): void {
     const { link, clock, random } = this.#parts;
-    // The first figures are sent at a random time, because many kiosks may start at once.
-    this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * random();
+    // The first figures are measured at a random time, because many kiosks may start at once.
+    this.#measureAtMs = clock.monotonicMs() + MINUTE_MS * random();
     this.#rounds.nudge();
     link.start();
   }
@@ -57,17 +67,18 @@ export class Fleet {
   }
 
   async #run(): Promise<void> {
-    const { news, ask, log } = this.#parts;
+    const { news, ask, log, clock } = this.#parts;
     try {
-      const reply = await ask(news.after);
-      if (!this.#rounds.isClosed) this.#publish(reply);
+      const isDue = clock.monotonicMs() >= this.#measureAtMs;
+      const reply = await ask(news.after, isDue);
+      if (!this.#rounds.isClosed) this.#publish(reply, isDue);
     } catch (error) {
       log.warn({ err: error }, "the state of the kiosk could not be sent to the fleet");
     }
   }
 
-  #publish(tpManager: TpManagerReply): void {
-    const { link, news, requests, status, clock } = this.#parts;
+  #publish(tpManager: TpManagerReply, isDue: boolean): void {
+    const { link, news, requests, figures, status, clock, machine } = this.#parts;
     const supervisor = status();
     const answer = typeof tpManager === "string" ? undefined : tpManager;
     if (answer) news.take(answer);
@@ -76,12 +87,14 @@ export class Fleet {
     // If tp-manager did not answer, it is not known which of its conditions have ended.
     if (answer) news.takeConditions(conditions, clock.now());
     const { dropped } = this.#queue;
-    link.set(stateOf({ tpManager, supervisor, conditions, dropped }));
+    link.set(stateOf({ tpManager, supervisor, conditions, dropped, machine }));
     if (!answer?.payments.running) void link.renew();
-    if (clock.monotonicMs() < this.#metricsAtMs) return;
-    this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS;
-    if (!link.isOnline) return;
-    void link.publish("metrics", this.#figures(supervisor, answer));
+    if (isDue) {
+      // A round that comes late does not move the minute.
+      this.#measureAtMs = Math.max(this.#measureAtMs + MINUTE_MS, clock.monotonicMs());
+      figures.measure(this.#figures(supervisor, answer));
+    }
+    figures.sendLate();
   }
 
   get #queue() {
@@ -90,14 +103,16 @@ export class Fleet {
   }
 
   #figures(
-    { uptimeMs, outbox: { pending, parked, sent } }: SupervisorStatus,
+    { uptimeMs, outbox: { pending, parked, sent }, clockAheadSeconds: ahead }: SupervisorStatus,
     tpManager: FleetNewsAnswer | undefined,
-  ): ContentOf<"metrics"> {
-    const { store } = this.#parts;
+  ): Omit<ContentOf<"metrics">, "number"> {
+    const { store, machine, link } = this.#parts;
+    const { shape } = fleetDocuments.metrics.schema;
     const seconds = (ms: number): number => Math.max(Math.round(ms / 1000), 0);
     const payments = Object.fromEntries(
       outcomes.map((name) => [name, store.figure(`payments ${name}`) ?? 0]),
     ) as Record<Outcome, number>;
+    const errors = errorCodes.map((code) => [code, store.figure(`errors ${code}`)] as const);
     return {
       uptimeSeconds: {
         supervisor: seconds(uptimeMs),
@@ -108,6 +123,11 @@ export class Fleet {
       payments,
       alarmsRaised: store.figure("alarms") ?? 0,
       queue: this.#queue,
+      diskFreeBytes: machine.diskFreeBytes(),
+      clockAheadSeconds: allowed(shape.clockAheadSeconds.unwrap(), ahead),
+      errors: Object.fromEntries(errors.filter(([, count]) => count !== undefined)),
+      linksLost: { terminal: tpManager?.figures?.linksLost ?? null, broker: link.losses },
+      phases: allowed(shape.phases.unwrap(), tpManager?.figures?.phases ?? null),
     };
   }
 }

@@ -225,6 +225,22 @@ const values: Record<keyof typeof sharedFields, Values> = {
     ],
   },
   FLEET_ID: { good: same("kiosk_7-left", "k".repeat(64)), bad: ["a/b", "+", "#", "k".repeat(65)] },
+  FLEET_LABELS: {
+    good: [
+      ["site=zurich-hb, floor=2", { site: "zurich-hb", floor: "2" }],
+      [[..."abcdefgh"].map((key) => `${key}=1`).join(" "), expect.objectContaining({ h: "1" })],
+    ],
+    bad: [
+      ..."site site= =hb a==b a=b=c Site=hb site=Zürich site=ｈｂ a=z_hb __proto__=x".split(" "),
+      "a=1 b=2 a=3",
+      `a=${"b".repeat(33)}`,
+      [..."abcdefghi"].map((key) => `${key}=1`).join(","),
+      "a=4111111111111111",
+      "4111-1111-1111-1111=a",
+      "4111-1111=1111-1111",
+      "a=41111111 b=11111111",
+    ],
+  },
   FLEET_USER: { good: same("a:b"), bad: ["u".repeat(256)] },
   FLEET_PASSWORD: { good: same("p#ss"), bad: ["p".repeat(256), "a\u0000b"] },
   FLEET_CERT_FILE: { good: same("/etc/kiosk.pem"), bad: ["kiosk.pem"] },

@@ -14,10 +14,15 @@ interface Leaf {
 
 /** Every place of a JSON Schema that holds a value. Throws at a place that could hold anything. */
 function leavesOf(schema: Record<string, unknown>, path: string): Leaf[] {
-  const { type, properties, items, anyOf } = schema;
+  const { type, properties, items, anyOf, propertyNames: names } = schema;
   if (Array.isArray(anyOf)) return anyOf.flatMap((one) => leavesOf(one, path));
   if (type === "array") return leavesOf(items as Record<string, unknown>, `${path}[]`);
   if (type !== "object") return [{ path, schema }];
+  // A record: its names and its values are leaves too.
+  if (names !== undefined) {
+    const values = schema["additionalProperties"] as Leaf["schema"];
+    return [{ path: `${path}.*`, schema: names as Leaf["schema"] }, ...leavesOf(values, path)];
+  }
   expect(schema["additionalProperties"], `${path} is closed`).toBe(false);
   const members = Object.entries(properties as Record<string, Record<string, unknown>>);
   expect(members.length, path).toBeGreaterThan(0);
@@ -42,13 +47,18 @@ test("every leaf is an enumeration, a number, an id, a time or a stable name", (
   expect(leaves.length).toBeGreaterThan(60);
   expect(leaves.filter(({ schema }) => kindOf(schema) === undefined)).toEqual([]);
   const patterns = leaves.filter(({ schema }) => kindOf(schema) === "pattern");
-  // Each name in this list was reviewed: our own names, versions, currencies, configured ids.
+  // Each name in this list was reviewed: our own names, versions, currencies, configured ids; and
+  // the labels that the owner chose, which are checked for card numbers.
   expect([...new Set(patterns.map(({ path }) => path.split(".").at(-1)))].sort()).toEqual([
+    "*",
     "alarm",
     "currency",
     "formerly",
     "kiosk",
+    "labels",
+    "node",
     "ready",
+    "release",
     "supervisor",
     "terminalId",
     "tpManager",
@@ -66,10 +76,28 @@ const planted = [
 test.each(planted)("no text leaf of any document takes %j", (text) => {
   const takes = leaves.filter(({ path, schema }) => {
     if (schema["type"] !== "string" || path.endsWith(".kiosk")) return false;
+    if (path.includes(".labels")) return false;
     if (Array.isArray(schema["enum"])) return schema["enum"].includes(text);
     return new RegExp(String(schema["pattern"] ?? "^$")).test(text);
   });
   expect(takes.map(({ path }) => path)).toEqual([]);
+});
+
+test.each([
+  ["a card number", { site: String(testCards[0]) }],
+  ["a card number in two parts", { "4111-1111": "1111-1111" }],
+  ["a ninth label", Object.fromEntries([..."abcdefghi"].map((key) => [key, "1"]))],
+  ["a sentence", { site: "order 4711" }],
+  ["an address", { mail: "ada@example.org" }],
+  ["another script", { site: "зал" }],
+])("no document carries labels with %s", (_, labels) => {
+  for (const { schema, from } of Object.values(fleetDocuments)) {
+    if (from === "fleet") continue;
+    const issues = schema.safeParse({ labels }).error?.issues ?? [];
+    expect(issues.some(({ path }) => path[0] === "labels")).toBe(true);
+    const good = schema.safeParse({ labels: { site: "zurich-hb", "floor-2": "a" } });
+    expect(good.error?.issues.some(({ path }) => path[0] === "labels")).toBe(false);
+  }
 });
 
 test("numbers are limited to fewer digits than a card number has", () => {
@@ -95,8 +123,9 @@ const published = Object.fromEntries(
 
 /** Every schema in a schema, itself too. */
 function schemasIn(schema: Json): Json[] {
-  const { properties = {}, items, anyOf = [], additionalProperties: further } = schema;
-  const inner = [...Object.values(properties as Json), items, ...(anyOf as Json[]), further];
+  const { properties = {}, items, anyOf = [], additionalProperties: more, propertyNames } = schema;
+  const inner = [...Object.values(properties as Json), items, ...(anyOf as Json[]), more];
+  inner.push(propertyNames);
   const schemas = inner.filter((one) => typeof one === "object") as Json[];
   return [schema, ...schemas.flatMap(schemasIn)];
 }

@@ -1,9 +1,11 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import type { FleetNewsAnswer } from "../../../src/shared/ipc/fleet-messages.ts";
 import type { BrokerFiles, BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
 import { Fleet } from "../../../src/supervisor/fleet/fleet.ts";
+import { type FleetMachine, machineHere } from "../../../src/supervisor/fleet/fleet-facts.ts";
+import { FleetFigures } from "../../../src/supervisor/fleet/fleet-figures.ts";
 import { FleetLink } from "../../../src/supervisor/fleet/fleet-link.ts";
 import { FleetNews } from "../../../src/supervisor/fleet/fleet-news.ts";
 import {
@@ -30,6 +32,7 @@ type Event = FleetNewsAnswer["events"][number];
 class ScriptedTpManager {
   readonly events: Event[] = [];
   answer: Partial<FleetNewsAnswer> | "silent" | "slow" = {};
+  phases: NonNullable<FleetNewsAnswer["figures"]>["phases"] = {};
   readonly #clock: TestClock;
 
   constructor(clock: TestClock) {
@@ -55,7 +58,7 @@ class ScriptedTpManager {
     });
   }
 
-  readonly ask = (after: number | null): Promise<TpManagerReply> => {
+  readonly ask = (after: number | null, figures: boolean): Promise<TpManagerReply> => {
     const { answer } = this;
     if (typeof answer === "string") return Promise.resolve(answer);
     const since = "2026-01-15T12:00:00.000Z";
@@ -65,6 +68,8 @@ class ScriptedTpManager {
       troubles: { obstacles: [] },
       version: "1.0.0",
       uptimeMs: 1_000,
+      startedAfter: "died",
+      figures: figures ? { linksLost: 2, phases: this.phases } : undefined,
       lastId: this.events.length,
       events: after === null ? [] : this.events.filter(({ id }) => id > after).slice(0, 50),
       ...answer,
@@ -79,6 +84,8 @@ function supervisorStatus(): SupervisorStatus {
     pid: 1,
     uptimeMs: 2_000,
     outbox: { pending: 0, parked: 0, sent: 3, oldestAgeMs: null, paused: null },
+    certificateFiles: [{ setting: "FLEET_CA_FILE", ends: "2027-01-15T12:00:00.000Z" }],
+    clockAheadSeconds: -3,
   };
 }
 
@@ -94,6 +101,8 @@ interface RigOptions {
   readonly path?: string;
   readonly broker?: Partial<BrokerSettings>;
   readonly files?: () => BrokerFiles;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly machine?: Partial<FleetMachine>;
 }
 
 /** The fleet part in this process, with a clock that stands still, on a real socket. */
@@ -112,6 +121,7 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
     ...(files && { files }),
     connect: mqttConnector(clock),
     onRequest: (message) => void requests.take(message),
+    labels: given.labels ?? {},
     store,
     clock,
     log,
@@ -122,8 +132,15 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
   const requests = new FleetRequests({ commands, link, store, ...actions, clock, log });
   const news = new FleetNews(store, KIOSK, given.payments ?? true);
   const { ask } = tpManager;
-  const sources = { store, ask, status: supervisorStatus, clock, log, random };
-  const fleet = new Fleet({ link, news, requests, ...sources });
+  const machine: FleetMachine = {
+    ...machineHere(dirname(path), "stop", clock),
+    // No change of the wall clock changes it.
+    upMs: () => clock.monotonicMs(),
+    ...given.machine,
+  };
+  const figures = new FleetFigures({ link, store, machine, kiosk: KIOSK, clock, log });
+  const sources = { store, machine, ask, status: supervisorStatus, clock, log, random };
+  const fleet = new Fleet({ link, news, requests, figures, ...sources });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopped ??= (async () => {

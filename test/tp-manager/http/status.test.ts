@@ -225,7 +225,9 @@ test("the alarm of a parked transaction is over when it is sent or closed", asyn
 
 describe("GET /metrics", () => {
   test("counts outcomes, times phases and answers, and never names an order", async () => {
-    const { call, at } = await api();
+    const at = house();
+    const monitor = monitorOf(at);
+    const { call } = await api({ monitor }, at);
     await call("POST", "/payment", { amount: 9.99, orderId: "ORDER-IN-NO-LABEL" });
     await call("GET", "/payment/ORDER-IN-NO-LABEL");
     at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
@@ -252,6 +254,12 @@ describe("GET /metrics", () => {
     }
     expect(text).toMatch(/^connector_update_metadata_age_seconds 12\d{4}(\.\d+)?$/m);
     expect(text).not.toContain("ORDER-IN-NO-LABEL");
+    // A fleet gets the same figures.
+    const one = { count: 1, sumMs: 0, buckets: { 50: 1, 160000: 1 } };
+    expect(await monitor.metrics.figures()).toMatchObject({
+      linksLost: 1,
+      phases: { card: one, completion: one, whole: one },
+    });
   });
 
   test("has no more series after wrong methods and paths than after one", async () => {

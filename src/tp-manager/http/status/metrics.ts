@@ -4,6 +4,7 @@ import {
   conditionsOf,
   conditionTable,
 } from "../../../shared/catalog/conditions.ts";
+import { type FleetNewsAnswer, PHASE_SECONDS } from "../../../shared/ipc/fleet-messages.ts";
 import { versionNumber } from "../../../shared/program/installation.ts";
 import { readOr } from "../../../shared/read-or.ts";
 import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
@@ -12,7 +13,6 @@ import type { TerminalWatch } from "../events/terminal-watch.ts";
 import { type Facts, factsOf, type SupervisorStatus, type Watched } from "./facts.ts";
 import helps from "./metrics-en.json" with { type: "json" };
 
-const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
 /** The most attempts whose phases are timed at once; one runs, the others are in doubt. */
 const TIMED_MAX = 100;
 /** The most observations that wait to be counted, so that counting delays no payment. */
@@ -20,6 +20,8 @@ const WAITING_MAX = 200;
 
 type FigureName = keyof typeof helps;
 type Source = Facts & Pick<Watched, "arbiter" | "clock"> & Pick<TerminalWatch, "now" | "faults">;
+
+type Phases = Record<string, { count: number; sumMs: number; buckets: Record<string, number> }>;
 
 /** Returns the value of a figure; undefined: the figure keeps the value that it had. */
 type Read = (source: Source) => number | undefined;
@@ -76,11 +78,11 @@ export class Metrics {
   readonly #compared = new Counter(this.#named("reconciliations_total", "result"));
   readonly #phases = new Histogram({
     ...this.#named("payment_phase_seconds", "phase"),
-    buckets: SECONDS,
+    buckets: PHASE_SECONDS,
   });
   readonly #answers = new Histogram({
     ...this.#named("api_answer_seconds", "method", "route", "status"),
-    buckets: SECONDS,
+    buckets: PHASE_SECONDS,
   });
   readonly #version = new Gauge(this.#named("version_info", "version"));
   readonly #conditions = new Gauge(this.#named("trouble", "trouble"));
@@ -139,6 +141,21 @@ export class Metrics {
     const known = method === "GET" || method === "POST" ? method : "other";
     const labels = { method: known, route, status: String(status) };
     this.#count(() => this.#answers.observe(labels, ms / 1000));
+  }
+
+  /** Returns the figures that a fleet gets too (docs/fleet.md 3.2). */
+  async figures(): Promise<NonNullable<FleetNewsAnswer["figures"]>> {
+    this.#countWaiting();
+    const phases: Phases = {};
+    for (const { metricName = "", labels, value } of (await this.#phases.get()).values) {
+      const { phase = "", le } = labels as { phase?: string; le?: number | string };
+      phases[phase] ??= { count: 0, sumMs: 0, buckets: {} };
+      const found = phases[phase];
+      if (metricName.endsWith("_count")) found.count = value;
+      else if (metricName.endsWith("_sum")) found.sumMs = Math.round(value * 1_000);
+      else if (le !== "+Inf") found.buckets[Math.round(Number(le) * 1_000)] = value;
+    }
+    return { linksLost: this.#terminal.faults.linksLost, phases };
   }
 
   #count(count: () => void): void {

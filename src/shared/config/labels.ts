@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { maskPansInText } from "../masking/mask.ts";
+
+const LABELS_MAX = 8;
+
+const label = z.string().regex(/^[a-z0-9-]{1,32}$/);
+
+/** The labels of a kiosk, which every document for its fleet carries (docs/fleet.md 5.1). */
+export const labelsSchema = z
+  .record(label, label)
+  .refine((labels) => Object.keys(labels).length <= LABELS_MAX && !holdsCardNumber(labels));
+
+/** Whether a card number stands in the labels, even in two values that follow each other. */
+function holdsCardNumber(labels: Readonly<Record<string, string>>): boolean {
+  const pairs = Object.entries(labels).map((pair) => pair.join("-"));
+  const texts = [...pairs, Object.values(labels).join("-")];
+  return texts.some((text) => maskPansInText(text) !== text);
+}
+
+/** Reads labels as the setup file has them: key=value, separated by blanks or commas. */
+export const labelsText = z.string().transform((value, context) => {
+  const pairs = value.split(/[ ,]+/).filter((pair) => pair !== "");
+  const parts = pairs.map((pair) => pair.split("="));
+  const labels = Object.fromEntries(parts) as Record<string, string>;
+  const isWhole = parts.every((part) => part.length === 2 && label.safeParse(part[0]).success);
+  const isOnce = Object.keys(labels).length === pairs.length;
+  if (isWhole && isOnce && labelsSchema.safeParse(labels).success) return labels;
+  // The message repeats no label, which may be a card number.
+  const message =
+    `must list at most ${LABELS_MAX} labels as key=value, keys and values of 1 to 32 small ` +
+    "letters, digits and hyphens, each key once and no card number";
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
