@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../shared/config/config.ts";
 import { type ProxyChoice, proxyChoice } from "../shared/config/proxy.ts";
+import { takesRequests } from "../shared/config/schema.ts";
 import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
 import type { AlarmLog } from "../shared/process/logger.ts";
@@ -121,7 +122,8 @@ function brokerSettings(
     kiosk,
     user: config.FLEET_USER,
     password: config.FLEET_PASSWORD,
-    commands: config.FLEET_COMMANDS,
+    commands: takesRequests(config),
+    mqtt: config.FLEET_MQTT,
     proxy: proxyFor(config.FLEET_URL ?? ""),
   };
 }

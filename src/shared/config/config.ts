@@ -11,7 +11,7 @@ import {
   type ValueFault,
 } from "./config-field.ts";
 import { type Entry, type LineFault, nearestName, readEntries } from "./config-file.ts";
-import { type Config, lackingPairs, portClashes, sharedFields } from "./schema.ts";
+import { type Config, lackingPairs, portClashes, sharedFields, takesRequests } from "./schema.ts";
 
 export type { Config } from "./schema.ts";
 
@@ -108,7 +108,7 @@ export function parseConfig(
     faults.push({ line: byName.get(name)?.line ?? 0, message });
   }
   warnings.push(...kioskWarning(isGiven, byName.get("KIOSK_PORT")?.value));
-  warnings.push(...operatorWarning(byName));
+  warnings.push(...operatorWarning(byName), ...requestsWarning(values as Partial<Config>));
   // tp-manager starts with any clash: a kiosk may pay with it, although the supervisor cannot run.
   for (const { name, port, other } of portClashes(values as Partial<Config>)) {
     const line = byName.get(name)?.line ?? 0;
@@ -165,6 +165,13 @@ function unknownName({ line, name }: Entry, known: readonly string[]): string {
 function kioskWarning(isGiven: (name: string) => boolean, port: string | undefined): string[] {
   if (port === "0" || isGiven("KIOSK_PORT") === isGiven("KIOSK_APP")) return [];
   return ["KIOSK_PORT and KIOSK_APP go together; one is missing, and no pages are served"];
+}
+
+function requestsWarning(settings: Partial<Config>): string[] {
+  if (!settings.FLEET_COMMANDS || takesRequests(settings)) return [];
+  return [
+    "FLEET_COMMANDS has no effect with FLEET_MQTT=3.1.1: no request of the fleet is accepted",
+  ];
 }
 
 /** Returns a warning about an operator's login without a password, with which some kiosks run. */

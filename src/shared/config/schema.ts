@@ -198,6 +198,7 @@ const gateway = withTexts({
 /** The settings of the telemetry to an MQTT broker (docs/fleet.md 2.1). */
 const fleet = withTexts({
   FLEET_URL: brokerUrl.optional(),
+  FLEET_MQTT: oneOf(["5", "3.1.1"]).default("5"),
   FLEET_ID: form(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, - and _").optional(),
   FLEET_LABELS: labelsText.optional(),
   FLEET_USER: marked(text(255).optional(), { login: true }),
@@ -274,6 +275,11 @@ export const sharedFields = {
  * its value. The values of a driver's settings are read with `valuesOf`.
  */
 export type Config = ValuesOf<typeof sharedFields>;
+
+/** Returns whether the fleet may send requests; never by MQTT 3.1.1 (docs/fleet.md 6.1). */
+export function takesRequests({ FLEET_COMMANDS, FLEET_MQTT }: Partial<Config>): boolean {
+  return FLEET_COMMANDS === true && FLEET_MQTT !== "3.1.1";
+}
 
 type ConsoleSettings = Pick<
   Config,

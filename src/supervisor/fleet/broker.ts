@@ -25,6 +25,8 @@ export interface BrokerSettings extends BrokerFiles {
   readonly proxy?: TunnelProxy | undefined;
   /** Whether the kiosk accepts requests of the fleet (FLEET_COMMANDS). */
   readonly commands: boolean;
+  /** The version of MQTT that the broker speaks (FLEET_MQTT); missing: 5. */
+  readonly mqtt?: "5" | "3.1.1";
   /** The MQTT keep-alive; the broker publishes the last will after 1.5 times as long a silence. */
   readonly keepAliveSeconds?: number;
 }

@@ -18,6 +18,8 @@ import { topicOf } from "./documents.ts";
 const KEEP_ALIVE_SECONDS = 30;
 /** The keep-alive that the kiosk announces, shorter because mosquitto 2.0.11 checks 6 s late. */
 const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
+/** The same by MQTT 3.1.1, because RabbitMQ 3.10 notices a silence after 1.5 to 3 times as long. */
+const ANNOUNCED_OLDER_SECONDS = KEEP_ALIVE_SECONDS / 2 - 1;
 /** How long the broker keeps requests for a kiosk without a connection. */
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** The longest time for TCP, TLS and the broker's acceptance together. */
@@ -38,12 +40,15 @@ const SESSION_OF_ANOTHER = 0x8e;
 const OTHER_VERSION: readonly number[] = [0x01, 0x84];
 /** The codes of CONNACK that end by themselves: the broker is busy, or elsewhere. */
 const TEMPORARY: readonly number[] = [0x03, 0x80, 0x83, 0x88, 0x89, 0x97, 0x9c, 0x9d, 0x9f];
-const CLOSED_EARLY =
-  "the broker closed the connection without an answer, as one without MQTT 5 may do";
+const closedEarly = (version: string): string =>
+  `the broker closed the connection without an answer, as one without MQTT ${version} may do`;
+/** How a broker of MQTT 3.1.1 refuses a message: it cannot answer that access is denied. */
+const CLOSED_UNTAKEN =
+  "the broker closed the connection before it took a message; may the kiosk publish its topics?";
 /** The MQTT reason codes of a message that the broker will never accept. */
 const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
 
-/** Returns a function that connects to a broker with MQTT 5 (docs/fleet.md 3.1). */
+/** Returns a function that connects to a broker with MQTT 5 or 3.1.1 (docs/fleet.md 3.1). */
 export function mqttConnector(clock: Clock): ConnectToBroker {
   return (settings, will, listener) =>
     new Promise((resolve, reject) => {
@@ -68,10 +73,12 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
         abandon = () => connection.abandon();
         flood.end = () => client.emit("error", new Error("the broker floods us with data"));
         if (!options.wsOptions) flood.watch(client.stream);
-        client.on("error", (error) => fail(...refusalOf(error)));
+        const { mqtt: version = "5" } = settings;
+        const failed = (error: Error): void => fail(...refusalOf(error, version));
+        client.on("error", failed);
         // The mqtt package hides an error without code, such as an HTTP answer 404 to a websocket.
-        client.stream.on("error", (error) => fail(...refusalOf(error)));
-        client.on("close", () => fail(CLOSED_EARLY, "closed"));
+        client.stream.on("error", failed);
+        client.on("close", () => fail(closedEarly(version), "closed"));
         client.on("connect", ({ properties }) => {
           isDecided = true;
           timer.clear();
@@ -95,12 +102,15 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
 }
 
 /** Returns the words for a fault before the broker's acceptance, and whether it is a refusal. */
-function refusalOf({ message, code }: Error & { code?: unknown }): [string, LostBecause] {
+function refusalOf(
+  { message, code }: Error & { code?: unknown },
+  version: string,
+): [string, LostBecause] {
   // A fault of the socket has a text as code, and a CONNACK has a number.
-  if (code === "ECONNRESET") return [CLOSED_EARLY, "closed"];
+  if (code === "ECONNRESET") return [closedEarly(version), "closed"];
   if (typeof code !== "number") return [message || "no connection", "failed"];
   if (TEMPORARY.includes(code)) return [message, "failed"];
-  const says = `the broker does not speak MQTT 5, which the kiosk needs (CONNACK ${code})`;
+  const says = `the broker does not speak MQTT ${version} (CONNACK ${code})`;
   return [OTHER_VERSION.includes(code) ? says : message, "refused"];
 }
 
@@ -164,13 +174,15 @@ function optionsOf(
   flood: FloodLimit,
 ): IClientOptions {
   const { kiosk, user, password, certificate, key, trusted, commands, proxy } = settings;
+  const isOlder = settings.mqtt === "3.1.1";
   return {
     ...addressOf(settings.url, flood),
-    protocolVersion: 5,
+    // The mqtt package leaves out of MQTT 3.1.1 what only MQTT 5 has, such as the expiry.
+    protocolVersion: isOlder ? 4 : 5,
     clientId: `connector-${kiosk}`,
     // If the setup allows no requests, the broker keeps no messages and ends an old subscription.
     clean: !commands,
-    keepalive: settings.keepAliveSeconds ?? ANNOUNCED_SECONDS,
+    keepalive: settings.keepAliveSeconds ?? (isOlder ? ANNOUNCED_OLDER_SECONDS : ANNOUNCED_SECONDS),
     reconnectPeriod: 0,
     connectTimeout: CONNECT_LIMIT_MS * 2,
     resubscribe: false,
@@ -237,6 +249,7 @@ class MqttConnection implements BrokerConnection {
   /** Functions that each send one message, once earlier messages have got their PUBACK. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
+  #hasTaken = false;
   #isOver = false;
 
   constructor(parts: ConnectionParts) {
@@ -253,9 +266,10 @@ class MqttConnection implements BrokerConnection {
     // An error with a code such as ECONNRESET comes from the socket; WS_ERR_ is of a wrong frame.
     client.on("error", (error) => {
       const isOfSocket = "code" in error && String(error.code).startsWith("E");
-      this.#lose(isOfSocket ? "closed" : "failed", error.message);
+      if (isOfSocket) this.#loseClosed(error.message);
+      else this.#lose("failed", error.message);
     });
-    client.on("close", () => this.#lose("closed", "the connection was lost"));
+    client.on("close", () => this.#loseClosed("the connection was lost"));
     const requests = topicOf(settings.kiosk, "request");
     client.on("message", (topic, payload, { retain }) => {
       if (this.#isOver || topic !== requests) return;
@@ -301,7 +315,10 @@ class MqttConnection implements BrokerConnection {
       };
       client.publish(topic, payload, { qos: 1, retain: retained, properties }, (error) => {
         if (!this.#unanswered.has(end)) return;
-        if (!error) return end("taken");
+        if (!error) {
+          this.#hasTaken = true;
+          return end("taken");
+        }
         const code = "code" in error ? Number(error.code) : 0;
         if (REFUSED_FOR_GOOD.includes(code)) return end("refused");
         this.#lose("failed", `the broker accepts no message: ${error.message}`);
@@ -329,6 +346,12 @@ class MqttConnection implements BrokerConnection {
     client.on("error", () => {});
     client.end(true);
     client.stream?.destroy();
+  }
+
+  /** A broker that has taken no message closed because of the first one, and not for a twin. */
+  #loseClosed(text: string): void {
+    if (this.#hasTaken) this.#lose("closed", text);
+    else this.#lose("failed", CLOSED_UNTAKEN);
   }
 
   /** Ends a lost connection after the callback of the mqtt package that may be running. */

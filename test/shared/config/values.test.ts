@@ -224,6 +224,7 @@ const values: Record<keyof typeof sharedFields, Values> = {
       "mqtts://broker.example:0",
     ],
   },
+  FLEET_MQTT: { good: same("5", "3.1.1"), bad: ["4", "3.1", "5.0", "auto"] },
   FLEET_ID: { good: same("kiosk_7-left", "k".repeat(64)), bad: ["a/b", "+", "#", "k".repeat(65)] },
   FLEET_LABELS: {
     good: [

@@ -11,7 +11,7 @@ import { onTestFinished } from "vitest";
 import { freePort } from "../../support/programs/installation.ts";
 
 /** What the broker does with the next connections. */
-interface BrokerHabits {
+export interface BrokerHabits {
   /** Reason code of CONNACK; 0 accepts. */
   refuse: number;
   /** Ends each connection in place of an acceptance. */
@@ -29,9 +29,7 @@ interface BrokerHabits {
   opening: Buffer | undefined;
 }
 
-const version = { protocolVersion: 5 };
-
-/** An MQTT 5 broker that does what a test says, on a real socket. One kiosk at a time. */
+/** An MQTT broker that does what a test says, on a real socket. One kiosk at a time. */
 export class ScriptedBroker {
   readonly habits: BrokerHabits = {
     refuse: 0,
@@ -51,6 +49,8 @@ export class ScriptedBroker {
   readonly wills: string[] = [];
   #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** Of MQTT, as the last connection named it. */
+  readonly #version = { protocolVersion: 5 };
   #port = 0;
   pings = 0;
 
@@ -88,7 +88,7 @@ export class ScriptedBroker {
   }
 
   send(packet: Packet): void {
-    for (const socket of this.#sockets) socket.write(generate(packet, version));
+    for (const socket of this.#sockets) socket.write(generate(packet, this.#version));
   }
 
   /** Whatever these bytes are. */
@@ -111,9 +111,12 @@ export class ScriptedBroker {
   #made(): Server {
     return createServer((socket) => {
       this.#sockets.add(socket);
-      const read = parser(version);
+      const read = parser(this.#version);
       let will: string | undefined;
       read.on("packet", (packet: Packet) => {
+        if (packet.cmd === "connect") {
+          this.#version.protocolVersion = packet.protocolVersion ?? 5;
+        }
         if (packet.cmd === "connect") will = packet.will?.payload.toString();
         if (packet.cmd === "disconnect") will = undefined;
         this.#take(packet, socket);
@@ -130,14 +133,15 @@ export class ScriptedBroker {
   #take(packet: Packet, socket: Socket): void {
     const { refuse, closes, silent, holdsBack, answer, receiveMaximum, following, opening } =
       this.habits;
-    const say = (out: Packet): void => void socket.write(generate(out, version));
+    const say = (out: Packet): void => void socket.write(generate(out, this.#version));
     if (packet.cmd === "connect") {
       this.connects.push(packet);
       if (closes) return void socket.end();
       if (opening) socket.write(opening);
       if (silent || opening) return;
       const properties = { receiveMaximum };
-      say({ cmd: "connack", reasonCode: refuse, sessionPresent: false, properties });
+      const codes = { reasonCode: refuse, returnCode: refuse };
+      say({ cmd: "connack", ...codes, sessionPresent: false, properties });
       if (following) say(following);
       if (refuse !== 0) socket.end();
     }
