@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { withSetting } from "../../shared/config/config-edit.ts";
 import { sharedFields } from "../../shared/config/schema.ts";
-import { takeExclusiveLock } from "../../shared/process/exclusive-lock.ts";
+import { type ExclusiveLock, takeExclusiveLock } from "../../shared/process/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { readJsonIfWhole, replaceSynced } from "../../shared/store/store-file.ts";
 import type { LauncherArguments } from "../arguments.ts";
@@ -47,13 +47,16 @@ type Member = Omit<z.infer<typeof recordSchema>["members"][number], "id">;
  */
 export function enrol({ output, clock }: CommandContext, given: LauncherArguments): number {
   const { file } = given;
-  if (file === undefined || !existsSync(file)) throw misused(says.file);
+  if (file === undefined || !statSync(file, { throwIfNoEntry: false })?.isFile()) {
+    throw misused(says.file);
+  }
   const { kiosks, unused } = readKioskList(file);
   const folder = resolve(given.into ?? join(dirname(file), "enrolled"));
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lock = takeExclusiveLock(join(folder, "enrol.lock"), 0);
-  if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, says.running);
+  let lock: ExclusiveLock | undefined;
   try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    lock = takeExclusiveLock(join(folder, "enrol.lock"), 0);
+    if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, says.running);
     const enrolment = new Enrolment(folder, given, clock.now());
     const counts = enrolment.take(kiosks, given);
     const values: Readonly<Record<string, unknown>> = {
@@ -66,8 +69,12 @@ export function enrol({ output, clock }: CommandContext, given: LauncherArgument
     if (unused.length > 0) output.note(print(says.unused));
     if (counts.missing > 0) output.note(print(says.missing));
     output.note(print(says.next));
+  } catch (error) {
+    // A full disk, or a folder that this user may not write: what was done so far is kept.
+    if (!("syscall" in (error as Error))) throw error;
+    throw new ProgramExit(exitCodes.unavailable, (error as Error).message);
   } finally {
-    lock.release();
+    lock?.release();
   }
   return exitCodes.ok;
 }

@@ -88,7 +88,7 @@ export class Fleet {
     if (answer) news.takeConditions(conditions, clock.now());
     const { dropped } = this.#queue;
     link.set(stateOf({ tpManager, supervisor, conditions, dropped, machine }));
-    if (!answer?.payments.running) void link.renew();
+    if (tpManager === "silent" || answer?.payments.running === 0) void link.renew();
     if (isDue) {
       // A round that comes late does not move the minute.
       this.#measureAtMs = Math.max(this.#measureAtMs + MINUTE_MS, clock.monotonicMs());

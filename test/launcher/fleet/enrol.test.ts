@@ -165,6 +165,9 @@ test("no broker, an unsafe one, no list, and a folder that lost its key are refu
   mkdirSync(at(), { recursive: true });
   writeFileSync(at("ca.key"), "");
   expect(() => run(...BROKER)).toThrow(/lacks ca.key, ca.pem or a whole enrolment.json/);
+  expect(() => run(...BROKER, "--into", join(file, "x"))).toThrow(
+    expect.objectContaining({ exitCode: 69, message: expect.stringContaining("ENOTDIR") }),
+  );
   const nothing = readArguments(["fleet", "enrol", `${file}.x`]);
   expect(() => enrol({} as CommandContext, nothing)).toThrow("name the list");
   expect(() => readArguments(["fleet", "enrol", "a", "b"])).toThrow("do not go together");

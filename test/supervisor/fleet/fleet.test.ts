@@ -266,6 +266,8 @@ test("changed certificates: a new connection when no payment runs, nothing is lo
   tpManager.answer = { payments: { running: 1, inDoubt: 0, notHandedOver: 0 } };
   await poll(clock);
   await poll(clock);
+  tpManager.answer = "slow";
+  await poll(clock);
   expect(broker.connects.length).toBe(1);
   tpManager.payment("charged", { attempt: 1 });
   tpManager.answer = {};
