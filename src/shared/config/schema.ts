@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { containsPan } from "../masking/mask.ts";
 import { currencyOf } from "../money.ts";
 import {
   type ConfigPart,
@@ -195,11 +196,15 @@ const gateway = withTexts({
   GATEWAY_TIMEOUT: integer(1_000, 120_000).default(30_000),
 });
 
+const fleetId = form(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, - and _");
+const cardNumber = (value: string): string | undefined =>
+  containsPan(value) ? "reads like a card number, and every document has it" : undefined;
+
 /** The settings of the telemetry to an MQTT broker (docs/fleet.md 2.1). */
 const fleet = withTexts({
   FLEET_URL: brokerUrl.optional(),
   FLEET_MQTT: oneOf(["5", "3.1.1"]).default("5"),
-  FLEET_ID: form(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, - and _").optional(),
+  FLEET_ID: marked(fleetId.optional(), { warn: cardNumber }),
   FLEET_LABELS: labelsText.optional(),
   FLEET_USER: marked(text(255).optional(), { login: true }),
   FLEET_PASSWORD: marked(text(255).optional(), { secret: true }),

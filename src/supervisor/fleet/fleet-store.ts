@@ -154,7 +154,6 @@ export class FleetStore extends Tables {
     return number;
   }
 
-  /** Returns the oldest figures that wait. */
   measured(limit: number): (Measured & { readonly number: number })[] {
     const sql = `SELECT number, at_ms AS atMs, boot, up_ms AS upMs, content AS text
       FROM measured ORDER BY number LIMIT ?`;

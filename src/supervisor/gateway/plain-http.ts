@@ -6,7 +6,6 @@
 export interface PlainHead {
   readonly httpStatus: number;
   readonly retryAfter: string | null;
-  /** The server's time, in whole seconds, as it wrote it. */
   readonly date: string | undefined;
   readonly headBytes: number;
   /** The length of the body in bytes; null: the body comes in chunks. */

@@ -53,6 +53,14 @@ test("an operator's login without its password is a warning, for kiosks run with
   expect(parse(`${setupText()}\nOPERATOR_LOGIN=\nOPERATOR_PWD=`).warnings).toEqual([]);
 });
 
+test("a FLEET_ID that reads like a card number is a warning that does not repeat it", () => {
+  const warned = (FLEET_ID: string) => parse(setupText({ FLEET_ID })).warnings;
+  expect(warned("4111111111111111")).toEqual([
+    expect.stringMatching(/^(?!.*4111)line \d+: FLEET_ID reads like a card number/),
+  ]);
+  expect(warned("kiosk-4711")).toEqual([]);
+});
+
 test("the login of METRICS_LOGIN differs from the two others", () => {
   const read = (name: string) =>
     parse(setupText({ OPERATOR_LOGIN: "boss", OPERATOR_PWD: "x", METRICS_LOGIN: `${name}:y` }));

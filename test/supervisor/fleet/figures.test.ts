@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { TestClock } from "../../support/clocks/test-clock.ts";
@@ -155,6 +156,25 @@ test("figures that are older than the machine's boot keep their time", async () 
   const turns = figures.filter(({ at }, i) => i > 0 && at < (figures[i - 1]?.at ?? ""));
   expect(turns).toHaveLength(1);
   expect(figures.map(({ number }) => number)).toEqual(figures.map((__, i) => i + 1));
+});
+
+test("a fleet.db that a power cut took back loses no later figures", async () => {
+  const first = await away();
+  const { clock, path } = first;
+  await pass(clock, 3);
+  await first.stop();
+  const before = readFileSync(path);
+  const lost = await away({ path, clock });
+  await pass(clock, 2);
+  await lost.stop();
+  writeFileSync(path, before);
+  const { broker, store } = await away({ path, clock });
+  await pass(clock, 2);
+  await broker.up();
+  await advanceUntil(clock, FLEET_ROUND_MS, () => store.measured(1).length === 0);
+  const numbers = received(broker).map(({ number }) => number);
+  expect(numbers).toEqual(numbers.map((__, i) => i + 1));
+  expect(numbers.length).toBeGreaterThan(4);
 });
 
 test.each([
