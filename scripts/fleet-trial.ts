@@ -19,6 +19,7 @@ import {
 import { createServer } from "node:http";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import { connectAsync } from "mqtt";
 import { conditionTable } from "../src/shared/catalog/conditions.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { shellBlocks } from "../test/support/files/pages.ts";
@@ -86,6 +87,7 @@ async function tryAll(): Promise<boolean> {
   await step("the commands of the book are typed", () => typed.forEach(type));
   await step(`${count} kiosks are online`, kiosksOnline);
   const wasAlerted = await oneUnplugged();
+  await step("figures of 20 hours ago are there, after some that are too old", lateFigures);
   await step("the agent of a real connector is read", () => agentRead(agentBlock));
   return wasAlerted;
 }
@@ -179,6 +181,23 @@ async function queriesAnswered(): Promise<void> {
   if (kiosks !== count || silent !== 1 || !page.includes(todo))
     throw new Error("the page is wrong");
   print(`  ${queries.length} queries, ${rules.length} rules, a page of ${kiosks} kiosks`);
+}
+
+/** A kiosk with wrong clocks must not stop the figures of others. */
+async function lateFigures(): Promise<void> {
+  const [first = ""] = readFileSync(join(folder, "logins"), "utf8").split("\n");
+  const [kiosk = "", password = ""] = first.split(":");
+  const ca = readFileSync(join(folder, "ca.pem"));
+  const login = { protocolVersion: 5, username: kiosk, password, ca } as const;
+  const client = await connectAsync(`mqtts://localhost:${ports["8883"]}`, login);
+  for (const hoursAgo of [72, -40_000, 20]) {
+    const at = new Date(systemClock.now() - hoursAgo * 3_600_000).toISOString();
+    const document = JSON.stringify({ version: 1, kiosk, at, memoryBytes: 7 });
+    await client.publishAsync(`connector/1/${kiosk}/metrics`, document, { qos: 1 });
+  }
+  await client.endAsync();
+  await until(`count_over_time(connector_memory_bytes{kiosk="${kiosk}"}[1h] offset 19h30m) == 1`);
+  await until("connector_bridge_up == 1 and connector_bridge_refused_total == 1");
 }
 
 async function agentRead(commands: readonly string[]): Promise<void> {

@@ -95,11 +95,10 @@ async function takeState(kiosk: string, document: KioskDocument): Promise<void> 
   // Of a kiosk that is away nobody knows whether what waits for a person has ended.
   const isAway = document["now"] === null;
   const kept = isAway ? before?.figures.filter(({ name }) => lasting.has(name)) : [];
-  const labels = "labels" in document ? labelsOf(document) : (before?.labels ?? {});
-  const after = { labels, figures: [...figures, ...(kept ?? [])] };
+  const after = { labels: labelsOf(document), figures: [...figures, ...(kept ?? [])] };
   kiosks.set(kiosk, after);
-  const ends = before ? endsOf(kiosk, before, after) : [];
-  await write([...ends, ...samplesOf(kiosk, after, nowMs())]);
+  if (before) await finish(kiosk, before, after);
+  await write(samplesOf(kiosk, after, nowMs()));
 }
 
 /** Writes figures at the time of measuring; when an alarm was is the value of its series. */
@@ -112,20 +111,24 @@ async function takeFigures(kiosk: string, name: string, document: KioskDocument)
       said(`the clock of ${kiosk} is ahead: its figures are of ${document.at}`);
     ahead.add(kiosk);
   } else ahead.delete(kiosk);
-  const labels = kiosks.get(kiosk)?.labels ?? labelsOf(document);
-  const atMs = isAhead ? nowMs() : measuredMs;
-  await write(samplesOf(kiosk, { labels, figures: figuresOf(name, document) }, atMs));
+  const one = { labels: labelsOf(document), figures: figuresOf(name, document) };
+  await write(samplesOf(kiosk, one, isAhead ? nowMs() : measuredMs));
 }
 
-/** Ends the series of a kiosk whose retained state was deleted. */
+/** Ends the series that a kiosk has no longer, as 0, because rules look an hour back. */
+async function finish(kiosk: string, before: Kiosk, after: Kiosk | undefined): Promise<void> {
+  const ends = endsOf(kiosk, before, after);
+  await write(ends.map((one) => ({ ...one, value: 0 })));
+  const atMs = nowMs();
+  await write(ends.map((one) => ({ ...one, atMs })));
+}
+
+/** Forgets a kiosk whose retained state was deleted. */
 async function forget(kiosk: string): Promise<void> {
   const before = kiosks.get(kiosk);
   if (!before) return;
   kiosks.delete(kiosk);
-  // Rules look an hour back, so a kiosk that was taken away must not stay lost for them.
-  const over = before.figures.map((one) => ({ ...one, value: 0 }));
-  await write(samplesOf(kiosk, { ...before, figures: over }, nowMs()));
-  await write(endsOf(kiosk, before, undefined));
+  await finish(kiosk, before, undefined);
 }
 
 async function repeat(): Promise<void> {

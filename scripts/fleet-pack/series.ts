@@ -84,12 +84,26 @@ function stateFigures(document: KioskDocument): readonly Figure[] {
     figure("not_ready_reasons", listOf(notReady).length),
     figure("info", 1, isObject(versions) ? versions : {}),
     figure("terminal", 1, { link, state }),
+    ...factFigures(now),
     ...listOf(notReady).map((code) => figure("not_ready", 1, { code })),
     // A condition that has ended is reported as 0.
     ...[...reported].map((trouble) =>
       figure("trouble", Number(present.includes(trouble)), { trouble }),
     ),
     ...numbersIn("state", "", now),
+  ];
+}
+
+/** The figures of what later versions report of a kiosk's machine. */
+function factFigures({ system, startedAfter, certificates, supportEnds }: Json): readonly Figure[] {
+  const ends = (name: string, time: unknown, labels: Json = {}): Figure =>
+    figure(`${name}_ends_timestamp_seconds`, Date.parse(String(time)) / 1000, labels);
+  const files = Array.isArray(certificates) ? certificates.filter(isObject) : [];
+  return [
+    ...(isObject(system) ? [figure("system", 1, system)] : []),
+    ...(isObject(startedAfter) ? [figure("started_after", 1, startedAfter)] : []),
+    ...files.map(({ setting, ends: time }) => ends("certificate", time, { setting })),
+    ...(typeof supportEnds === "string" ? [ends("support", supportEnds)] : []),
   ];
 }
 

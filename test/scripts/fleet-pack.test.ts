@@ -242,6 +242,22 @@ test("the bridge takes nothing that is not a kiosk's own document", () => {
   expect(figuresOf("state", { ...head, now: { troubles: [text], obstacles: [text] } })).toEqual(
     expect.not.arrayContaining([expect.objectContaining({ labels: { trouble: text } })]),
   );
+  const ends = { setting: "FLEET_CA_FILE", ends: "2026-02-01T00:00:00Z" };
+  const now = {
+    certificates: [ends, { ends: "soon" }],
+    supportEnds: null,
+    system: { os: "linux" },
+  };
+  expect(
+    figuresOf("state", { ...head, now }).filter(({ name }) => /_ends|system/.test(name)),
+  ).toEqual([
+    { name: "connector_system", labels: { os: "linux" }, value: 1 },
+    {
+      name: "connector_certificate_ends_timestamp_seconds",
+      labels: { setting: "FLEET_CA_FILE" },
+      value: 1_769_904_000,
+    },
+  ]);
   expect(labelsOf({ ...head, labels: { "the-site": "basel", floor: 2 } })).toEqual({
     label_the_site: "basel",
   });
