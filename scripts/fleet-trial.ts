@@ -22,6 +22,7 @@ import { dirname, join } from "node:path";
 import { connectAsync } from "mqtt";
 import { conditionTable } from "../src/shared/catalog/conditions.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
 import { shellBlocks } from "../test/support/files/pages.ts";
 import { freePort, TestInstallation } from "../test/support/programs/installation.ts";
 import { layOutFleetPack } from "./bundle.ts";
@@ -30,7 +31,7 @@ import { dashboards } from "./fleet-pack/dashboards.ts";
 
 const { values } = readArguments({ options: { kiosks: { type: "string", default: "50" } } });
 const count = Number(values.kiosks);
-const tools = ["/usr/sbin/mosquitto", "mosquitto_passwd", "prometheus", "prometheus-alertmanager"];
+const tools = ["/usr/sbin/mosquitto", "prometheus", "prometheus-alertmanager"];
 const LIMIT_MS = 180_000;
 const ALERT_LIMIT_SECONDS = 120;
 const SILENT = "FleetKioskSilent";
@@ -97,7 +98,8 @@ function type(code: string): void {
   const cwd = folder;
   const text = onFreePorts(code).replace("seq 50", `seq ${count}`);
   const path = `${dirname(process.execPath)}:${process.env["PATH"]}`;
-  const env = { ...process.env, PATH: path, PACK: join(folder, "bundle/examples/fleet-pack") };
+  const PACK = join(folder, "bundle/examples/fleet-pack");
+  const env = { ...process.env, PATH: path, PACK, CONNECTOR: projectRoot };
   if (/^(?:\/usr\/sbin\/mosquitto|node|prometheus)/.test(text)) {
     running.push(spawn("sh", ["-c", `exec ${text}`], { cwd, env, stdio: "ignore" }));
     return;
@@ -122,7 +124,7 @@ function onFreePorts(text: string): string {
 
 function startKiosks(first: number, some: number): ChildProcess {
   const program = join(import.meta.dirname, "fleet-pack", "kiosks.ts");
-  const args = [folder, ports["8883"], first, some].map(String);
+  const args = [join(folder, "enrolled"), first, some].map(String);
   // The kiosks end with their standard input, also when this program is killed.
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ["pipe", "ignore", "ignore"],
@@ -132,8 +134,8 @@ function startKiosks(first: number, some: number): ChildProcess {
 }
 
 async function kiosksOnline(): Promise<void> {
-  startKiosks(0, count - 1);
-  last = startKiosks(count - 1, 1);
+  startKiosks(1, count - 1);
+  last = startKiosks(count, 1);
   await until(`count(connector_online == 1) == ${count}`);
 }
 
@@ -185,9 +187,10 @@ async function queriesAnswered(): Promise<void> {
 
 /** A kiosk with wrong clocks must not stop the figures of others. */
 async function lateFigures(): Promise<void> {
-  const [first = ""] = readFileSync(join(folder, "logins"), "utf8").split("\n");
-  const [kiosk = "", password = ""] = first.split(":");
-  const ca = readFileSync(join(folder, "ca.pem"));
+  const kiosk = "kiosk-1";
+  const text = readFileSync(join(folder, "enrolled/kiosks", kiosk, "fleet.txt"), "utf8");
+  const [, password = ""] = /^FLEET_PASSWORD=(.*)$/m.exec(text) ?? [];
+  const ca = readFileSync(join(folder, "enrolled/ca.pem"));
   const login = { protocolVersion: 5, username: kiosk, password, ca } as const;
   const client = await connectAsync(`mqtts://localhost:${ports["8883"]}`, login);
   for (const hoursAgo of [72, -40_000, 20]) {

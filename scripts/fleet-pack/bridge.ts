@@ -4,18 +4,16 @@
  * docs/fleet-pack.md describes the file. The broker gets the PUBACK of a document after Prometheus
  * has taken its figures, so a bridge or a Prometheus that is away for a while loses none.
  */
-import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import mqtt from "mqtt";
+import { readEntries } from "../../src/shared/config/config-file.ts";
 import { remoteWrite, type Sample } from "./remote-write.ts";
 import { documentOf, type Figure, figuresOf, type KioskDocument, labelsOf } from "./series.ts";
 
 interface Setup {
-  /** mqtts://host:port */
-  readonly broker: string;
-  readonly ca?: string;
-  readonly user: string;
-  readonly passwordFile: string;
+  /** The folder with fleet.txt, and with certificates, that `fleet enrol` makes for a reader. */
+  readonly access: string;
   /** The address of Prometheus' remote-write receiver, and headers that it needs. */
   readonly write: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -39,6 +37,14 @@ const [file] = process.argv.slice(2);
 if (file === undefined) throw new Error("name a file: node bridge.js bridge.json");
 const folder = dirname(resolve(file));
 const setup = JSON.parse(readFileSync(file, "utf8")) as Setup;
+const access = resolve(folder, setup.access);
+const lines = readEntries(readFileSync(join(access, "fleet.txt"), "utf8")).entries;
+const { FLEET_URL: broker = "", ...login } = Object.fromEntries(
+  lines.map(({ name, value }) => [name, value]),
+);
+/** Returns a file of the access; an empty object: there is none. */
+const own = (key: string, name: string) =>
+  existsSync(join(access, name)) ? { [key]: readFileSync(join(access, name)) } : {};
 const said = (text: string): void =>
   void process.stdout.write(`${new Date().toISOString()} ${text}\n`);
 
@@ -156,15 +162,17 @@ async function repeat(): Promise<void> {
 /** Reads from the broker until it or Prometheus is away; returns why. */
 function read(): Promise<string> {
   const { promise, resolve: end } = Promise.withResolvers<string>();
-  const client = mqtt.connect(setup.broker, {
+  const client = mqtt.connect(broker, {
     protocolVersion: 5,
-    clientId: `fleet-${setup.user}`,
+    clientId: basename(access),
     clean: false,
     properties: { sessionExpiryInterval: 86_400 },
     reconnectPeriod: 0,
-    username: setup.user,
-    password: readFileSync(resolve(folder, setup.passwordFile), "utf8").trim(),
-    ...(setup.ca === undefined ? {} : { ca: readFileSync(resolve(folder, setup.ca)) }),
+    ...(login["FLEET_USER"] === undefined ? {} : { username: login["FLEET_USER"] }),
+    ...(login["FLEET_PASSWORD"] === undefined ? {} : { password: login["FLEET_PASSWORD"] }),
+    ...own("ca", "fleet-ca.pem"),
+    ...own("cert", "fleet.pem"),
+    ...own("key", "fleet.key"),
   });
   // Documents and repeats are written one after the other, so that none overtakes a newer one.
   let last = Promise.resolve();
@@ -184,7 +192,7 @@ function read(): Promise<string> {
   client.on("error", ({ message }) => end(`broker: ${message}`));
   client.on("close", () => end("broker: the connection was closed"));
   client.on("connect", () => {
-    said(`reads from ${setup.broker}`);
+    said(`reads from ${broker}`);
     client.subscribe(
       names.map((name) => `connector/1/+/${name}`),
       { qos: 1 },

@@ -1,11 +1,12 @@
 /**
  * Simulated kiosks of a fleet, with the supervisor's own link, TLS and a login for each, until
- * standard input ends: node kiosks.ts FOLDER PORT FIRST COUNT
- * FOLDER has ca.pem, and in `logins` each kiosk's FLEET_ID and password, separated by a colon.
+ * standard input ends: node kiosks.ts FOLDER FIRST COUNT
+ * `fleet enrol` has made FOLDER, with the access of kiosk-1, kiosk-2 and so on.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { conditionsOf } from "../../src/shared/catalog/conditions.ts";
+import { readEntries } from "../../src/shared/config/config-file.ts";
 import type { FleetNewsAnswer } from "../../src/shared/ipc/fleet-messages.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { type Outcome, outcomes } from "../../src/supervisor/fleet/documents.ts";
@@ -16,21 +17,21 @@ import { stateOf } from "../../src/supervisor/fleet/fleet-state.ts";
 import { openFleetStore } from "../../src/supervisor/fleet/fleet-store.ts";
 import { mqttConnector } from "../../src/supervisor/fleet/mqtt-broker.ts";
 
-const [folder = "", port = "", first = "0", count = "0"] = process.argv.slice(2);
+const [folder = "", first = "1", count = "0"] = process.argv.slice(2);
 const log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} };
 const clock = systemClock;
 const store = openFleetStore(join(folder, `fleet-${first}.db`), clock, log);
 const trusted = [readFileSync(join(folder, "ca.pem"), "utf8")];
-const logins = readFileSync(join(folder, "logins"), "utf8").trim().split("\n");
 const FIGURES_EVERY_MS = 10_000;
 const version = "1.0.0";
 const machine = machineHere(folder, "stop", clock);
 
-logins.slice(Number(first), Number(first) + Number(count)).forEach((line, index) => {
-  const [user = "", password] = line.split(":");
+for (let index = 0; index < Number(count); index++) {
+  const kiosk = `kiosk-${Number(first) + index}`;
+  const { FLEET_URL: url = "", FLEET_USER: user, FLEET_PASSWORD: password } = linesOf(kiosk);
   const broker = {
-    url: `mqtts://localhost:${port}`,
-    kiosk: user,
+    url,
+    kiosk,
     user,
     password,
     certificate: undefined,
@@ -44,7 +45,7 @@ logins.slice(Number(first), Number(first) + Number(count)).forEach((line, index)
   const link = new FleetLink(parts);
   const figures = new FleetFigures({ link, store, machine, kiosk: user, clock, log });
   // The first kiosk has a condition: its oldest transaction waits for 20 minutes.
-  const oldestAgeMs = first === "0" && index === 0 ? 1_200_000 : null;
+  const oldestAgeMs = kiosk === "kiosk-1" ? 1_200_000 : null;
   const outbox = { pending: index % 4, parked: 0, sent: 0, oldestAgeMs, paused: null };
   const supervisor = { program: "supervisor", version, pid: 1, uptimeMs: 0, outbox } as const;
   const since = new Date().toISOString();
@@ -70,6 +71,12 @@ logins.slice(Number(first), Number(first) + Number(count)).forEach((line, index)
       queue: { waiting: 0, dropped: 0 },
     });
   }, FIGURES_EVERY_MS);
-});
+}
+
+function linesOf(kiosk: string): Partial<Record<string, string>> {
+  const text = readFileSync(join(folder, "kiosks", kiosk, "fleet.txt"), "utf8");
+  return Object.fromEntries(readEntries(text).entries.map(({ name, value }) => [name, value]));
+}
+
 // The process that started this one is gone.
 process.stdin.on("close", () => process.exit()).resume();
