@@ -57,6 +57,11 @@ const ofKiosks = (of: string): readonly Panel[] => [
     "{{outcome}}",
   ),
   chart("Kiosks online", `sum(connector_online${of})`, "online"),
+  chart(
+    "Errors of payments in an hour",
+    `sum by (code) (increase(connector_payment_errors_total${of}[1h]))`,
+    "{{code}}",
+  ),
 ];
 
 const kiosk = '{kiosk="$kiosk"}';
@@ -96,8 +101,11 @@ const boards: Readonly<Record<string, Board>> = {
       stat("Wait for the gateway", `connector_gateway_pending${kiosk}`),
       stat("Up since", `last_over_time(connector_uptime_seconds_supervisor${kiosk}[30m])`, "s"),
       stat("Memory", `last_over_time(connector_memory_bytes${kiosk}[30m])`, "bytes"),
+      stat("Disk free", `last_over_time(connector_disk_free_bytes${kiosk}[30m])`, "bytes"),
+      stat("Clock ahead", `last_over_time(connector_clock_ahead_seconds${kiosk}[30m])`, "s"),
       table("Conditions", `connector_trouble${kiosk} == 1`),
       table("Terminal and versions", `connector_terminal${kiosk} or connector_info${kiosk}`),
+      table("Machine and starts", `connector_system${kiosk} or connector_started_after${kiosk}`),
       chart(
         "Online and can pay",
         `connector_online${kiosk} or connector_can_pay${kiosk}`,
@@ -107,6 +115,23 @@ const boards: Readonly<Record<string, Board>> = {
         "Payments in an hour",
         `sum by (outcome) (increase(connector_payments_total${kiosk}[1h]))`,
         "{{outcome}}",
+      ),
+      chart(
+        "Errors of payments in an hour",
+        `sum by (code) (increase(connector_payment_errors_total${kiosk}[1h]))`,
+        "{{code}}",
+      ),
+      chart(
+        "Time of 95 in 100 payments",
+        "histogram_quantile(0.95, sum by (le, phase) " +
+          `(rate(connector_payment_phase_seconds_bucket${kiosk}[1h])))`,
+        "{{phase}}",
+        "s",
+      ),
+      chart(
+        "Lost links",
+        `connector_links_lost_terminal${kiosk} or connector_links_lost_broker${kiosk}`,
+        "{{__name__}}",
       ),
       chart("Memory", `connector_memory_bytes${kiosk}`, "supervisor", "bytes"),
       chart("Wait for the gateway", `connector_outbox_pending${kiosk}`, "transactions"),

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { conditionsOf } from "../../src/shared/catalog/conditions.ts";
 import { readEntries } from "../../src/shared/config/config-file.ts";
-import type { FleetNewsAnswer } from "../../src/shared/ipc/fleet-messages.ts";
+import { type FleetNewsAnswer, PHASE_SECONDS } from "../../src/shared/ipc/fleet-messages.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { type Outcome, outcomes } from "../../src/supervisor/fleet/documents.ts";
 import { machineHere } from "../../src/supervisor/fleet/fleet-facts.ts";
@@ -20,7 +20,6 @@ import { mqttConnector } from "../../src/supervisor/fleet/mqtt-broker.ts";
 const [folder = "", first = "1", count = "0"] = process.argv.slice(2);
 const log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} };
 const clock = systemClock;
-const store = openFleetStore(join(folder, `fleet-${first}.db`), clock, log);
 const trusted = [readFileSync(join(folder, "ca.pem"), "utf8")];
 const FIGURES_EVERY_MS = 10_000;
 const version = "1.0.0";
@@ -41,9 +40,11 @@ for (let index = 0; index < Number(count); index++) {
   };
   const connect = mqttConnector(clock);
   const { random } = Math;
-  const parts = { broker, connect, onRequest: () => {}, labels: {}, store, clock, log, random };
+  const store = openFleetStore(join(folder, `${kiosk}.db`), clock, log);
+  const labels = { site: index % 2 ? "basel" : "bern" };
+  const parts = { broker, connect, onRequest: () => {}, labels, store, clock, log, random };
   const link = new FleetLink(parts);
-  const figures = new FleetFigures({ link, store, machine, kiosk: user, clock, log });
+  const figures = new FleetFigures({ link, store, machine, kiosk, clock, log });
   // The first kiosk has a condition: its oldest transaction waits for 20 minutes.
   const oldestAgeMs = kiosk === "kiosk-1" ? 1_200_000 : null;
   const outbox = { pending: index % 4, parked: 0, sent: 0, oldestAgeMs, paused: null };
@@ -69,8 +70,20 @@ for (let index = 0; index < Number(count); index++) {
       payments: Object.fromEntries(outcomes.map((name) => [name, paid])) as Record<Outcome, number>,
       alarmsRaised: 0,
       queue: { waiting: 0, dropped: 0 },
+      diskFreeBytes: machine.diskFreeBytes(),
+      clockAheadSeconds: 0,
+      errors: { CUSTOMER_TIMEOUT: paid },
+      linksLost: { terminal: 0, broker: 0 },
+      phases: { whole: { count: paid, sumMs: paid * 2_000, buckets: bucketsOf(paid) } },
     });
   }, FIGURES_EVERY_MS);
+}
+
+/** Each payment takes two seconds. */
+function bucketsOf(paid: number): Record<string, number> {
+  return Object.fromEntries(
+    PHASE_SECONDS.map((seconds) => [Math.round(seconds * 1_000), seconds < 2 ? 0 : paid]),
+  );
 }
 
 function linesOf(kiosk: string): Partial<Record<string, string>> {
