@@ -74,7 +74,7 @@ inMosquitto(
 );
 
 inMosquitto(
-  "a wrong password, a stranger's certificate, another authority are refused",
+  "a wrong password, a stranger's certificate, another authority are refused; wss is taken",
   async () => {
     const broker = await Mosquitto.guarded();
     await broker.up();
@@ -111,6 +111,10 @@ inMosquitto(
     ends.push(await attempt({}, `connector/1/${KIOSK}/metrics`));
     // The broker's rules let a kiosk publish below its own name only.
     ends.push(await attempt({}, "connector/1/kiosk-8/metrics"));
+    const web = broker.webPort && { url: `wss://127.0.0.1:${broker.webPort}/mqtt` };
+    ends.push(await attempt(web || {}, `connector/1/${KIOSK}/metrics`));
+    // By MQTT 3.1.1 it answers as if it had taken what it drops.
+    ends.push(await attempt({ mqtt: "3.1.1" }, "connector/1/kiosk-8/metrics"));
     expect(ends).toEqual([
       expect.stringMatching(/not authori[sz]ed/i),
       expect.stringMatching(/unknown ca|closed/i),
@@ -118,6 +122,8 @@ inMosquitto(
       expect.stringMatching(/certificate/i),
       "taken",
       "lost",
+      "taken",
+      "taken",
     ]);
   },
 );

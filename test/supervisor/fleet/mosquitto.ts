@@ -14,33 +14,39 @@ export const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"].find
 export const hasMosquitto =
   program !== "" && ["mosquitto_sub", "openssl"].every((name) => existsSync(`/usr/bin/${name}`));
 
+/** Whether it was built with websockets. */
+const hasWeb = hasMosquitto && readFileSync(program).includes("libwebsockets");
+
 /** MQTT 3.1.1: a client without a name, for a minute. */
 const CONNECT = Buffer.from("100c00044d5154540402003c0000", "hex");
 
-/** A broker of Debian's mosquitto: one port for those who watch, one with TLS for kiosks. */
+/** A broker of Debian's mosquitto: a port for those who watch, and with TLS two for kiosks. */
 export class Mosquitto {
   readonly folder = temporaryFolder();
   readonly port: number;
   readonly tlsPort: number;
+  /** Of websockets; undefined: this mosquitto has none. */
+  readonly webPort: number | undefined;
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, tlsPort: number) {
-    [this.port, this.tlsPort] = [port, tlsPort];
+  private constructor(port: number, tlsPort: number, webPort: number | undefined) {
+    [this.port, this.tlsPort, this.webPort] = [port, tlsPort, webPort];
     onTestFinished(() => this.down());
   }
 
   static async made(more: readonly string[] = []): Promise<Mosquitto> {
-    const broker = new Mosquitto(await freePort(), await freePort());
+    const webPort = hasWeb ? await freePort() : undefined;
+    const broker = new Mosquitto(await freePort(), await freePort(), webPort);
     const lines = ["persistence false", "listener PORT 127.0.0.1", "allow_anonymous true", ...more];
     const text = lines.join("\n").replace("PORT", String(broker.port));
     writeFileSync(join(broker.folder, "mosquitto.conf"), `${text}\n`);
     return broker;
   }
 
-  /** With a second port that wants TLS, a client certificate and a password. */
+  /** With two more ports that want TLS, a client certificate and a password. */
   static async guarded(): Promise<Mosquitto> {
     const broker = await Mosquitto.made();
-    const { folder, tlsPort } = broker;
+    const { folder, tlsPort, webPort } = broker;
     makeCertificates(folder);
     const at = (name: string): string => join(folder, name);
     writeFileSync(at("users"), "kiosk-7:secret of the kiosk\n", { mode: 0o600 });
@@ -51,7 +57,6 @@ export class Mosquitto {
     );
     const text = readFileSync(at("mosquitto.conf"), "utf8");
     const tls = [
-      `listener ${tlsPort} 127.0.0.1`,
       `cafile ${at("ca.pem")}`,
       `certfile ${at("server.pem")}`,
       `keyfile ${at("server.key")}`,
@@ -60,7 +65,9 @@ export class Mosquitto {
       `password_file ${at("users")}`,
       `acl_file ${at("rules")}`,
     ];
-    const lines = ["user root", "per_listener_settings true", text.trim(), ...tls];
+    const lines = ["user root", "per_listener_settings true", text.trim()];
+    lines.push(`listener ${tlsPort} 127.0.0.1`, ...tls);
+    if (webPort) lines.push(`listener ${webPort} 127.0.0.1`, "protocol websockets", ...tls);
     writeFileSync(at("mosquitto.conf"), `${lines.join("\n")}\n`);
     return broker;
   }
