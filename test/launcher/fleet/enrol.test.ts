@@ -87,14 +87,17 @@ test("a longer list keeps what is there; access ends only when that is asked for
   const { run, read, at, settings, write, printed } = office("FLEET_ID\na\nb\n");
   run(...BROKER);
   const [authority, login, logins] = [read("ca.pem"), settings("a"), read("broker", "passwords")];
-  write("FLEET_ID,FLEET_PAYMENTS\nc,\na,no\n");
+  write("FLEET_ID,FLEET_LABELS\nc,\na,site=bern floor=2\n");
   run();
   expect(printed).toEqual(
     expect.arrayContaining([expect.stringMatching(/1 new, .* 1 kept, 0 rev/)]),
   );
   expect(printed.some((line) => line.includes("keep their access: 1"))).toBe(true);
   expect(read("broker", "passwords").startsWith(logins)).toBe(true);
-  expect([read("ca.pem"), settings("a")]).toEqual([authority, { ...login, FLEET_PAYMENTS: "no" }]);
+  expect([read("ca.pem"), settings("a")]).toEqual([
+    authority,
+    { ...login, FLEET_LABELS: "site=bern floor=2" },
+  ]);
   run("--revoke", "--renew", "a", "--broker", "mqtts://other.example:8884");
   expect(printed.some((line) => line.includes("0 new, 1 renewed, 1 kept, 1 revoked"))).toBe(true);
   expect(existsSync(at("kiosks", "b"))).toBe(false);
@@ -140,6 +143,7 @@ test.each([
   ["FLEET_ID\na\nA\n", /line 3: FLEET_ID A stands in line 2 already/],
   ["FLEET_ID\na/b\n\nfleet.reader\n", /line 2: FLEET_ID must be[\s\S]*line 4: FLEET_ID must be/],
   ["FLEET_ID;FLEET_PAYMENTS\na;perhaps\n", /line 2: FLEET_PAYMENTS must be one of yes, no/],
+  ["FLEET_ID;FLEET_LABELS\na;Site=Bern\n", /line 2: FLEET_LABELS /],
   ["FLEET_ID;x\na\n", /line 2: must have 2 cells/],
   ['FLEET_ID;x\na;"b\n', /line 2: must have 2 cells/],
   [
