@@ -19,11 +19,10 @@ function holdsCardNumber(labels: Readonly<Record<string, string>>): boolean {
 
 /** Reads labels as the setup file has them: key=value, separated by blanks or commas. */
 export const labelsText = z.string().transform((value, context) => {
-  const pairs = value.split(/[ ,]+/).filter((pair) => pair !== "");
-  const parts = pairs.map((pair) => pair.split("="));
+  const parts = (value.match(/[^ ,]+/g) ?? []).map((pair) => pair.split("="));
   const labels = Object.fromEntries(parts) as Record<string, string>;
   const isWhole = parts.every((part) => part.length === 2 && label.safeParse(part[0]).success);
-  const isOnce = Object.keys(labels).length === pairs.length;
+  const isOnce = Object.keys(labels).length === parts.length;
   if (isWhole && isOnce && labelsSchema.safeParse(labels).success) return labels;
   // The message repeats no label, which may be a card number.
   const message =

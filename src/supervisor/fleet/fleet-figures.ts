@@ -64,7 +64,9 @@ export class FleetFigures {
     const ageSeconds = Math.max(Math.floor((clock.now() - atMs) / 1_000), 0);
     const kept = number > 0 ? { number } : {};
     const document = { ...(parseJson(text) as object), at: isoTime(atMs), ...kept };
-    if (ageSeconds >= expirySeconds || allowed(schema, document) === null) {
+    const isGood = allowed(schema, document) !== null;
+    if (!isGood || ageSeconds >= expirySeconds) {
+      if (!isGood) store.count("dropped");
       store.forgetMeasured(number);
       return;
     }

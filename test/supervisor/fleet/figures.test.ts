@@ -178,10 +178,10 @@ test("a fleet.db that a power cut took back loses no later figures", async () =>
 });
 
 test.each([
-  ["damaged", "content = '{'"],
-  ["with a text of a person", `content = json_set(content, '$.name', 'Ada')`],
-  ["two days old", "at_ms = 1, boot = 'another'"],
-])("figures that are %s are dropped, and the others are sent", async (_, change) => {
+  ["damaged", 1, "content = '{'"],
+  ["with a text of a person", 1, `content = json_set(content, '$.name', 'Ada')`],
+  ["two days old", 0, "at_ms = 1, boot = 'another'"],
+])("figures that are %s are not sent, and %i is counted", async (_, dropped, change) => {
   const { broker, clock, store, path } = await away();
   await pass(clock, 4);
   const database = new DatabaseSync(path);
@@ -191,6 +191,7 @@ test.each([
   await advanceUntil(clock, FLEET_ROUND_MS, () => store.measured(1).length === 0);
   const numbers = received(broker).map(({ number }) => number);
   expect(numbers.slice(0, 3)).toEqual([1, 3, 4]);
+  expect(store.figure("dropped") ?? 0).toBe(dropped);
   expect(JSON.stringify(broker.documents("metrics"))).not.toContain("Ada");
 });
 
