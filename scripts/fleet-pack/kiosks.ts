@@ -21,6 +21,7 @@ const [folder = "", first = "1", count = "0"] = process.argv.slice(2);
 const log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} };
 const clock = systemClock;
 const trusted = [readFileSync(join(folder, "ca.pem"), "utf8")];
+const files = { certificate: undefined, key: undefined, trusted };
 const FIGURES_EVERY_MS = 10_000;
 const version = "1.0.0";
 const machine = machineHere(folder, "stop", clock);
@@ -28,22 +29,13 @@ const machine = machineHere(folder, "stop", clock);
 for (let index = 0; index < Number(count); index++) {
   const kiosk = `kiosk-${Number(first) + index}`;
   const { FLEET_URL: url = "", FLEET_USER: user, FLEET_PASSWORD: password } = linesOf(kiosk);
-  const broker = {
-    url,
-    kiosk,
-    user,
-    password,
-    certificate: undefined,
-    key: undefined,
-    trusted,
-    commands: false,
-  };
+  const broker = { url, kiosk, user, password, commands: false };
   const connect = mqttConnector(clock);
   const { random } = Math;
   const store = openFleetStore(join(folder, `${kiosk}.db`), clock, log);
   const labels = { site: index % 2 ? "basel" : "bern" };
   const parts = { broker, connect, onRequest: () => {}, labels, store, clock, log, random };
-  const link = new FleetLink(parts);
+  const link = new FleetLink({ ...parts, files: () => files });
   const figures = new FleetFigures({ link, store, machine, kiosk, clock, log });
   // The first kiosk has a condition: its oldest transaction waits for 20 minutes.
   const oldestAgeMs = kiosk === "kiosk-1" ? 1_200_000 : null;

@@ -27,15 +27,17 @@ const supervisor = {
 } as const;
 const machine = machineHere(folder, "stop", clock);
 const state = stateOf({ tpManager: "silent", supervisor, conditions: [], dropped: 0, machine });
-const login = { user: undefined, password: undefined, certificate: undefined, key: undefined };
+const login = { user: undefined, password: undefined };
+const files = { certificate: undefined, key: undefined, trusted: [] };
 
 for (let i = first; i < first + count; i++) {
   const url = `mqtt://127.0.0.1:${port}`;
-  const broker = { url, kiosk: `kiosk-${i}`, ...login, trusted: [], commands: true };
+  const broker = { url, kiosk: `kiosk-${i}`, ...login, commands: true };
   const random = (): number => Math.random() * spread;
   const connect = mqttConnector(clock);
-  const parts = { broker, connect, onRequest: () => {}, labels: {}, store, clock, log, random };
-  const link = new FleetLink(parts);
+  const onRequest = (): void => {};
+  const parts = { broker, connect, onRequest, labels: {}, store, clock, log, random };
+  const link = new FleetLink({ ...parts, files: () => files });
   link.set(state);
   link.start();
 }

@@ -206,11 +206,13 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
   };
   const folder = mkdtempSync(join(tmpdir(), "utc-herd-"));
   const store = openFleetStore(join(folder, "fleet.db"), clock, log);
-  const login = { user: undefined, password: undefined, certificate: undefined, key: undefined };
+  const login = { user: undefined, password: undefined };
+  const files = { certificate: undefined, key: undefined, trusted: [] };
   const links = Array.from({ length: kiosks }, (_, i) => {
-    const broker = { url: "", kiosk: `kiosk-${i}`, ...login, trusted: [], commands: false };
+    const broker = { url: "", kiosk: `kiosk-${i}`, ...login, commands: false };
     return new FleetLink({
       broker,
+      files: () => files,
       connect,
       onRequest: () => {},
       labels: {},

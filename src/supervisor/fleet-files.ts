@@ -10,25 +10,25 @@ const READ_EVERY_MS = 60_000;
 
 /**
  * The files by which a kiosk and its broker prove themselves (docs/fleet.md 2.2). They are read
- * again each minute; changed ones count as soon as all of them can be used together.
+ * again each minute; changed ones count as soon as all of them can be used together. No fault of
+ * theirs ends the supervisor, which sends charged transactions without a broker too.
  */
 export class FleetFiles {
   readonly #config: Partial<Config>;
   readonly #clock: Clock;
-  #used: ReturnType<typeof usable>;
+  #used: ReturnType<typeof usable> | undefined;
   #readAtMs: number;
   #isFaulty = false;
   #fault: SupervisorAnswer<"status">["fleetFiles"] = null;
 
-  /** Throws {@link ProgramExit} if a file cannot be read. */
   constructor(config: Partial<Config>, clock: Clock) {
     [this.#config, this.#clock] = [config, clock];
-    this.#used = usable(filesOf(config));
     this.#readAtMs = clock.monotonicMs();
+    this.#read();
   }
 
-  /** The files that are used; another object after each change. */
-  get current(): BrokerFiles & ReturnType<typeof filesOf> {
+  /** The files that are used; another object after each change. Undefined: none can be used yet. */
+  get current(): (BrokerFiles & ReturnType<typeof filesOf>) | undefined {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#readAtMs >= READ_EVERY_MS) {
       this.#readAtMs = nowMs;
@@ -47,13 +47,14 @@ export class FleetFiles {
       const found = filesOf(this.#config);
       requirePair(found);
       [this.#isFaulty, this.#fault] = [false, null];
-      const { own, key, authorities } = this.#used;
+      const { own, key, authorities } = this.#used ?? {};
       const isSame = JSON.stringify(found) === JSON.stringify({ own, key, authorities });
       if (!isSame) this.#used = usable(found);
     } catch (error) {
-      // Two files are replaced one after the other, so a single reading proves no fault.
+      // Two files are replaced one after the other, so only at the start a single reading counts.
       const reason = (error as Error).message;
-      if (this.#isFaulty) this.#fault ??= { reason, sinceMs: this.#clock.now() };
+      const { sinceMs = this.#clock.now() } = this.#fault ?? {};
+      if (this.#isFaulty || !this.#used) this.#fault = { reason, sinceMs };
       this.#isFaulty = true;
     }
   }

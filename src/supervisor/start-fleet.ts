@@ -50,7 +50,7 @@ export function startFleet(
     const installation = readOr(undefined, () => installationId(dataDirectory));
     const kiosk = config.FLEET_ID ?? installation;
     if (kiosk === undefined) throw new Error("the id of this installation cannot be stored");
-    const broker = brokerSettings(config, kiosk, proxyFor, files());
+    const broker = brokerSettings(config, kiosk, proxyFor);
     const store = openFleetStore(join(dataDirectory, "fleet.db"), clock, log);
     onStop("fleet database", () => store.close());
     const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
@@ -103,7 +103,7 @@ function uploader(
   const logFiles = [logFileOf(installation, "tp-manager"), logFileOf(installation, "supervisor")];
   const parts = { address, kiosk, logFiles, config, facts, clock, signal: stop.signal };
   return async (requestId) => {
-    const { authorities: certificates } = files.current;
+    const certificates = files.current?.authorities ?? [];
     const transport = new HttpTransport(clock, { certificates, proxyFor });
     const sent = uploadSupportBundle({ ...parts, transport }, requestId);
     return await sent.finally(() => transport.close());
@@ -114,10 +114,8 @@ function brokerSettings(
   config: Config,
   kiosk: string,
   proxyFor: ProxyChoice,
-  files: BrokerFiles,
-): BrokerSettings {
+): Omit<BrokerSettings, keyof BrokerFiles> {
   return {
-    ...files,
     url: config.FLEET_URL ?? "",
     kiosk,
     user: config.FLEET_USER,

@@ -103,6 +103,27 @@ test("new files are used within a minute, but no pair that does not belong toget
   expect([files.fault, ends()]).toEqual([null, null]);
   const second = files.current;
   writeFileSync(ca, readFileSync(cert, "utf8") + String(old.cert));
-  expect((await minute()).trusted).toContain(String(old.cert).trim());
+  expect((await minute())?.trusted).toContain(String(old.cert).trim());
   expect(files.current).not.toBe(second);
+});
+
+test("at the start unusable files are waited for, and end nothing", async () => {
+  const clock = new TestClock();
+  const folder = temporaryFolder();
+  const [cert, keyFile] = [join(folder, "cut.pem"), join(folder, "fleet.key")];
+  const [own, other] = [1, 2].map((day) => selfSignedTls(["a"], clock.now() - day * DAY));
+  const settings = { FLEET_CERT_FILE: cert, FLEET_KEY_FILE: keyFile };
+  const files = new FleetFiles(settings, clock);
+  const ends = certificateEnds({}, files, clock);
+  const found = () => clock.advance(60_000).then(() => [files.current, files.fault?.reason]);
+  expect([files.current, files.fault?.sinceMs, ends()]).toEqual([undefined, clock.now(), null]);
+  expect(await found()).toEqual([undefined, expect.stringContaining("cut.pem cannot be read")]);
+  writeFileSync(cert, String(own?.cert).slice(0, 200));
+  expect(await found()).toEqual([undefined, expect.stringContaining("holds no certificate")]);
+  writeFileSync(cert, String(own?.cert));
+  writeFileSync(keyFile, String(other?.key));
+  expect(await found()).toEqual([undefined, expect.stringContaining("does not belong")]);
+  expect(new FleetFiles(settings, clock).current).toBeUndefined();
+  writeFileSync(keyFile, String(own?.key));
+  expect(await found()).toEqual([expect.objectContaining({ key: own?.key }), undefined]);
 });

@@ -24,10 +24,10 @@ import {
 import type { FleetStore, QueuedDocument } from "./fleet-store.ts";
 
 interface LinkParts {
-  readonly broker: BrokerSettings;
+  readonly broker: Omit<BrokerSettings, keyof BrokerFiles>;
   readonly installation?: string | undefined;
-  /** Returns the certificates, always the same object until they change. */
-  readonly files?: () => BrokerFiles;
+  /** Returns the certificates, always the same object until they change; undefined: none usable. */
+  readonly files: () => BrokerFiles | undefined;
   readonly connect: ConnectToBroker;
   readonly onRequest: (message: Incoming) => void;
   /** FLEET_LABELS, which every document carries. */
@@ -189,7 +189,7 @@ export class FleetLink {
   async renew(): Promise<void> {
     const { files, clock, log } = this.#parts;
     const isTrying = this.#connection === undefined && this.#retry === undefined;
-    if (files === undefined || files() === this.#files || isTrying || this.#stopped) return;
+    if (files() === this.#files || isTrying || this.#stopped) return;
     log.info("the supervisor connects to the fleet's broker with changed certificates");
     const connection = this.#connection;
     this.#connection = undefined;
@@ -217,10 +217,10 @@ export class FleetLink {
   }
 
   async #try(): Promise<void> {
-    const { connect, onRequest, clock, log } = this.#parts;
+    const { broker, connect, onRequest, clock, log } = this.#parts;
     this.#retry = undefined;
-    this.#files = this.#parts.files?.();
-    const broker = { ...this.#parts.broker, ...this.#files };
+    const files = this.#parts.files();
+    this.#files = files;
     let lost: readonly [LostBecause, string] | undefined;
     let connection: BrokerConnection | undefined;
     this.#connectedMs = clock.now();
@@ -232,7 +232,8 @@ export class FleetLink {
       received: onRequest,
     };
     try {
-      connection = await connect(broker, this.#state("lost", null), listener);
+      if (!files) throw new Error("the certificates for the broker cannot be used");
+      connection = await connect({ ...broker, ...files }, this.#state("lost", null), listener);
       if (lost) throw new Error(lost[1]);
       if (this.#stopped) return void (await connection.close());
     } catch (error) {

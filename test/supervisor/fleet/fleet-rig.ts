@@ -100,7 +100,7 @@ interface RigOptions {
   readonly commands?: boolean;
   readonly path?: string;
   readonly broker?: Partial<BrokerSettings>;
-  readonly files?: () => BrokerFiles;
+  readonly files?: () => BrokerFiles | undefined;
   readonly labels?: Readonly<Record<string, string>>;
   readonly machine?: Partial<FleetMachine>;
 }
@@ -115,10 +115,11 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
   const tpManager = new ScriptedTpManager(clock);
   const login = { user: "kiosk", password: "secret of the kiosk" };
   const broker = { url, kiosk: KIOSK, ...login, certificate: undefined, key: undefined };
-  const { random = () => 0.5, updates, upload, files } = given;
+  const settings = { ...broker, trusted: [], commands, ...more };
+  const { random = () => 0.5, updates, upload, files = () => settings } = given;
   const link = new FleetLink({
-    broker: { ...broker, trusted: [], commands, ...more },
-    ...(files && { files }),
+    broker: settings,
+    files,
     connect: mqttConnector(clock),
     onRequest: (message) => void requests.take(message),
     labels: given.labels ?? {},

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { BrokerFiles } from "../../../src/supervisor/fleet/broker.ts";
 import { fleetDocuments, topicOf } from "../../../src/supervisor/fleet/documents.ts";
 import { TestClock } from "../../support/clocks/test-clock.ts";
 import { advanceUntil, FLEET_ROUND_MS, KIOSK, openFleet, TRANSACTION } from "./fleet-rig.ts";
@@ -288,6 +289,26 @@ test("changed certificates: a new connection when no payment runs, nothing is lo
   files = { ...files };
   await poll(clock);
   await expect.poll(() => broker.connects.length).toBe(3);
+});
+
+test("without usable certificates the kiosk waits, and connects when they are there", async () => {
+  const broker = new ScriptedBroker();
+  await broker.up();
+  let files: BrokerFiles | undefined;
+  const { fleet, clock, tpManager, store, status } = openFleet({
+    url: broker.url,
+    files: () => files,
+  });
+  fleet.start();
+  await poll(clock);
+  await expect.poll(() => status()?.fault).toContain("certificates");
+  tpManager.payment("charged", { attempt: 1 });
+  await poll(clock);
+  expect([broker.connects.length, store.waiting]).toEqual([0, 1]);
+  files = { certificate: undefined, key: undefined, trusted: [] };
+  await poll(clock);
+  await expect.poll(() => store.waiting).toBe(0);
+  expect(broker.documents("payment").length).toBe(1);
 });
 
 test("a broker that ends each connection with a reason, or floods, is no twin", async () => {
