@@ -135,6 +135,12 @@ const parts: Readonly<Record<string, Part>> = {
     words: [],
     quick: ["--kiosks", "5"],
   },
+  herd: {
+    shows: "a thousand kiosks come back, update and raise alarms at one broker evenly, each once",
+    program: "scripts/fleet-crowd.ts",
+    words: [],
+    quick: ["--kiosks", "40", "--outage", "1", "--minute", "20"],
+  },
   pictures: {
     shows: "each page is drawn without a finding of accessibility or layout",
     program: "scripts/page-pictures.ts",
