@@ -37,7 +37,9 @@ function conditionRules(): string {
     ];
   });
   const head = "# Alerts of the conditions of a kiosk, made from the code by `npm run readme`.";
-  return [head, "groups:", "  - name: conditions", "    rules:", ...rules, ""].join("\n");
+  // Each rule reads an hour, and a condition has to last five minutes.
+  const group = ["groups:", "  - name: conditions", "    interval: 1m", "    rules:"];
+  return [head, ...group, ...rules, ""].join("\n");
 }
 
 /** Returns the texts for Prometheus' console, as a template that chooses by a condition's name. */
