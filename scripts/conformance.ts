@@ -15,5 +15,5 @@ if (suite === undefined || !existsSync(join(suite, "tuf_conformance"))) {
   process.exit(77);
 }
 const entrypoint = join(projectRoot, "scripts", "tuf-client");
-const args = ["-m", "pytest", "tuf_conformance", "--entrypoint", entrypoint];
+const args = ["-m", "pytest", "--no-header", "tuf_conformance", "--entrypoint", entrypoint];
 process.exit(spawnSync("python3", args, { cwd: suite, stdio: "inherit" }).status ?? 1);

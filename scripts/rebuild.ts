@@ -64,7 +64,8 @@ try {
 function build(builder: Builder, trusted: string): Readonly<Record<string, string>> {
   const { folder, isNobody } = builder;
   mkdirSync(dirname(folder), { recursive: true });
-  execFileSync("git", ["clone", "--quiet", projectRoot, folder]);
+  const noAdvice = ["-c", "advice.detachedHead=false"];
+  execFileSync("git", [...noAdvice, "clone", "--quiet", projectRoot, folder]);
   const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: projectRoot });
   execFileSync("git", ["checkout", "--quiet", commit.toString().trim()], { cwd: folder });
   if (isNobody) execFileSync("chown", ["-R", "nobody", dirname(folder)]);
