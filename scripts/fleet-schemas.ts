@@ -53,7 +53,7 @@ function asyncApi(): object {
       title: "Kiosks of a fleet",
       version: `${FLEET_VERSION}.0.0`,
       description:
-        "What a kiosk publishes to an MQTT 5 broker, and the requests that it takes. QoS 1; a " +
+        "What a kiosk publishes to an MQTT broker, and the requests that it takes. QoS 1; a " +
         "document may come twice, with the same id. See docs/fleet.md 3.1.",
     },
     defaultContentType: "application/json",
