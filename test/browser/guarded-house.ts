@@ -45,13 +45,17 @@ export class GuardedHouse extends TestInstallation {
       .filter((message) => !/^(0501|80-?00)/.test(message));
   }
 
-  /** Every row of the journal, but for the figures that the clock writes at each full hour. */
+  /**
+   * Every row of the journal, but for what is written by the clock: the figures of each full hour,
+   * and the test write after a time without writes.
+   */
   journal(): unknown {
     const database = openForReading(join(this.data, "journal.db"));
     try {
       const tables = database
         .prepare(
-          "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'hour' ORDER BY name",
+          `SELECT name FROM sqlite_schema
+           WHERE type = 'table' AND name NOT IN ('hour', 'store_proof') ORDER BY name`,
         )
         .all() as Array<{ name: string }>;
       return tables.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}"`).all()]);
