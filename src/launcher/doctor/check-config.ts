@@ -5,6 +5,8 @@ import {
   permissionWarning,
   readSetupFile,
 } from "../../shared/config/config.ts";
+import type { ConfigFields } from "../../shared/config/config-field.ts";
+import { sharedFields } from "../../shared/config/schema.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/program/installation.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
@@ -40,6 +42,9 @@ export function faultsIn(text: string): ReadonlyMap<string, number> {
   const all = [...terminal.faults, ...gateway.faults];
   return new Map(all.map(({ line, message }) => [message, line]));
 }
+
+/** Every setting of a setup file, also those of all drivers. */
+export const everyField: ConfigFields = { ...sharedFields, ...protocolPart.fields };
 
 /** Returns the text of a setup file as tp-manager and as the supervisor read it. */
 function asRead(text: string) {

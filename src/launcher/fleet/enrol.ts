@@ -35,6 +35,8 @@ const recordSchema = z.object({
       hash: z.string().optional(),
       serial: z.string().optional(),
       endsMs: z.number().optional(),
+      /** The serials of its certificates that were replaced, each valid until its own end. */
+      replaced: z.array(z.string()).optional(),
     }),
   ),
   revoked: z.array(z.string()),
@@ -77,6 +79,11 @@ export function enrol({ output, clock }: CommandContext, given: LauncherArgument
     lock?.release();
   }
   return exitCodes.ok;
+}
+
+/** Returns the serials of all certificates of a member that were not revoked. */
+function serialsOf({ serial, replaced = [] }: Member = {}): string[] {
+  return serial === undefined ? replaced : [...replaced, serial];
 }
 
 const misused = (text: string): ProgramExit => new ProgramExit(exitCodes.usage, text);
@@ -124,15 +131,15 @@ class Enrolment {
       const known = this.#members.get(id);
       const isKept = id !== renew && known !== undefined && this.#isGood(known);
       if (isKept) this.#update(id, settings);
-      else this.#members.set(id, this.#issue(id, settings));
-      if (id === renew) this.#revoke(known);
+      else this.#members.set(id, this.#issue(id, settings, id === renew ? undefined : known));
+      if (id === renew) this.#record.revoked.push(...serialsOf(known));
       if (!readers.has(id)) counts[isKept ? "kept" : known ? "renewed" : "added"]++;
     }
     for (const [id, member] of this.#members) {
       if (wanted.has(id)) continue;
       counts[revoke ? "revoked" : "missing"]++;
       if (!revoke) continue;
-      this.#revoke(member);
+      this.#record.revoked.push(...serialsOf(member));
       this.#members.delete(id);
       rmSync(this.#folderOf(id), { recursive: true, force: true });
     }
@@ -158,16 +165,12 @@ class Enrolment {
     return this.#record.certificates ? endsMs > this.#nowMs + REPLACED_MS : hash !== undefined;
   }
 
-  #revoke(member: Member | undefined): void {
-    if (member?.serial !== undefined) this.#record.revoked.push(member.serial);
-  }
-
   #folderOf(id: string): string {
     return join(this.#folder, readers.has(id) ? "readers" : "kiosks", id);
   }
 
   /** Makes the files of a kiosk, and returns what the broker has to know of them. */
-  #issue(id: string, settings: Settings): Member {
+  #issue(id: string, settings: Settings, known: Member | undefined): Member {
     const folder = this.#folderOf(id);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeOwn(join(folder, "fleet-ca.pem"), this.#authority.certificate);
@@ -180,7 +183,7 @@ class Enrolment {
     writeOwn(join(folder, "fleet.key"), pem);
     writeOwn(join(folder, "fleet.pem"), certificate);
     this.#write(id, "", settings);
-    return { serial, endsMs };
+    return { serial, endsMs, replaced: serialsOf(known) };
   }
 
   /** Brings the settings of a kiosk up to date, if its file was not removed after its use. */

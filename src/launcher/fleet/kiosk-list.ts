@@ -1,9 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
-import type { ConfigFields } from "../../shared/config/config-field.ts";
-import { sharedFields } from "../../shared/config/schema.ts";
 import { containsPan } from "../../shared/masking/mask.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { everyField } from "../doctor/check-config.ts";
 import { filled } from "../output.ts";
 import texts from "../texts-en.json" with { type: "json" };
 
@@ -31,8 +30,9 @@ export function readKioskList(file: string) {
   const separator = /[;,\t]/.exec(lines[0] ?? "")?.[0] ?? ";";
   const columns = cellsOf(lines[0] ?? "", separator) ?? [];
   if (!columns.includes("FLEET_ID")) throw refusal(file, [says.header]);
-  const fields: ConfigFields = sharedFields;
-  const isUsed = (name: string) => Object.hasOwn(fields, name) && !given.test(name);
+  const isUsed = (name: string) => Object.hasOwn(everyField, name) && !given.test(name);
+  const repeated = columns.find((name, at) => isUsed(name) && columns.indexOf(name) < at);
+  if (repeated) throw refusal(file, [filled(says.repeated, () => repeated)]);
   const kiosks = new Map<string, Settings>();
   const firstLines = new Map<string, number>();
   for (const [index, line] of lines.entries()) {
@@ -45,9 +45,11 @@ export function readKioskList(file: string) {
     }
     const settings = columns
       .map((name, at) => [name, cells[at] ?? ""] as const)
-      .filter(([name, value]) => isUsed(name) && (value !== "" || name === "FLEET_ID"));
+      .filter(([name]) => isUsed(name));
     const found = settings.flatMap(([name, value]) => {
-      const [issue] = fields[name]?.safeParse(value).error?.issues ?? [];
+      // An empty cell is a setting without a value.
+      if (value === "" && name !== "FLEET_ID") return [];
+      const [issue] = everyField[name]?.safeParse(value).error?.issues ?? [];
       if (issue) return [`${name} ${issue.message}`];
       return containsPan(value) ? [filled(says.pan, () => name)] : [];
     });

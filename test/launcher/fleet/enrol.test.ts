@@ -108,9 +108,26 @@ test("a longer list keeps what is there; access ends only when that is asked for
   expect(() => run("--renew", "b")).toThrow("--renew must name");
 });
 
+test("a column of a driver becomes a line too; a cleared cell ends the line of a kiosk", () => {
+  const list = "FLEET_ID;x;x;ZVT_T4_MS;FLEET_LABELS\n";
+  const { run, settings, write, printed } = office(`${list}a;;;90000;site=bern\nb;;;;\n`);
+  run(...BROKER);
+  expect(printed).toContain("Columns that are no settings of a kiosk are not used: x, x.");
+  const { FLEET_PASSWORD } = settings("a");
+  expect(settings("a")).toMatchObject({ ZVT_T4_MS: "90000", FLEET_LABELS: "site=bern" });
+  expect(settings("b")).not.toHaveProperty("ZVT_T4_MS");
+  write(`${list}a;;;90000;\nb;;;;\n`);
+  run();
+  expect(settings("a")).toMatchObject({ FLEET_PASSWORD, ZVT_T4_MS: "90000", FLEET_LABELS: "" });
+  expect(settings("b")).not.toHaveProperty("FLEET_LABELS");
+});
+
 test("certificates: of one authority, replaced before their end, revoked if renewed", async () => {
-  const { run, read, clock, settings } = office("FLEET_ID\na\nb\n");
+  const { run, read, write, at, clock, settings } = office("FLEET_ID\na\nb\n");
   run(...BROKER, "--certificates", "--kiosk-folder", "C:\\kiosk");
+  // A record in its earlier form is read too.
+  const record = read("enrolment.json").replaceAll(/,\s*"replaced": \[\]/g, "");
+  writeFileSync(at("enrolment.json"), record);
   const of = (kiosk: string) => new X509Certificate(read("kiosks", kiosk, "fleet.pem"));
   const authority = new X509Certificate(read("ca.pem"));
   expect(authority.subject).toBe("CN=Fleet of broker.example");
@@ -127,6 +144,7 @@ test("certificates: of one authority, replaced before their end, revoked if rene
   expect(read("broker", "fleet.conf")).toContain("use_identity_as_username true");
   const revoked = () => JSON.parse(read("enrolment.json")).revoked;
   run("--renew", "a");
+  expect(record).not.toContain("replaced");
   expect(revoked()).toEqual([first.serialNumber.toLowerCase()]);
   const [second, other] = [of("a"), of("b")];
   await clock.advance(630 * DAY);
@@ -134,9 +152,17 @@ test("certificates: of one authority, replaced before their end, revoked if rene
   expect(of("b").serialNumber).toBe(other.serialNumber);
   await clock.advance(20 * DAY);
   run();
-  expect([of("a").serialNumber, of("b").serialNumber]).not.toContain(second.serialNumber);
-  expect(of("b").serialNumber).not.toBe(other.serialNumber);
+  const [third, newer] = [of("a"), of("b")];
+  expect([third.serialNumber, newer.serialNumber]).not.toContain(second.serialNumber);
+  expect(newer.serialNumber).not.toBe(other.serialNumber);
   expect(revoked()).toHaveLength(1);
+  // A replaced certificate is valid until its own end, so it is revoked with its successor.
+  run("--renew", "a");
+  const serials = (all: X509Certificate[]) => all.map((one) => one.serialNumber.toLowerCase());
+  expect(revoked()).toEqual(serials([first, second, third]));
+  write("FLEET_ID\na\n");
+  run("--revoke");
+  expect(revoked()).toEqual(serials([first, second, third, other, newer]));
 });
 
 test.each([
@@ -145,6 +171,8 @@ test.each([
   ["FLEET_ID;FLEET_PAYMENTS\na;perhaps\n", /line 2: FLEET_PAYMENTS must be one of yes, no/],
   ["FLEET_ID;FLEET_LABELS\na;Site=Bern\n", /line 2: FLEET_LABELS /],
   ["FLEET_ID;x\na\n", /line 2: must have 2 cells/],
+  ["FLEET_ID;x;x;FLEET_ID\na;;;b\n", /first line names the column FLEET_ID more than once/],
+  ["FLEET_ID;ZVT_PROFILE\na;best\n", /line 2: ZVT_PROFILE must be one of/],
   ['FLEET_ID;x\na;"b\n', /line 2: must have 2 cells/],
   [
     "FLEET_ID\n4111111111111111\n4111111111111111\n",
