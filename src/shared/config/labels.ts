@@ -10,10 +10,18 @@ export const labelsSchema = z
   .record(label, label)
   .refine((labels) => Object.keys(labels).length <= LABELS_MAX && !holdsCardNumber(labels));
 
-/** Whether a card number stands in the labels, even in two values that follow each other. */
+/**
+ * Whether a card number stands in the labels: in a pair, or in keys, values or whole pairs that
+ * follow each other, in the order of a document or sorted by their keys, as Prometheus has them.
+ */
 function holdsCardNumber(labels: Readonly<Record<string, string>>): boolean {
-  const pairs = Object.entries(labels).map((pair) => pair.join("-"));
-  const texts = [...pairs, Object.values(labels).join("-")];
+  const pairs = Object.entries(labels);
+  const texts = [pairs, pairs.toSorted()].flatMap((all) => [
+    ...all.map((pair) => pair.join("-")),
+    all.flat().join("-"),
+    all.map(([key]) => key).join("-"),
+    all.map(([, value]) => value).join("-"),
+  ]);
   return texts.some((text) => maskPansInText(text) !== text);
 }
 

@@ -240,6 +240,8 @@ const values: Record<keyof typeof sharedFields, Values> = {
       "4111-1111-1111-1111=a",
       "4111-1111=1111-1111",
       "a=41111111 b=11111111",
+      "40000566=a 55665556=b",
+      "4000=0566 5566=5556",
     ],
   },
   FLEET_USER: { good: same("a:b"), bad: ["u".repeat(256)] },
