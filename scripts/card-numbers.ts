@@ -11,9 +11,11 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { gzipSync } from "node:zlib";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { Journal } from "../src/tp-manager/journal/journal.ts";
+import { fleetBroker } from "../test/card-numbers/fleet-broker.ts";
 import { findsIn, type Searched, searchFolder, writingsOf } from "../test/card-numbers/search.ts";
 import { terminalPan, unmaskingLine } from "../test/card-numbers/unmasking-line.ts";
 import {
@@ -26,6 +28,7 @@ import {
   type Sent,
 } from "../test/card-numbers/ways-in.ts";
 import { packAll } from "../test/support/house/pack-all.ts";
+import { until } from "../test/support/programs/child-program.ts";
 import { freePort, TestInstallation } from "../test/support/programs/installation.ts";
 import { outputOf } from "../test/support/programs/own-processes.ts";
 import { misused, readArguments } from "./command-line.ts";
@@ -36,11 +39,16 @@ const { values } = readArguments({
 const all = [...Object.values(pans), terminalPan];
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const problems: string[] = [];
+/** The file with everything that the broker of the fleet has got. */
+const FLEET_BYTES = "fleet-broker";
+/** Figures come once a minute, and the refused connection is repeated within half a minute. */
+const REPORTED_LIMIT_MS = 180_000;
 
 const runs = { zvt, concert, "caisse-ap": caisseAp } as const;
 const chosen = Object.entries(runs).filter(([name]) => name === (values.only ?? name));
 if (chosen.length === 0) misused();
 searchFindsWhatIsThere();
+await fleetIsSearched();
 for (const [, run] of chosen) await run();
 for (const problem of problems) print(`FOUND ${problem}`);
 print(problems.length === 0 ? "No card number was found." : `${problems.length} finds`);
@@ -60,9 +68,51 @@ function searchFindsWhatIsThere(): void {
   if (found.size < planted.length) problems.push("the search misses what is there");
 }
 
+/**
+ * A kiosk with a card number as FLEET_ID, which is a warning only: the search must find it in what
+ * the broker has got, and in the queue for it.
+ */
+async function fleetIsSearched(): Promise<void> {
+  const broker = await fleetBroker(await freePort(), { hangs: true });
+  const at = installation(broker, { FLEET_ID: pans.fleet });
+  try {
+    await at.start();
+    await at.connected();
+    await paid(at);
+    await reported(broker, ["state", "payment"]);
+    const { finds } = searchedWith(broker, at);
+    const missed = [FLEET_BYTES, "data/fleet.db"].filter(
+      (file) => !finds.some((find) => find.startsWith(`${file}: digits of 601100`)),
+    );
+    print(`It finds a FLEET_ID in ${2 - missed.length} of 2 files of a fleet.`);
+    for (const file of missed) problems.push(`the search misses what is in ${file}`);
+  } finally {
+    broker.close();
+    await at.stop();
+  }
+}
+
+type Broker = Awaited<ReturnType<typeof fleetBroker>>;
+
+function searchedWith(broker: Broker, at: TestInstallation): Searched {
+  writeFileSync(join(at.folder, FLEET_BYTES), broker.bytes());
+  return searchFolder(at.folder, all);
+}
+
+/** Waits until the broker has documents of these names. */
+async function reported({ counts }: Broker, names: readonly string[]): Promise<void> {
+  await until(
+    `the fleet has ${names.join(", ")}`,
+    async () => names.every((name) => counts[name]) || undefined,
+    REPORTED_LIMIT_MS,
+  );
+}
+
 async function zvt(): Promise<void> {
   const [linePort, notificationPort] = [await freePort(), await freePort()];
-  const at = installation({
+  const broker = await fleetBroker(await freePort(), { isRude: true });
+  const at = installation(broker, {
+    FLEET_COMMANDS: "yes",
     SERIAL_PORT: `tcp://127.0.0.1:${linePort}`,
     NOTIFICATION_PORT: notificationPort,
     NOTIFICATION_SECRET: operator.password,
@@ -79,9 +129,11 @@ async function zvt(): Promise<void> {
     report(await doors(at));
     report(await notifications(notificationPort));
     report(await everyCall(at));
-    await searched(at);
+    await reported(broker, ["state", "payment", "metrics", "reply"]);
+    await searched(at, broker);
   } finally {
     line.close();
+    broker.close();
     await at.stop();
   }
 }
@@ -103,23 +155,22 @@ async function caisseAp(): Promise<void> {
 /** One-way terminals of the simulator can report the whole number by themselves. */
 async function oneWay(title: string, protocol: string, gateway?: string): Promise<void> {
   const more = gateway === undefined ? {} : { GATEWAY_URL: gateway };
-  const at = installation({ TERMINAL_PROTOCOL: protocol, ...more }, [
-    "--protocol",
-    protocol,
-    "--report",
-    "clear",
-  ]);
+  const broker = await fleetBroker(await freePort());
+  const config = { TERMINAL_PROTOCOL: protocol, ...more };
+  const at = installation(broker, config, ["--protocol", protocol, "--report", "clear"]);
   try {
     await at.start();
     await at.connected();
     print(`\n${title}: a payment is ${await paid(at)}; the terminal does not mask its result.`);
-    await searched(at);
+    await reported(broker, ["state", "payment"]);
+    await searched(at, broker);
   } finally {
+    broker.close();
     await at.stop();
   }
 }
 
-function installation(config: object, terminal: readonly string[] = []): TestInstallation {
+function installation({ url }: Broker, config: object, terminal: readonly string[] = []) {
   return new TestInstallation({
     terminalSwitches: ["--instant", ...terminal],
     config: {
@@ -127,12 +178,14 @@ function installation(config: object, terminal: readonly string[] = []): TestIns
       OPERATOR_PWD: operator.password,
       LOG_LEVEL: "debug",
       GATEWAY_WAIT: 5_000,
+      FLEET_URL: url,
       ...config,
     },
   });
 }
 
 async function paid(at: TestInstallation): Promise<string> {
+  await until("the fleet reads events", () => readsEvents(join(at.data, "fleet.db")) || undefined);
   const { one } = await at.pay(9, "A-0");
   for (const find of findsIn(Buffer.from(JSON.stringify(one)), all)) {
     problems.push(`the answer of the payment: ${find}`);
@@ -140,6 +193,16 @@ async function paid(at: TestInstallation): Promise<string> {
   if (one.status !== "Success")
     problems.push(`the payment is ${one.status}: the run shows nothing`);
   return one.status;
+}
+
+/** Whether the fleet part has begun: it reports no event of before. */
+function readsEvents(path: string): boolean {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return database.prepare("SELECT 1 FROM figure WHERE name = 'event'").get() !== undefined;
+  } finally {
+    database.close();
+  }
 }
 
 /** A gateway that answers everything with a fault, whose text has a card number. */
@@ -174,7 +237,7 @@ function report({ way, statuses, echoes }: Sent): void {
 }
 
 /** Searches the files while the programs run, then what they leave when they have stopped. */
-async function searched(at: TestInstallation): Promise<void> {
+async function searched(at: TestInstallation, broker: Broker): Promise<void> {
   const launcher = join(projectRoot, "src", "launcher", "main.ts");
   const bundle = join(at.folder, "bundle.tar.gz");
   for (const given of [
@@ -187,9 +250,11 @@ async function searched(at: TestInstallation): Promise<void> {
       problems.push(`the output of ${given[0]}: ${find}`);
     }
   }
-  noted("while the programs run", searchFolder(at.folder, all));
+  noted("while the programs run", searchedWith(broker, at));
   await Promise.all([at.tpManager?.end("SIGTERM"), at.supervisor?.end("SIGTERM")]);
-  noted("after they have stopped", searchFolder(at.folder, all));
+  noted("after they have stopped", searchedWith(broker, at));
+  const documents = Object.entries(broker.counts).map(([name, count]) => `${count} × ${name}`);
+  print(`  the broker of the fleet had ${documents.join(", ")}`);
   const journal = new Journal(join(at.data, "journal.db"));
   packAll(journal);
   journal.close();

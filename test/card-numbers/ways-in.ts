@@ -11,6 +11,7 @@ export const pans = {
   login: "4111111111111111",
   gateway: "4012888888881881",
   notification: "5500005555555559",
+  fleet: "6011000990139424",
 } as const;
 
 export const operator = { login: "boss", password: "of-the-operator" } as const;
