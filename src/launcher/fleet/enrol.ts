@@ -5,6 +5,7 @@ import { withSetting } from "../../shared/config/config-edit.ts";
 import { sharedFields } from "../../shared/config/schema.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "../../shared/process/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { resultOf } from "../../shared/store/storage-fault.ts";
 import { readJsonIfWhole, replaceSynced } from "../../shared/store/store-file.ts";
 import type { LauncherArguments } from "../arguments.ts";
 import { type CommandContext, filled } from "../output.ts";
@@ -73,8 +74,9 @@ export function enrol({ output, clock }: CommandContext, given: LauncherArgument
     output.note(print(says.next));
   } catch (error) {
     // A full disk, or a folder that this user may not write: what was done so far is kept.
-    if (!("syscall" in (error as Error))) throw error;
-    throw new ProgramExit(exitCodes.unavailable, (error as Error).message);
+    if (!("syscall" in (error as Error)) && resultOf(error) === 0) throw error;
+    const why = `${folder} cannot be written: ${(error as Error).message}`;
+    throw new ProgramExit(exitCodes.unavailable, why);
   } finally {
     lock?.release();
   }

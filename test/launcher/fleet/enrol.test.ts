@@ -200,6 +200,10 @@ test("no broker, an unsafe one, no list, and a folder that lost its key are refu
   expect(() => run(...BROKER, "--into", join(file, "x"))).toThrow(
     expect.objectContaining({ exitCode: 69, message: expect.stringContaining("ENOTDIR") }),
   );
+  mkdirSync(at("locked", "enrol.lock"), { recursive: true });
+  expect(() => run(...BROKER, "--into", at("locked"))).toThrow(
+    expect.objectContaining({ exitCode: 69, message: expect.stringContaining(at("locked")) }),
+  );
   const nothing = readArguments(["fleet", "enrol", `${file}.x`]);
   expect(() => enrol({} as CommandContext, nothing)).toThrow("name the list");
   expect(() => readArguments(["fleet", "enrol", "a", "b"])).toThrow("do not go together");
