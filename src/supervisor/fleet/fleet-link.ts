@@ -277,28 +277,22 @@ export class FleetLink {
   }
 
   #lost(because: LostBecause, text: string): void {
-    const { clock, log, random } = this.#parts;
+    const { clock, log, random, installation } = this.#parts;
     this.#connection = undefined;
     this.#failures++;
+    const says = because === "twin" ? twinText(this.#short >= SHORT_MAX) : text;
     const waitMs = reconnectDelayMs(because, this.#failures, random());
     const { fault, refused, sinceMs } = this.#status;
     const isSame = fault !== null && refused === (because === "refused");
     this.#status = {
-      fault: text,
+      fault: says,
       refused: because === "refused",
       sinceMs: isSame ? sinceMs : clock.now(),
     };
     const details = { tries: this.#failures, waitMs: Math.round(waitMs) };
-    if (because === "twin") {
-      const says =
-        this.#short >= SHORT_MAX
-          ? "the broker ends each connection, as if another client had the FLEET_ID of this kiosk"
-          : "another client at the broker has the FLEET_ID of this kiosk";
-      const { installation } = this.#parts;
-      const heal = "find it by its address in the broker's log, then follow docs/fleet.md 3.5";
-      log.error({ alarm: "fleet-twin", installation, ...details }, `${says}: ${heal}`);
-    } else if (this.#failures % LOGGED_EVERY === 1 || (because === "refused" && !isSame)) {
-      log.warn(details, `there is no connection to the fleet's broker: ${text}`);
+    if (because === "twin") log.error({ alarm: "fleet-twin", installation, ...details }, says);
+    else if (this.#failures % LOGGED_EVERY === 1 || (because === "refused" && !isSame)) {
+      log.warn(details, `there is no connection to the fleet's broker: ${says}`);
     }
     this.#retry = clock.startTimer("fleet reconnect", waitMs, () => void this.#try());
   }
@@ -345,6 +339,13 @@ export class FleetLink {
     const labelled = Object.keys(labels).length === 0 ? document : { ...document, labels };
     return { topic, payload: JSON.stringify(labelled), retained, expirySeconds };
   }
+}
+
+function twinText(isGuessed: boolean): string {
+  const says = isGuessed
+    ? "the broker ends each connection, as if another client had the FLEET_ID of this kiosk"
+    : "another client at the broker has the FLEET_ID of this kiosk";
+  return `${says}: find it by its address in the broker's log, then follow docs/fleet.md 3.5`;
 }
 
 const FIRST_MS = 1_000;

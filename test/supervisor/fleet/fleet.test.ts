@@ -249,11 +249,12 @@ test("no more messages wait for their PUBACK than the broker takes", async () =>
 });
 
 test("a twin with the same id raises an alarm, and is not thrown out at once", async () => {
-  const { broker, clock, lines } = await connected();
+  const { broker, clock, lines, status } = await connected();
   broker.send({ cmd: "disconnect", reasonCode: 0x8e });
   const twin = () => lines.filter((line) => line.includes('"alarm":"fleet-twin"'));
   await expect.poll(() => twin().length).toBe(1);
   expect(twin()[0]).toContain("follow docs/fleet.md 3.5");
+  expect(status()?.fault).toMatch(/^another client at the broker has the FLEET_ID .* 3\.5$/);
   await clock.advance(4 * 60_000);
   expect(broker.connects.length).toBe(1);
   await advanceUntil(clock, 10_000, () => broker.connects.length === 2);
