@@ -129,6 +129,8 @@ class Enrolment {
     const wanted = new Map<string, Settings>([...readers.keys()].map((id) => [id, []]));
     for (const [id, settings] of kiosks) wanted.set(id, settings);
     if (renew !== undefined && !wanted.has(renew)) throw misused(says.renew);
+    const left = [...this.#members].filter(([id, { serial }]) => !serial && !wanted.has(id));
+    if (this.#record.certificates && left.length > 0 && !revoke) throw misused(says.left);
     for (const [id, settings] of wanted) {
       const known = this.#members.get(id);
       const isKept = id !== renew && known !== undefined && this.#isGood(known);

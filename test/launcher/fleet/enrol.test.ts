@@ -165,6 +165,17 @@ test("certificates: of one authority, replaced before their end, revoked if rene
   expect(revoked()).toEqual(serials([first, second, third, other, newer]));
 });
 
+test("certificates end the passwords: no kiosk is left out of the list by mistake", () => {
+  const { run, read, write, settings } = office("FLEET_ID\na\nb\n");
+  run(...BROKER);
+  const before = [read("enrolment.json"), read("broker", "fleet.conf"), settings("a")];
+  write("FLEET_ID\na\n");
+  expect(() => run("--certificates")).toThrow("the list must name every kiosk");
+  expect([read("enrolment.json"), read("broker", "fleet.conf"), settings("a")]).toEqual(before);
+  expect(run("--certificates", "--revoke")).toBe(0);
+  expect(settings("a")).not.toHaveProperty("FLEET_PASSWORD");
+});
+
 test.each([
   ["FLEET_ID\na\nA\n", /line 3: FLEET_ID A stands in line 2 already/],
   ["FLEET_ID\na/b\n\nfleet.reader\n", /line 2: FLEET_ID must be[\s\S]*line 4: FLEET_ID must be/],
