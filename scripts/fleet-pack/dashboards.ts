@@ -64,6 +64,10 @@ const ofKiosks = (of: string): readonly Panel[] => [
   ),
 ];
 
+/** The alarms that have a rule of their own in alarms.yml, for a day. */
+const alarms = (of: string): Panel =>
+  table("Alarms of the last day", `ALERTS{${of}alarm!="",alertstate="firing"}`);
+
 const kiosk = '{kiosk="$kiosk"}';
 
 const boards: Readonly<Record<string, Board>> = {
@@ -73,6 +77,7 @@ const boards: Readonly<Record<string, Board>> = {
     panels: [
       ...ofKiosks(""),
       table("Alerts", 'ALERTS{alertstate="firing"}'),
+      alarms(""),
       chart("Versions", "count by (supervisor) (connector_info)", "{{supervisor}}"),
       chart(
         "Documents that the bridge took",
@@ -87,6 +92,7 @@ const boards: Readonly<Record<string, Board>> = {
     variable: ["site", "label_site"],
     panels: [
       ...ofKiosks('{label_site=~"$site"}'),
+      alarms('label_site=~"$site",'),
       table("Payments in doubt by kiosk", 'connector_payments_in_doubt{label_site=~"$site"}'),
     ],
   },
@@ -104,6 +110,7 @@ const boards: Readonly<Record<string, Board>> = {
       stat("Disk free", `last_over_time(connector_disk_free_bytes${kiosk}[30m])`, "bytes"),
       stat("Clock ahead", `last_over_time(connector_clock_ahead_seconds${kiosk}[30m])`, "s"),
       table("Conditions", `connector_trouble${kiosk} == 1`),
+      alarms('kiosk="$kiosk",'),
       table("Terminal and versions", `connector_terminal${kiosk} or connector_info${kiosk}`),
       table("Machine and starts", `connector_system${kiosk} or connector_started_after${kiosk}`),
       chart(

@@ -27,7 +27,7 @@ const folder = join(projectRoot, "examples/fleet-pack");
 const at = "2026-01-15T12:00:00.000Z";
 const id = "0c0ffee0-1111-4222-8333-444455556666";
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
-const rules = read("alerts.yml") + read("conditions.yml");
+const rules = read("alerts.yml") + read("conditions.yml") + read("alarms.yml");
 
 const head = { version: 1, id, kiosk: "kiosk-7", at } as const;
 const now: StateNow = {
@@ -191,6 +191,11 @@ test("rules of the conditions and dashboards are as the code makes them", () => 
   }
   const { todo } = conditionTable["terminal-disconnected"];
   expect(read("conditions.yml")).toContain(JSON.stringify(todo));
+  // Each alarm calls somebody: by its own rule, by its condition's, or by that of payments in doubt.
+  const ofRules = [...read("alarms.yml").matchAll(/\balarm="([^"]+)"/g)].map(([, name]) => name);
+  const called = new Set([...Object.values(conditionTable).map(({ alarm }) => alarm), ...ofRules]);
+  const silent = [...tpManagerAlarms, ...supervisorAlarms].filter((name) => !called.has(name));
+  expect(silent).toEqual(["payment-unknown"]);
 });
 
 test("a remote-write request is a WriteRequest in a snappy block", () => {
@@ -306,14 +311,14 @@ test.skipIf(!havePromtool)(
   "promtool takes the rules, and they do what their tests say",
   async () => {
     const args = [
-      ["check", "rules", "alerts.yml", "conditions.yml", "agent-alerts.yml"],
-      ["test", "rules", "alerts.test.yml"],
+      ["check", "rules", "alerts.yml", "conditions.yml", "alarms.yml", "agent-alerts.yml"],
+      ["test", "rules", "alerts.test.yml", "days.test.yml"],
     ];
     for (const one of args) {
       const { stdout } = await runToEnd(promtool, one, { cwd: folder });
       expect(stdout).toContain("SUCCESS");
     }
-    const tried = read("alerts.test.yml");
+    const tried = read("alerts.test.yml") + read("days.test.yml");
     const alerts = [...read("alerts.yml").matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
     expect(alerts.filter((name) => !tried.includes(`alertname: ${name}\n`))).toEqual([]);
   },
