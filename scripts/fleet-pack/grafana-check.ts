@@ -20,8 +20,9 @@ try {
 }
 
 function check(): number {
-  const install = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "@grafana/schema"];
-  const { status } = spawnSync("npm", install, { cwd: folder, stdio: "ignore" });
+  const once = ["--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=0"];
+  const options = { cwd: folder, stdio: "ignore", timeout: 60_000 } as const;
+  const { status } = spawnSync("npm", ["install", ...once, "@grafana/schema"], options);
   if (status !== 0) {
     process.stdout.write("npm cannot install @grafana/schema\n");
     return skipped;
@@ -34,9 +35,9 @@ function check(): number {
   writeFileSync(join(folder, "boards.ts"), [type, ...lines, ""].join("\n"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   const tsc = join(projectRoot, "node_modules", "typescript", "bin", "tsc");
-  const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--types", ""];
+  const flags = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--types", ""];
   try {
-    execFileSync(process.execPath, [tsc, ...options, "boards.ts"], { cwd: folder, stdio: "pipe" });
+    execFileSync(process.execPath, [tsc, ...flags, "boards.ts"], { cwd: folder, stdio: "pipe" });
   } catch (error) {
     process.stdout.write(`${(error as { stdout: Buffer }).stdout}`);
     return 1;
