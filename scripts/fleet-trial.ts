@@ -190,7 +190,7 @@ async function queriesAnswered(): Promise<void> {
   print(`  ${queries.length} queries, ${rules.length} rules, a page of ${kiosks} kiosks`);
 }
 
-/** A kiosk with wrong clocks must not stop the figures of others. */
+/** A kiosk with wrong clocks or documents must not stop the figures of others. */
 async function lateFigures(): Promise<void> {
   const kiosk = "kiosk-1";
   const text = readFileSync(join(folder, "enrolled/kiosks", kiosk, "fleet.txt"), "utf8");
@@ -198,6 +198,8 @@ async function lateFigures(): Promise<void> {
   const ca = readFileSync(join(folder, "enrolled/ca.pem"));
   const login = { protocolVersion: 5, username: kiosk, password, ca } as const;
   const client = await connectAsync(`mqtts://localhost:${ports["8883"]}`, login);
+  const poison = `{"version":1,"kiosk":"${kiosk}","at":{"toString":0,"valueOf":0}}`;
+  await client.publishAsync(`connector/1/${kiosk}/metrics`, poison, { qos: 1 });
   for (const hoursAgo of [72, -40_000, 20]) {
     const at = new Date(systemClock.now() - hoursAgo * 3_600_000).toISOString();
     const document = JSON.stringify({ version: 1, kiosk, at, memoryBytes: 7 });
@@ -205,7 +207,7 @@ async function lateFigures(): Promise<void> {
   }
   await client.endAsync();
   await until(`count_over_time(connector_memory_bytes{kiosk="${kiosk}"}[1h] offset 19h30m) == 1`);
-  await until("connector_bridge_up == 1 and connector_bridge_refused_total == 1");
+  await until("connector_bridge_up == 1 and connector_bridge_refused_total == 2");
 }
 
 /** kiosk-1 was away for six hours; each minute has to have its figures, and no counter falls. */

@@ -29,21 +29,26 @@ function field(number: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([varint(number * 8 + 2), varint(body.length), body]);
 }
 
+/** Encoded labels: most of them come again in each document. */
+const known = new Map<string, Buffer>();
+const KNOWN_MAX = 50_000;
+
+function label(name: string, text: string): Buffer {
+  const key = `${name}\n${text}`;
+  const made = known.get(key) ?? field(1, field(1, Buffer.from(name)), field(2, Buffer.from(text)));
+  if (known.size > KNOWN_MAX) known.clear();
+  known.set(key, made);
+  return made;
+}
+
 function series({ name, labels, value, atMs }: Sample): Buffer {
   const all = Object.entries({ ...labels, __name__: name });
   // Prometheus refuses labels that are not sorted by their bytes.
-  const sorted = all.toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const pairs = sorted.map(([key, text]) =>
-    field(1, field(1, Buffer.from(key)), field(2, Buffer.from(text))),
-  );
-  const number = Buffer.alloc(8);
-  if (value === null) STALE.copy(number);
-  else number.writeDoubleLE(value);
-  return field(
-    1,
-    ...pairs,
-    field(2, Buffer.from([0x09]), number, Buffer.from([0x10]), varint(atMs)),
-  );
+  const sorted = all.sort(([a], [b]) => (a < b ? -1 : 1));
+  const sample = Buffer.concat([Buffer.alloc(9, 0x09), Buffer.from([0x10]), varint(atMs)]);
+  if (value === null) STALE.copy(sample, 1);
+  else sample.writeDoubleLE(value, 1);
+  return field(1, ...sorted.map(([key, text]) => label(key, text)), field(2, sample));
 }
 
 function snappy(bytes: Buffer): Buffer {

@@ -22,6 +22,10 @@ export interface KioskDocument extends Json {
 
 /** The most series of one document, so that one kiosk cannot fill Prometheus. */
 const FIGURES_MAX = 500;
+/** How deep members may stand in each other; those of a kiosk of now are 3 deep. */
+const DEPTH_MAX = 8;
+const LABELS_MAX = 8;
+const timeForm = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 /** The members whose own members are values of a label, not figures of their own. */
 const labelled: Readonly<Record<string, readonly [name: string, label: string]>> = {
@@ -34,7 +38,7 @@ const notFigures = ["version", "sequence", "number", "phases"];
 
 /** Returns the document of a topic; undefined: it is not one, or the topic is another kiosk's. */
 export function documentOf(topic: string, payload: string): [string, KioskDocument] | undefined {
-  const [root, version, kiosk, name = "", ...rest] = topic.split("/");
+  const [root, version, kiosk = "", name = "", ...rest] = topic.split("/");
   if (root !== "connector" || version !== String(FLEET_VERSION) || rest.length > 0)
     return undefined;
   let document: unknown;
@@ -45,7 +49,8 @@ export function documentOf(topic: string, payload: string): [string, KioskDocume
   }
   if (!isObject(document)) return undefined;
   const { kiosk: named, version: given, at } = document;
-  const isGood = named === kiosk && given === FLEET_VERSION && !Number.isNaN(Date.parse(`${at}`));
+  const isNamed = named === kiosk && /^[A-Za-z0-9_-]{1,64}$/.test(kiosk);
+  const isGood = isNamed && given === FLEET_VERSION && timeOf(at) >= 0;
   return isGood ? [name, document as KioskDocument] : undefined;
 }
 
@@ -97,24 +102,24 @@ function stateFigures(document: KioskDocument): readonly Figure[] {
 /** The figures of what later versions report of a kiosk's machine. */
 function factFigures({ system, startedAfter, certificates, supportEnds }: Json): readonly Figure[] {
   const ends = (name: string, time: unknown, labels: Json = {}): Figure =>
-    figure(`${name}_ends_timestamp_seconds`, Date.parse(String(time)) / 1000, labels);
+    figure(`${name}_ends_timestamp_seconds`, timeOf(time) / 1000, labels);
   const files = Array.isArray(certificates) ? certificates.filter(isObject) : [];
   return [
     ...(isObject(system) ? [figure("system", 1, system)] : []),
     ...(isObject(startedAfter) ? [figure("started_after", 1, startedAfter)] : []),
     ...files.map(({ setting, ends: time }) => ends("certificate", time, { setting })),
-    ...(typeof supportEnds === "string" ? [ends("support", supportEnds)] : []),
+    ends("support", supportEnds),
   ];
 }
 
-function numbersIn(document: string, path: string, value: unknown): readonly Figure[] {
+function numbersIn(document: string, path: string, value: unknown, depth = 0): readonly Figure[] {
   const [name, label] = labelled[`${document} ${path}`] ?? [path];
   if (typeof value === "number" || typeof value === "boolean") return [figure(name, Number(value))];
-  if (!isObject(value)) return [];
+  if (!isObject(value) || depth > DEPTH_MAX) return [];
   const members = Object.entries(value).filter(([key]) => path !== "" || !notFigures.includes(key));
   if (label === undefined) {
     return members.flatMap(([key, one]) =>
-      numbersIn(document, path === "" ? snake(key) : `${path}_${snake(key)}`, one),
+      numbersIn(document, path === "" ? snake(key) : `${path}_${snake(key)}`, one, depth + 1),
     );
   }
   return members.flatMap(([key, one]) =>
@@ -127,25 +132,24 @@ function phaseFigures(phases: unknown): readonly Figure[] {
   return Object.entries(isObject(phases) ? phases : {}).flatMap(([phase, one]) => {
     const { count, sumMs, buckets } = isObject(one) ? one : {};
     const of = (name: string, value: unknown, labels = {}): Figure =>
-      figure(`payment_phase_seconds_${name}`, Number(value), { phase, ...labels });
+      figure(`payment_phase_seconds_${name}`, numberOf(value), { phase, ...labels });
     return [
       ...Object.entries(isObject(buckets) ? buckets : {}).map(([ms, under]) =>
         of("bucket", under, { le: String(Number(ms) / 1_000) }),
       ),
       of("bucket", count, { le: "+Inf" }),
       of("count", count),
-      of("sum", Number(sumMs) / 1_000),
+      of("sum", numberOf(sumMs) / 1_000),
     ];
   });
 }
 
 /** Returns the labels of a kiosk: `label_` and the name that FLEET_LABELS gives to each. */
 export function labelsOf({ labels }: KioskDocument): Readonly<Record<string, string>> {
-  if (!isObject(labels)) return {};
-  const texts = Object.entries(labels).filter(([, value]) => typeof value === "string");
-  return Object.fromEntries(
-    texts.slice(0, 8).map(([key, value]) => [`label_${key.replaceAll("-", "_")}`, `${value}`]),
-  );
+  const isForm = (text: unknown) => typeof text === "string" && /^[a-z0-9-]{1,32}$/.test(text);
+  const good = Object.entries(isObject(labels) ? labels : {}).filter((pair) => pair.every(isForm));
+  const named = good.map(([key, value]) => [`label_${key.replaceAll("-", "_")}`, value]);
+  return Object.fromEntries(named.slice(0, LABELS_MAX)) as Record<string, string>;
 }
 
 function figure(name: string, value: number, labels: Json = {}): Figure {
@@ -154,17 +158,24 @@ function figure(name: string, value: number, labels: Json = {}): Figure {
   return { name: `connector_${name}`, labels: Object.fromEntries(named), value };
 }
 
-/** Whether Prometheus takes the names, and no value is long. */
+/** Whether Prometheus takes the names, and nothing is long. */
 function isNamed({ name, labels, value }: Figure): boolean {
   const all = [name, ...Object.keys(labels)];
   const isForm = all.every((one) => /^[a-z][a-z0-9_]{0,100}$/.test(one));
-  return (
-    isForm && Object.values(labels).every(({ length }) => length <= 64) && Number.isFinite(value)
-  );
+  const isShort =
+    all.length <= LABELS_MAX && Object.values(labels).every((one) => one.length <= 64);
+  return isForm && isShort && Number.isFinite(value);
 }
 
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Returns a number, or NaN, which is no figure. */
+const numberOf = (value: unknown): number => (typeof value === "number" ? value : Number.NaN);
+
+/** Returns the milliseconds of a time, or NaN. */
+const timeOf = (value: unknown): number =>
+  typeof value === "string" && timeForm.test(value) ? Date.parse(value) : Number.NaN;
 
 const listOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];

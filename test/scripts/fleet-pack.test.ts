@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writeRequest } from "../../scripts/fleet-pack/remote-write.ts";
+import { FleetSeries } from "../../scripts/fleet-pack/fleet-series.ts";
+import { type Sample, writeRequest } from "../../scripts/fleet-pack/remote-write.ts";
 import {
   documentOf,
   figuresOf,
@@ -11,6 +12,7 @@ import {
 import { packFiles } from "../../scripts/fleet-pack.ts";
 import { supervisorAlarms, tpManagerAlarms } from "../../src/shared/catalog/alarms.ts";
 import { conditionTable } from "../../src/shared/catalog/conditions.ts";
+import { PHASE_SECONDS } from "../../src/shared/ipc/fleet-messages.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import {
   type DocumentOf,
@@ -41,6 +43,19 @@ const now: StateNow = {
   versions: { supervisor: "1.20.300", tpManager: null },
   update: { ready: "1.20.301", held: false, stuck: true, failed: true },
 };
+const figures: DocumentOf<"metrics"> = {
+  ...head,
+  uptimeSeconds: { supervisor: 9, tpManager: null },
+  memoryBytes: 10,
+  outbox: { pending: 1, parked: 2, sent: 3 },
+  alarmsRaised: 4,
+  payments: Object.fromEntries(outcomes.map((name) => [name, 5])) as Record<
+    (typeof outcomes)[number],
+    number
+  >,
+  queue: { waiting: 6, dropped: 7 },
+};
+const buckets = Object.fromEntries(PHASE_SECONDS.map((seconds) => [seconds * 1_000, 3]));
 const documents: { [N in FleetName]?: DocumentOf<N>[] } = {
   state: [
     {
@@ -74,17 +89,14 @@ const documents: { [N in FleetName]?: DocumentOf<N>[] } = {
     },
   ],
   metrics: [
+    figures,
     {
-      ...head,
-      uptimeSeconds: { supervisor: 9, tpManager: null },
-      memoryBytes: 10,
-      outbox: { pending: 1, parked: 2, sent: 3 },
-      alarmsRaised: 4,
-      payments: Object.fromEntries(outcomes.map((name) => [name, 5])) as Record<
-        (typeof outcomes)[number],
-        number
-      >,
-      queue: { waiting: 6, dropped: 7 },
+      ...figures,
+      labels: { "the-site": "bern" },
+      number: 8,
+      errors: { PAYMENT_DECLINED: 2 },
+      linksLost: { terminal: 1, broker: 0 },
+      phases: { card: { count: 3, sumMs: 9, buckets } },
     },
   ],
 };
@@ -120,7 +132,8 @@ test.skipIf(!hasTool("python3"))(
     const { troubles: schema } = fleetDocuments.state.schema.shape.now.unwrap().shape;
     expect(conditions).toEqual(schema.element.options);
 
-    const [online = [], lost = [], alarm, reconciliation, metrics = [], another] = lines;
+    const [online = [], lost = [], alarm, reconciliation, metrics = [], later = [], another] =
+      lines;
     expect(online[0]).toEqual([
       "connector",
       { kiosk: "kiosk-7" },
@@ -148,6 +161,11 @@ test.skipIf(!hasTool("python3"))(
     const paid = metrics.filter(([, , fields]) => "payments_total" in fields);
     expect(paid.map(([, { outcome }]) => outcome)).toEqual([...outcomes]);
     expect(another).toEqual([]);
+    // A member that older kiosks do not report adds its own series, and no others.
+    const namesOf = (some: typeof metrics) => some.flatMap(([, , fields]) => Object.keys(fields));
+    const added = ["links_lost_terminal", "links_lost_broker", "payment_errors_total"];
+    expect(namesOf(later).sort()).toEqual([...namesOf(metrics), ...added].sort());
+    expect(later.every(([, tags]) => tags["label_the_site"] === "bern")).toBe(true);
 
     // The bridge gives the same names and values, and some series more.
     const bridged = new Set(bridgeSeries().map((one) => JSON.stringify(one)));
@@ -167,7 +185,7 @@ function bridgeSeries() {
     some.flatMap((one) =>
       figuresOf(name, one as unknown as KioskDocument).map((each) => [
         each.name,
-        each.labels,
+        { ...labelsOf(one as unknown as KioskDocument), ...each.labels },
         each.value,
       ]),
     ),
@@ -175,11 +193,8 @@ function bridgeSeries() {
 }
 
 test("what the rules read is what the bridge writes", () => {
-  const own = ["up", "documents_total", "refused_total", "ahead_total"];
-  const written = [
-    ...bridgeSeries().map(([name]) => name),
-    ...own.map((name) => `connector_bridge_${name}`),
-  ];
+  const own = new FleetSeries(Date.now, () => {}).own(1_800_000_000).map(({ name }) => name);
+  const written = [...bridgeSeries().map(([name]) => name), ...own];
   const named = [...rules.matchAll(/(?<=expr: .*)\bconnector_\w+/g)].map(([name]) => name);
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((name) => !written.includes(name))).toEqual([]);
@@ -237,6 +252,8 @@ test("the bridge takes nothing that is not a kiosk's own document", () => {
     ["connector/1/kiosk-7/state", "{"],
     ["connector/1/kiosk-7/state", "null"],
     ["connector/1/kiosk-7/state", good.replace(at, "soon")],
+    ["connector/1/kiosk-7/state", good.replaceAll(at, "1969-12-31T00:00:00.000Z")],
+    ["connector/1/kiosk-7/state", good.replaceAll(`"${at}"`, FOREIGN)],
   ] as const) {
     expect([topic, documentOf(topic, text)]).toEqual([topic, undefined]);
   }
@@ -249,7 +266,7 @@ test("the bridge takes nothing that is not a kiosk's own document", () => {
   );
   const ends = { setting: "FLEET_CA_FILE", ends: "2026-02-01T00:00:00Z" };
   const now = {
-    certificates: [ends, { ends: "soon" }],
+    certificates: [ends, { ends: "soon" }, { ends: JSON.parse(FOREIGN) }],
     supportEnds: null,
     system: { os: "linux" },
   };
@@ -263,9 +280,84 @@ test("the bridge takes nothing that is not a kiosk's own document", () => {
       value: 1_769_904_000,
     },
   ]);
-  expect(labelsOf({ ...head, labels: { "the-site": "basel", floor: 2 } })).toEqual({
-    label_the_site: "basel",
+  const long = { "the-site": "basel", floor: 2, é: "x", a: "é", b: "y".repeat(33) };
+  expect(labelsOf({ ...head, labels: long })).toEqual({ label_the_site: "basel" });
+  expect(Object.keys(labelsOf({ ...head, labels: Object.fromEntries(labels) }))).toHaveLength(8);
+});
+
+/** A member that throws when it is read as a text or number. */
+const FOREIGN = '{"toString":0,"valueOf":0}';
+const labels = Array.from({ length: 20 }, (_, index) => [`l${index}`, "x"]);
+
+/** The series of a bridge, with a clock that stands. */
+function bridge() {
+  const [refused, nowMs]: [string[], number] = [[], Date.parse(at) + 1_000];
+  const fleet = new FleetSeries(
+    () => nowMs,
+    (text) => refused.push(text),
+  );
+  const take = (name: string, document: unknown): readonly Sample[] =>
+    fleet.take(`connector/1/kiosk-7/${name}`, JSON.stringify(document));
+  return { fleet, refused, take };
+}
+
+test("no document ends the bridge: what cannot be read is counted, the rest is taken", () => {
+  const { fleet, refused, take } = bridge();
+  const foreign = JSON.parse(FOREIGN);
+  expect(take("metrics", { ...head, at: foreign })).toEqual([]);
+  expect([fleet.counts, refused]).toEqual([
+    { documents: 0, refused: 1, ahead: 0 },
+    [expect.stringMatching(/^refused .*kiosk-7/)],
+  ]);
+  const card = { count: foreign, sumMs: [], buckets: { 50: foreign, 100: 1 } };
+  const taken = take("metrics", { ...head, memoryBytes: 7, phases: { card, whole: foreign } });
+  const names = taken.map(({ name }) => name.replace(/^connector_/, ""));
+  expect(names).toEqual(["memory_bytes", "payment_phase_seconds_bucket", "metrics_at"]);
+  const deep = `${'{"a":'.repeat(9_000)}1${"}".repeat(9_000)}`;
+  const text = JSON.stringify(head).replace("{", `{"deep":${deep},"near":{"a":1},`);
+  expect(fleet.take("connector/1/kiosk-7/metrics", text).map(({ name }) => name)).toEqual([
+    "connector_near_a",
+    "connector_metrics_at",
+  ]);
+  // Each document has other series: one kiosk cannot fill Prometheus.
+  const made = Array.from({ length: 9 }, (_, round) => {
+    const many = Array.from({ length: 400 }, (_, index) => [`n${round}x${index}`, 1]);
+    return take("metrics", { ...head, ...Object.fromEntries(many) }).length;
   });
+  expect(made.reduce((sum, some) => sum + some)).toBeLessThan(520);
+  expect(fleet.counts.refused).toBeGreaterThan(1);
+  const system = Object.fromEntries(labels);
+  const lost = take("state", { ...head, connection: "lost", now: { system } });
+  expect(lost.slice(0, 2).map(({ value }) => value)).toEqual([0, 1]);
+  expect(lost.filter(({ name }) => name === "connector_system")).toEqual([]);
+});
+
+test("what waits for a person stays known when the broker was lost, and is not guessed", () => {
+  const { fleet, take } = bridge();
+  const stopped = { ...head, connection: "stopped", since: at, now: null };
+  const valuesOf = (samples: readonly Sample[], name: string) =>
+    samples.filter((one) => one.name === `connector_${name}`).map(({ value }) => value);
+  take("state", { ...head, connection: "online", now });
+  take("state", stopped);
+  expect(valuesOf(fleet.present().flat(), "payments_in_doubt")).toEqual([2]);
+  for (let times = 0; times < 2; times++) {
+    expect(valuesOf(fleet.lose().flat(), "payments_in_doubt")).toEqual(times === 0 ? [null] : []);
+    // Nobody knows yet how the kiosk is.
+    expect(fleet.present().flat()).toEqual([]);
+  }
+  expect(valuesOf(take("state", stopped), "payments_in_doubt")).toEqual([2]);
+  expect(valuesOf(fleet.present().flat(), "trouble")).toContain(1);
+  expect(valuesOf(fleet.present().flat(), "can_pay")).toEqual([]);
+  fleet.lose();
+  const settled = { ...now, payments: { running: 0, inDoubt: 0, notHandedOver: 0 } };
+  take("state", { ...head, connection: "online", now: settled });
+  expect(valuesOf(take("state", stopped), "payments_in_doubt")).toEqual([0]);
+  // The retained state was deleted: the series ends after a 0, and is not written again.
+  const ends = fleet.take("connector/1/kiosk-7/state", "");
+  expect(valuesOf(ends, "payments_in_doubt")).toEqual([0, null]);
+  const times = ends.filter(({ name }) => name === "connector_lost").map(({ atMs }) => atMs);
+  expect(times[1]).toBeGreaterThan(times[0] ?? 0);
+  expect(fleet.present().flat()).toEqual([]);
 });
 
 test("error codes and the histograms of phases have the names that /metrics gives them", () => {
@@ -294,7 +386,7 @@ test("labels in the rules have values that documents have", () => {
     phase: fleetDocuments.alarm.schema.shape.phase.options,
     result: fleetDocuments.reconciliation.schema.shape.result.options,
     alarm: [...tpManagerAlarms, ...supervisorAlarms],
-    job: ["fleet", "fleet-broker"],
+    job: ["fleet"],
   } as Readonly<Record<string, readonly string[]>>;
   const labels = [...rules.matchAll(/(\w+)="([^"]+)"/g)];
   expect(labels.length).toBeGreaterThan(5);

@@ -7,6 +7,7 @@ import { type Authority, isServerFor, issue, writeOwn } from "./authority.ts";
 export const readers: ReadonlyMap<string, readonly string[]> = new Map([
   ["fleet.reader", ["topic read connector/1/#"]],
   ["fleet.bridge", ["topic read connector/1/#"]],
+  ["fleet.figures", ["topic read connector/1/+/metrics"]],
   ["fleet.requests", ["topic read connector/1/#", "topic write connector/1/+/request"]],
 ]);
 
@@ -46,18 +47,16 @@ export function writeBrokerFiles(
   writeOwn(file("ca.pem"), authority.certificate);
   writeOwn(file("crl.pem"), revocationList(access.revoked, authority, nowMs));
   writeOwn(file("passwords"), logins.join(""));
-  writeOwn(file("acl"), `${rules().join("\n")}\n`);
+  writeOwn(file("acl"), `${rules.join("\n")}\n`);
   writeOwn(file("fleet.conf"), `${configuration(access).join("\n")}\n`);
 }
 
-/** Returns the access rules: a kiosk writes below its own name, and reads its own requests. */
-function rules(): string[] {
-  return [
-    "pattern write connector/1/%u/#",
-    "pattern read connector/1/%u/request",
-    ...[...readers].flatMap(([name, topics]) => ["", `user ${name}`, ...topics]),
-  ];
-}
+/** The access rules: a kiosk writes below its own name, and reads its own requests. */
+const rules = [
+  "pattern write connector/1/%u/#",
+  "pattern read connector/1/%u/request",
+  ...[...readers].flatMap(([name, topics]) => ["", `user ${name}`, ...topics]),
+];
 
 function configuration({ broker, certificates }: BrokerAccess): string[] {
   const { port, protocol } = new URL(broker);
@@ -71,6 +70,7 @@ function configuration({ broker, certificates }: BrokerAccess): string[] {
     `acl_file ${AT_BROKER}/acl`,
     // Otherwise one kiosk could end the connection of another one by its client id.
     "use_username_as_clientid true",
+    "message_size_limit 65536",
     ...(certificates
       ? [
           `cafile ${AT_BROKER}/ca.pem`,

@@ -65,14 +65,17 @@ test("logins: lists as spreadsheets write them, files of their own, no secret pr
   expect(logins.map((line) => line.split(":")[0])).toEqual([
     "fleet.reader",
     "fleet.bridge",
+    "fleet.figures",
     "fleet.requests",
     "kiosk-1",
     "k_2",
   ]);
-  const [, , rounds = "", salt = "", hash] = (logins[3] ?? "").split("$");
+  const [, , rounds = "", salt = "", hash] = (logins[4] ?? "").split("$");
   const made = pbkdf2Sync(password, Buffer.from(salt, "base64"), Number(rounds), 64, "sha512");
   expect(made.toString("base64")).toBe(hash);
-  expect(read("broker", "fleet.conf")).toMatch(/listener 8883[\s\S]*use_username_as_clientid true/);
+  expect(read("broker", "fleet.conf")).toMatch(
+    /listener 8883[\s\S]*use_username_as_clientid true\nmessage_size_limit 65536\n/,
+  );
   expect(
     new X509Certificate(read("broker", "server.pem")).checkHost("broker.example"),
   ).toBeTruthy();
