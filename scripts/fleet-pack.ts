@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AlarmName, supervisorAlarms, tpManagerAlarms } from "../src/shared/catalog/alarms.ts";
 import { conditionNames, conditionTable } from "../src/shared/catalog/conditions.ts";
+import { errorTable } from "../src/shared/catalog/errors.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import said from "../src/tp-manager/console/pages/texts/en.json" with { type: "json" };
 import { dashboards } from "./fleet-pack/dashboards.ts";
@@ -22,6 +23,7 @@ export function packFiles(): Record<string, string> {
     "examples/fleet-pack/alarms.yml": alarmRules(),
     "examples/fleet-pack/consoles/conditions.lib": library("condition", textsOf(conditionTable)),
     "examples/fleet-pack/consoles/alarms.lib": library("alarm", textsOf(alarmTexts())),
+    "examples/fleet-pack/consoles/reasons.lib": library("reason", reasonTexts()),
     ...Object.fromEntries(boards),
   };
 }
@@ -65,7 +67,7 @@ function alarmRules(): string {
       alert: pascal(name.replace(/^fleet-/, "")),
       conditions: [
         `expr: last_over_time(connector_alarm_at{alarm="${name}",phase="raised"}[1d])`,
-        // Another alarm of the same name is another alert, about which somebody is called.
+        // Another alarm of the same name is another alert, about which the operator is called.
         `labels: { severity: ${severity}, at: ${JSON.stringify(at)} }`,
       ],
       summary: `{{ $labels.kiosk }}, ${at}: ${when}`,
@@ -79,7 +81,7 @@ function alarmRules(): string {
       `expr: last_over_time(connector_alarm_at{alarm!~"${known}",phase="raised"}[1d])`,
       `labels: { severity: critical, at: ${JSON.stringify(at)} }`,
     ],
-    summary: `{{ $labels.kiosk }}, ${at}: the alarm {{ $labels.alarm }}, which is newer than these rules`,
+    summary: `{{ $labels.kiosk }}, ${at}: the alarm {{ $labels.alarm }}, newer than these rules`,
     todo: `docs/operator.md of the kiosk's version says what to do. ${where}`,
   };
   return ruleFile("alarms", [...rules, other]);
@@ -105,17 +107,38 @@ function alarmTexts(): Readonly<Record<string, { readonly when: string; readonly
   const ofConditions = Object.values(conditionTable).map(({ alarm }) => alarm);
   const names = new Set<AlarmName>([...tpManagerAlarms, ...supervisorAlarms]);
   for (const name of [...ofConditions, "payment-unknown"] as const) names.delete(name);
-  const book = readFileSync(join(projectRoot, "docs/operator.md"), "utf8");
-  const words: Readonly<Record<string, string>> = said;
+  const console: Readonly<Record<string, string>> = said;
   const texts = [...names].map((name) => {
-    const [, todo] = book.match(`\n\\| \`${name}\` \\| (.+) \\|\n`) ?? [];
-    const when = words[`alarm.${name}`]
-      ?.replace(/\{(\w+)\}/g, (_, view) => words[`nav.${view}`] ?? "")
+    const todo = cellOf("operator", name);
+    const when = console[`alarm.${name}`]
+      ?.replace(/\{(\w+)\}/g, (_, view) => console[`nav.${view}`] ?? "")
       .replaceAll("’", "'");
-    if (todo === undefined || when === undefined) throw new Error(`${name} has no words`);
+    if (when === undefined) throw new Error(`${name} has no text`);
     return [name, { when, todo: plain(todo) }] as const;
   });
   return Object.fromEntries(texts);
+}
+
+/** Returns the text of each code with which a payment may be refused before it begins. */
+function reasonTexts(): (readonly [string, string])[] {
+  const codes = Object.entries(errorTable).filter(([code]) =>
+    /^(TERMINAL_|STO|UPDATING)/.test(code),
+  );
+  return [
+    ...codes.map(
+      ([code, { meaning, action, operator }]) =>
+        [code, `${meaning} ${operator ?? action}`] as const,
+    ),
+    ...["tp-manager-silent", "other"].map((code) => [code, plain(cellOf("fleet", code))] as const),
+  ];
+}
+
+/** Returns what a table of a book says of a name. */
+function cellOf(page: string, name: string): string {
+  const book = readFileSync(join(projectRoot, `docs/${page}.md`), "utf8");
+  const [, cell] = book.match(`\n\\| \`${name}\` \\| (.+) \\|\n`) ?? [];
+  if (cell === undefined) throw new Error(`docs/${page}.md does not say what to do about ${name}`);
+  return cell;
 }
 
 /** Returns a cell of a table of a book as a sentence without marks; a link names its page. */

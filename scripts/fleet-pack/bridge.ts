@@ -15,7 +15,7 @@ import { remoteWrite, type Sample } from "./remote-write.ts";
 interface Setup {
   /** The folder with fleet.txt, and with certificates, that `fleet enrol` makes for a reader. */
   readonly access: string;
-  /** That of a second session for figures: the queue of the first has no figures before an alarm. */
+  /** That of a second session, for figures: no alarm waits for them in the queue of the first. */
   readonly figures: string;
   /** The address of Prometheus' remote-write receiver, and headers that it needs. */
   readonly write: string;
@@ -27,7 +27,7 @@ const REPEAT_MS = 30_000;
 const AGAIN_MS = 5_000;
 /** How many documents of a session wait for their PUBACK, and are written in one request. */
 const TOGETHER = 200;
-/** The largest packet: a document of 64 KiB, which is the limit in mosquitto.conf, and its topic. */
+/** The largest packet: a document of 64 KiB, the limit in mosquitto.conf, and its topic. */
 const PACKET_BYTES_MAX = 66_560;
 
 const [file] = process.argv.slice(2);

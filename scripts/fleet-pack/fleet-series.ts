@@ -124,9 +124,9 @@ export class FleetSeries {
     }
     kiosk.isAhead = isAhead;
     const said = { labels: labelsOf(document), figures: figuresOf(name, document) };
-    const isOfNow = isAhead || name !== "metrics";
+    const isPresent = isAhead || name !== "metrics";
     const all = this.#bounded(kiosk, name, said);
-    return this.#samplesOf(kiosk, all, isOfNow ? this.#timeOf(kiosk) : measuredMs);
+    return this.#samplesOf(kiosk, all, isPresent ? this.#timeOf(kiosk) : measuredMs);
   }
 
   /** Forgets a kiosk whose retained state was deleted. */

@@ -22,7 +22,7 @@ export interface KioskDocument extends Json {
 
 /** The most series of one document, so that one kiosk cannot fill Prometheus. */
 const FIGURES_MAX = 500;
-/** How deep members may stand in each other; those of a kiosk of now are 3 deep. */
+/** How deep members may stand in each other; those of a kiosk are 3 deep. */
 const DEPTH_MAX = 8;
 const LABELS_MAX = 8;
 const timeForm = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;

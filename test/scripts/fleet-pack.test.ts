@@ -12,6 +12,7 @@ import {
 import { packFiles } from "../../scripts/fleet-pack.ts";
 import { supervisorAlarms, tpManagerAlarms } from "../../src/shared/catalog/alarms.ts";
 import { conditionTable } from "../../src/shared/catalog/conditions.ts";
+import { errorTable } from "../../src/shared/catalog/errors.ts";
 import { PHASE_SECONDS } from "../../src/shared/ipc/fleet-messages.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import {
@@ -206,11 +207,13 @@ test("rules of the conditions and dashboards are as the code makes them", () => 
   }
   const { todo } = conditionTable["terminal-disconnected"];
   expect(read("conditions.yml")).toContain(JSON.stringify(todo));
-  // Each alarm calls somebody: by its own rule, by its condition's, or by that of payments in doubt.
+  // Each alarm has a rule: its own, that of its condition, or that of payments in doubt.
   const ofRules = [...read("alarms.yml").matchAll(/\balarm="([^"]+)"/g)].map(([, name]) => name);
   const called = new Set([...Object.values(conditionTable).map(({ alarm }) => alarm), ...ofRules]);
   const silent = [...tpManagerAlarms, ...supervisorAlarms].filter((name) => !called.has(name));
   expect(silent).toEqual(["payment-unknown"]);
+  const { meaning, operator } = errorTable.TERMINAL_IN_DOUBT;
+  expect(read("consoles/reasons.lib")).toContain(`${meaning} ${operator}`);
 });
 
 test("a remote-write request is a WriteRequest in a snappy block", () => {
