@@ -6,6 +6,9 @@ const AHEAD_MS = 60_000;
 /** How many series a kiosk may have in an hour, of each of its four documents. */
 const SERIES_MAX = 500;
 const HOUR_MS = 3_600_000;
+/** How many error codes of a kiosk are known: it can have some 60. */
+const CODES_MAX = 100;
+const ERRORS = "connector_payment_errors_total";
 const lasting = new Set(["connector_trouble", "connector_payments_in_doubt"]);
 
 interface Said {
@@ -24,6 +27,9 @@ interface Kiosk {
   /** The series of this hour, by document: no figures can take the place of an alarm. */
   readonly series: Map<string, Set<string>>;
   sinceMs: number;
+  /** When figures had an error code first, and when the kiosk measured before; 0: not known. */
+  readonly codes: Map<string, { readonly atMs: number; readonly beforeMs: number }>;
+  measuredMs: number;
 }
 
 /**
@@ -98,7 +104,8 @@ export class FleetSeries {
     const known = this.#kiosks.get(name);
     if (known) return known;
     const [said, earlier] = [undefined, undefined];
-    const kiosk = { name, said, earlier, isAhead: false, lastMs: 0, series: new Map(), sinceMs: 0 };
+    const times = { isAhead: false, lastMs: 0, sinceMs: 0, measuredMs: 0 };
+    const kiosk = { name, said, earlier, ...times, series: new Map(), codes: new Map() };
     this.#kiosks.set(name, kiosk as Kiosk);
     return kiosk as Kiosk;
   }
@@ -126,7 +133,40 @@ export class FleetSeries {
     const said = { labels: labelsOf(document), figures: figuresOf(name, document) };
     const isPresent = isAhead || name !== "metrics";
     const all = this.#bounded(kiosk, name, said);
-    return this.#samplesOf(kiosk, all, isPresent ? this.#timeOf(kiosk) : measuredMs);
+    const atMs = isPresent ? this.#timeOf(kiosk) : measuredMs;
+    const samples = this.#samplesOf(kiosk, all, atMs);
+    if (name !== "metrics") return samples;
+    const arrived = {
+      name: "connector_metrics_arrived_at",
+      labels: {},
+      value: this.#nowMs() / 1_000,
+    };
+    const arrival = this.#samplesOf(kiosk, { ...all, figures: [arrived] });
+    return [...samples, ...this.#zerosOf(kiosk, all, atMs), ...arrival];
+  }
+
+  /**
+   * Returns a 0 for each error code that the kiosk had not counted at a time. Figures have a code
+   * from its first time on only, and the first value of a series is no increase to Prometheus.
+   */
+  #zerosOf(kiosk: Kiosk, { labels, figures }: Said, atMs: number): readonly Sample[] {
+    const zero = (code: string, zeroMs: number): readonly Sample[] => {
+      const figure = { name: ERRORS, labels: { code }, value: 0 };
+      return this.#samplesOf(kiosk, { labels, figures: [figure] }, zeroMs);
+    };
+    const counted = figures.filter(({ name }) => name === ERRORS).map((one) => one.labels["code"]);
+    const { measuredMs } = kiosk;
+    const isNext = atMs > measuredMs && atMs < measuredMs + 24 * HOUR_MS;
+    for (const code of counted) {
+      if (code === undefined || kiosk.codes.has(code) || kiosk.codes.size === CODES_MAX) continue;
+      kiosk.codes.set(code, { atMs, beforeMs: isNext ? measuredMs : 0 });
+    }
+    kiosk.measuredMs = Math.max(measuredMs, atMs);
+    return [...kiosk.codes].flatMap(([code, first]) => {
+      if (!counted.includes(code)) return zero(code, atMs);
+      // Also when the broker sends the same figures again.
+      return first.atMs === atMs && first.beforeMs > 0 ? zero(code, first.beforeMs) : [];
+    });
   }
 
   /** Forgets a kiosk whose retained state was deleted. */
@@ -136,7 +176,8 @@ export class FleetSeries {
     this.#kiosks.delete(name);
     const before = kiosk.said ?? kiosk.earlier;
     kiosk.said = undefined;
-    return this.#endsOf(kiosk, before);
+    const gone = { name: "connector_forgotten", labels: { kiosk: name }, value: 1 };
+    return [...this.#endsOf(kiosk, before), { ...gone, atMs: this.#timeOf(kiosk) }];
   }
 
   /** Ends the series that a kiosk has no longer, after a 0, because rules look an hour back. */

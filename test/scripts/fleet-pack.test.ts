@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FleetSeries } from "../../scripts/fleet-pack/fleet-series.ts";
-import { type Sample, writeRequest } from "../../scripts/fleet-pack/remote-write.ts";
+import { writeRequest } from "../../scripts/fleet-pack/remote-write.ts";
 import {
   documentOf,
   figuresOf,
@@ -194,8 +194,13 @@ function bridgeSeries() {
 }
 
 test("what the rules read is what the bridge writes", () => {
-  const own = new FleetSeries(Date.now, () => {}).own(1_800_000_000).map(({ name }) => name);
-  const written = [...bridgeSeries().map(([name]) => name), ...own];
+  const fleet = new FleetSeries(Date.now, () => {});
+  const own = fleet.own(1_800_000_000).map(({ name }) => name);
+  const taken = [JSON.stringify(figures), ""].flatMap((text) =>
+    fleet.take(`connector/1/kiosk-7/${text === "" ? "state" : "metrics"}`, text),
+  );
+  const made = taken.map(({ name }) => name);
+  const written = [...bridgeSeries().map(([name]) => name), ...own, ...made];
   const named = [...rules.matchAll(/(?<=expr: .*)\bconnector_\w+/g)].map(([name]) => name);
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((name) => !written.includes(name))).toEqual([]);
@@ -244,6 +249,10 @@ test("a remote-write request is a WriteRequest in a snappy block", () => {
   expect(bytes).toEqual([...series("000000000000f03f"), ...series("020000000000f07f")]);
 });
 
+/** A member that throws when it is read as a text or number. */
+const FOREIGN = '{"toString":0,"valueOf":0}';
+const labels = Array.from({ length: 20 }, (_, index) => [`l${index}`, "x"]);
+
 test("the bridge takes nothing that is not a kiosk's own document", () => {
   const [state] = documents.state ?? [];
   const good = JSON.stringify(state);
@@ -286,81 +295,6 @@ test("the bridge takes nothing that is not a kiosk's own document", () => {
   const long = { "the-site": "basel", floor: 2, é: "x", a: "é", b: "y".repeat(33) };
   expect(labelsOf({ ...head, labels: long })).toEqual({ label_the_site: "basel" });
   expect(Object.keys(labelsOf({ ...head, labels: Object.fromEntries(labels) }))).toHaveLength(8);
-});
-
-/** A member that throws when it is read as a text or number. */
-const FOREIGN = '{"toString":0,"valueOf":0}';
-const labels = Array.from({ length: 20 }, (_, index) => [`l${index}`, "x"]);
-
-/** The series of a bridge, with a clock that stands. */
-function bridge() {
-  const [refused, nowMs]: [string[], number] = [[], Date.parse(at) + 1_000];
-  const fleet = new FleetSeries(
-    () => nowMs,
-    (text) => refused.push(text),
-  );
-  const take = (name: string, document: unknown): readonly Sample[] =>
-    fleet.take(`connector/1/kiosk-7/${name}`, JSON.stringify(document));
-  return { fleet, refused, take };
-}
-
-test("no document ends the bridge: what cannot be read is counted, the rest is taken", () => {
-  const { fleet, refused, take } = bridge();
-  const foreign = JSON.parse(FOREIGN);
-  expect(take("metrics", { ...head, at: foreign })).toEqual([]);
-  expect([fleet.counts, refused]).toEqual([
-    { documents: 0, refused: 1, ahead: 0 },
-    [expect.stringMatching(/^refused .*kiosk-7/)],
-  ]);
-  const card = { count: foreign, sumMs: [], buckets: { 50: foreign, 100: 1 } };
-  const taken = take("metrics", { ...head, memoryBytes: 7, phases: { card, whole: foreign } });
-  const names = taken.map(({ name }) => name.replace(/^connector_/, ""));
-  expect(names).toEqual(["memory_bytes", "payment_phase_seconds_bucket", "metrics_at"]);
-  const deep = `${'{"a":'.repeat(9_000)}1${"}".repeat(9_000)}`;
-  const text = JSON.stringify(head).replace("{", `{"deep":${deep},"near":{"a":1},`);
-  expect(fleet.take("connector/1/kiosk-7/metrics", text).map(({ name }) => name)).toEqual([
-    "connector_near_a",
-    "connector_metrics_at",
-  ]);
-  // Each document has other series: one kiosk cannot fill Prometheus.
-  const made = Array.from({ length: 9 }, (_, round) => {
-    const many = Array.from({ length: 400 }, (_, index) => [`n${round}x${index}`, 1]);
-    return take("metrics", { ...head, ...Object.fromEntries(many) }).length;
-  });
-  expect(made.reduce((sum, some) => sum + some)).toBeLessThan(520);
-  expect(fleet.counts.refused).toBeGreaterThan(1);
-  const system = Object.fromEntries(labels);
-  const lost = take("state", { ...head, connection: "lost", now: { system } });
-  expect(lost.slice(0, 2).map(({ value }) => value)).toEqual([0, 1]);
-  expect(lost.filter(({ name }) => name === "connector_system")).toEqual([]);
-});
-
-test("what waits for a person stays known when the broker was lost, and is not guessed", () => {
-  const { fleet, take } = bridge();
-  const stopped = { ...head, connection: "stopped", since: at, now: null };
-  const valuesOf = (samples: readonly Sample[], name: string) =>
-    samples.filter((one) => one.name === `connector_${name}`).map(({ value }) => value);
-  take("state", { ...head, connection: "online", now });
-  take("state", stopped);
-  expect(valuesOf(fleet.present().flat(), "payments_in_doubt")).toEqual([2]);
-  for (let times = 0; times < 2; times++) {
-    expect(valuesOf(fleet.lose().flat(), "payments_in_doubt")).toEqual(times === 0 ? [null] : []);
-    // Nobody knows yet how the kiosk is.
-    expect(fleet.present().flat()).toEqual([]);
-  }
-  expect(valuesOf(take("state", stopped), "payments_in_doubt")).toEqual([2]);
-  expect(valuesOf(fleet.present().flat(), "trouble")).toContain(1);
-  expect(valuesOf(fleet.present().flat(), "can_pay")).toEqual([]);
-  fleet.lose();
-  const settled = { ...now, payments: { running: 0, inDoubt: 0, notHandedOver: 0 } };
-  take("state", { ...head, connection: "online", now: settled });
-  expect(valuesOf(take("state", stopped), "payments_in_doubt")).toEqual([0]);
-  // The retained state was deleted: the series ends after a 0, and is not written again.
-  const ends = fleet.take("connector/1/kiosk-7/state", "");
-  expect(valuesOf(ends, "payments_in_doubt")).toEqual([0, null]);
-  const times = ends.filter(({ name }) => name === "connector_lost").map(({ atMs }) => atMs);
-  expect(times[1]).toBeGreaterThan(times[0] ?? 0);
-  expect(fleet.present().flat()).toEqual([]);
 });
 
 test("error codes and the histograms of phases have the names that /metrics gives them", () => {
