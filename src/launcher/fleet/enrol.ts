@@ -62,15 +62,20 @@ export function enrol({ output, clock }: CommandContext, given: LauncherArgument
     if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, says.running);
     const enrolment = new Enrolment(folder, given, clock.now());
     const counts = enrolment.take(kiosks, given);
+    const { host, formerHost, endsPasswords } = enrolment;
     const values: Readonly<Record<string, unknown>> = {
       ...counts,
       unused: unused.join(", "),
       folder,
+      host,
+      formerHost,
     };
     const print = (text: string): string => filled(text, (name) => String(values[name]));
     output.row("kiosks", "good", "enrolled", print(says.counts));
     if (unused.length > 0) output.note(print(says.unused));
     if (counts.missing > 0) output.note(print(says.missing));
+    if (host !== formerHost) output.note(print(says.moved));
+    if (endsPasswords) output.note(print(says.passwords));
     output.note(print(says.next));
   } catch (error) {
     // A full disk, or a folder that this user may not write: what was done so far is kept.
@@ -100,6 +105,11 @@ class Enrolment {
   readonly #record: Omit<z.infer<typeof recordSchema>, "members">;
   readonly #members: Map<string, Member>;
   readonly #authority: Authority & { readonly pem?: string };
+  readonly host: string;
+  /** The host for which the broker's certificate was made before. */
+  readonly formerHost: string;
+  /** Whether the broker accepted passwords before. */
+  readonly endsPasswords: boolean;
 
   constructor(folder: string, given: LauncherArguments, nowMs: number) {
     [this.#folder, this.#nowMs] = [folder, nowMs];
@@ -118,9 +128,11 @@ class Enrolment {
     if (!/^([A-Za-z]:)?[\\/]/.test(kioskFolder)) throw misused(says.kioskFolder);
     const certificates = given.certificates || known?.certificates === true;
     const revoked = known?.revoked ?? [];
+    [this.host, this.formerHost] = [hostOf(broker), hostOf(known?.broker ?? broker)];
+    this.endsPasswords = certificates && known?.certificates === false;
     this.#record = { format: 1, broker, kioskFolder, certificates, revoked };
     this.#members = new Map(known?.members.map(({ id, ...member }) => [id, member]));
-    const name = `Fleet of ${hostOf(broker)}`;
+    const name = `Fleet of ${this.host}`;
     this.#authority = isNew ? issue("authority", name, nowMs) : authorityIn(folder);
   }
 

@@ -103,6 +103,9 @@ test("a longer list keeps what is there; access ends only when that is asked for
   ]);
   run("--revoke", "--renew", "a", "--broker", "mqtts://other.example:8884");
   expect(printed.some((line) => line.includes("0 new, 1 renewed, 1 kept, 1 revoked"))).toBe(true);
+  expect(printed.join()).toMatch(
+    /certificate of the broker names other.example alone, no longer br/,
+  );
   expect(existsSync(at("kiosks", "b"))).toBe(false);
   expect(read("broker", "passwords")).not.toMatch(/^b:/m);
   expect(settings("a")["FLEET_PASSWORD"]).not.toBe(login["FLEET_PASSWORD"]);
@@ -169,13 +172,16 @@ test("certificates: of one authority, replaced before their end, revoked if rene
 });
 
 test("certificates end the passwords: no kiosk is left out of the list by mistake", () => {
-  const { run, read, write, settings } = office("FLEET_ID\na\nb\n");
+  const { run, read, write, settings, printed } = office("FLEET_ID\na\nb\n");
   run(...BROKER);
+  expect(printed).not.toContainEqual(expect.stringMatching(/until they have/));
   const before = [read("enrolment.json"), read("broker", "fleet.conf"), settings("a")];
   write("FLEET_ID\na\n");
   expect(() => run("--certificates")).toThrow("the list must name every kiosk");
   expect([read("enrolment.json"), read("broker", "fleet.conf"), settings("a")]).toEqual(before);
+  printed.length = 0;
   expect(run("--certificates", "--revoke")).toBe(0);
+  expect(printed.filter((line) => line.includes("accepts no password"))).toHaveLength(1);
   expect(settings("a")).not.toHaveProperty("FLEET_PASSWORD");
 });
 
