@@ -8,7 +8,15 @@ export const readers: ReadonlyMap<string, readonly string[]> = new Map([
   ["fleet.reader", ["topic read connector/1/#"]],
   ["fleet.bridge", ["topic read connector/1/#"]],
   ["fleet.figures", ["topic read connector/1/+/metrics"]],
-  ["fleet.requests", ["topic read connector/1/#", "topic write connector/1/+/request"]],
+  [
+    "fleet.requests",
+    [
+      "topic read connector/1/#",
+      "topic write connector/1/+/request",
+      // It deletes the retained state of a kiosk that is gone.
+      "topic write connector/1/+/state",
+    ],
+  ],
 ]);
 
 /** The folder of these files at the broker, as Debian's mosquitto has its own. */

@@ -76,6 +76,7 @@ export function enrol({ output, clock }: CommandContext, given: LauncherArgument
     if (counts.missing > 0) output.note(print(says.missing));
     if (host !== formerHost) output.note(print(says.moved));
     if (endsPasswords) output.note(print(says.passwords));
+    if (counts.revoked > 0) output.note(print(says.revoked));
     output.note(print(says.next));
   } catch (error) {
     // A full disk, or a folder that this user may not write: what was done so far is kept.

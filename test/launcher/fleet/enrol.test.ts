@@ -106,6 +106,7 @@ test("a longer list keeps what is there; access ends only when that is asked for
   expect(printed.join()).toMatch(
     /certificate of the broker names other.example alone, no longer br/,
   );
+  expect(printed.join()).toContain("delete its state at the broker");
   expect(existsSync(at("kiosks", "b"))).toBe(false);
   expect(read("broker", "passwords")).not.toMatch(/^b:/m);
   expect(settings("a")["FLEET_PASSWORD"]).not.toBe(login["FLEET_PASSWORD"]);

@@ -196,6 +196,10 @@ inMosquitto.each([
       );
     await expect.poll(() => isTaken(old), poll).toBe(false);
     expect(await isTaken(settingsOf("kiosk-9"))).toBe(true);
+    // The operator's login deletes the state of a kiosk that is gone.
+    const operator = { ...settingsOf("../readers/fleet.requests"), kiosk: "kiosk-9" };
+    const gone = { ...messageTo("kiosk-9", "state"), payload: "", retained: true };
+    expect(await (await connect(operator)).send(gone)).toBe("taken");
   },
 );
 
