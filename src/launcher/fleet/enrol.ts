@@ -114,7 +114,8 @@ class Enrolment {
 
   constructor(folder: string, given: LauncherArguments, nowMs: number) {
     [this.#folder, this.#nowMs] = [folder, nowMs];
-    const isNew = !KEPT.some((name) => existsSync(join(folder, name)));
+    // The broker's files are written last: there are none without all that has to be kept.
+    const isNew = !["broker", ...KEPT].some((name) => existsSync(join(folder, name)));
     const known = readJsonIfWhole(join(folder, "enrolment.json"), recordSchema);
     if (!isNew && !(known && KEPT.every((name) => existsSync(join(folder, name))))) {
       throw new ProgramExit(

@@ -221,6 +221,9 @@ test("no broker, an unsafe one, no list, and a folder that lost its key are refu
   expect(() => run(...BROKER, "--into", join(file, "x"))).toThrow(
     expect.objectContaining({ exitCode: 69, message: expect.stringContaining("ENOTDIR") }),
   );
+  // A folder of others, or one that lost all that it must keep.
+  mkdirSync(at("other", "broker"), { recursive: true });
+  expect(() => run(...BROKER, "--into", at("other"))).toThrow("/other lacks ca.key");
   mkdirSync(at("locked", "enrol.lock"), { recursive: true });
   expect(() => run(...BROKER, "--into", at("locked"))).toThrow(
     expect.objectContaining({ exitCode: 69, message: expect.stringContaining(at("locked")) }),
