@@ -70,7 +70,7 @@ const webhook = createServer((request, response) => {
 });
 /** The free port for each port of the page and its files. */
 const ports: Record<string, number> = {};
-for (const port of ["8883", "9090", "9091", "9093", "9095"]) ports[port] = await freePort();
+for (const port of ["8883", "9090", "9093", "9095"]) ports[port] = await freePort();
 const prometheus = `http://127.0.0.1:${ports["9090"]}`;
 webhook.listen(ports["9095"], "127.0.0.1");
 const agent = new TestInstallation({ alone: true, config: { METRICS_LOGIN: "metrics:figures" } });
@@ -259,6 +259,8 @@ function dashboardsTyped(): void {
 
 async function agentRead(commands: readonly string[]): Promise<void> {
   await agent.start();
+  // Just before it is used: minutes ago another program could have taken it since.
+  ports["9091"] = await freePort();
   const file = join(folder, "agent.yml");
   writeFileSync(file, readFileSync(file, "utf8").replace("8765", String(agent.port)));
   writeFileSync(join(folder, "metrics.password"), "figures");
