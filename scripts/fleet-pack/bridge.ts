@@ -4,23 +4,11 @@
  * docs/fleet-pack.md describes the file. The broker gets the PUBACK of a document after Prometheus
  * has taken its figures, so a bridge or a Prometheus that is away for a while loses none.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
 import { TLSSocket } from "node:tls";
 import mqtt, { type MqttClient } from "mqtt";
-import { readEntries } from "../../src/shared/config/config-file.ts";
+import { endWrong, readSetup, sessionOptions } from "./bridge-setup.ts";
 import { FleetSeries } from "./fleet-series.ts";
 import { remoteWrite, type Sample } from "./remote-write.ts";
-
-interface Setup {
-  /** The folder with fleet.txt, and with certificates, that `fleet enrol` makes for a reader. */
-  readonly access: string;
-  /** That of a second session, for figures: no alarm waits for them in the queue of the first. */
-  readonly figures: string;
-  /** The address of Prometheus' remote-write receiver, and headers that it needs. */
-  readonly write: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 /** The time after which what kiosks said last is written again; Prometheus forgets in 5 minutes. */
 const REPEAT_MS = 30_000;
@@ -30,10 +18,7 @@ const TOGETHER = 200;
 /** The largest packet: a document of 64 KiB, the limit in mosquitto.conf, and its topic. */
 const PACKET_BYTES_MAX = 66_560;
 
-const [file] = process.argv.slice(2);
-if (file === undefined) throw new Error("name a file: node bridge.js bridge.json");
-const folder = dirname(resolve(file));
-const setup = JSON.parse(readFileSync(file, "utf8")) as Setup;
+const setup = readSetup(process.argv[2]);
 const said = (text: string): void =>
   void process.stdout.write(`${new Date().toISOString()} ${text}\n`);
 const fleet = new FleetSeries(Date.now, said);
@@ -61,31 +46,25 @@ async function repeat(certificateEnds: number | undefined): Promise<void> {
 
 /** Begins a session at the broker. */
 function begun(access: string): MqttClient {
-  const at = (name: string): string => join(folder, access, name);
-  /** Returns a file of the access; an empty object: there is none. */
-  const own = (key: string, name: string) =>
-    existsSync(at(name)) ? { [key]: readFileSync(at(name)) } : {};
-  const { entries } = readEntries(readFileSync(at("fleet.txt"), "utf8"));
-  const { FLEET_URL: broker = "", ...login } = Object.fromEntries(
-    entries.map(({ name, value }) => [name, value]),
-  );
-  const client = mqtt.connect(broker, {
-    protocolVersion: 5,
-    clientId: basename(access),
-    clean: false,
-    properties: {
-      sessionExpiryInterval: 86_400,
-      receiveMaximum: TOGETHER,
-      maximumPacketSize: PACKET_BYTES_MAX,
-    },
-    reconnectPeriod: 0,
-    ...(login["FLEET_USER"] === undefined ? {} : { username: login["FLEET_USER"] }),
-    ...(login["FLEET_PASSWORD"] === undefined ? {} : { password: login["FLEET_PASSWORD"] }),
-    ...own("ca", "fleet-ca.pem"),
-    ...own("cert", "fleet.pem"),
-    ...own("key", "fleet.key"),
-  });
-  return client.on("connect", () => said(`${basename(access)} reads from ${broker}`));
+  const { url, ...options } = sessionOptions(access);
+  try {
+    const client = mqtt.connect({
+      ...options,
+      protocolVersion: 5,
+      clean: false,
+      properties: {
+        sessionExpiryInterval: 86_400,
+        receiveMaximum: TOGETHER,
+        maximumPacketSize: PACKET_BYTES_MAX,
+      },
+      reconnectPeriod: 0,
+    });
+    return client.on("connect", () => said(`${options.clientId} reads from ${url}`));
+  } catch (error) {
+    return endWrong(
+      `a certificate or key in ${access} cannot be used: ${(error as Error).message}`,
+    );
+  }
 }
 
 /** Reads from the broker until it or Prometheus is away; returns why. */

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FleetSeries } from "../../scripts/fleet-pack/fleet-series.ts";
@@ -23,6 +24,7 @@ import {
   type StateNow,
   topicOf,
 } from "../../src/supervisor/fleet/documents.ts";
+import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { runToEnd } from "../support/programs/own-processes.ts";
 import { hasTool } from "../support/programs/tools.ts";
 
@@ -352,3 +354,29 @@ test.skipIf(!havePromtool)(
     expect(alerts.filter((name) => !tried.includes(`alertname: ${name}\n`))).toEqual([]);
   },
 );
+
+test("the bridge says in one line what is wrong with its files", async () => {
+  const folder = temporaryFolder();
+  const program = join(projectRoot, "scripts/fleet-pack/bridge.ts");
+  const good = { access: "a", figures: "a", write: "http://127.0.0.1:9/write" };
+  const { figures: _, ...older } = good;
+  const files = [JSON.stringify(good), JSON.stringify({ ...older, acces: "b" })];
+  const ends = files.map(async (text, i) => {
+    const file = join(folder, `${i}.json`);
+    writeFileSync(file, text);
+    const ran = await runToEnd(process.execPath, [program, file]).catch((error) => error);
+    return [ran.code, ran.stderr.replaceAll(folder, "")];
+  });
+  expect(await Promise.all(ends)).toEqual([
+    [78, expect.stringMatching(/^the access .a cannot be used: .*fleet enrol makes .*\n$/)],
+    [78, expect.stringMatching(/^.1.json is not .*figures: Invalid.*"acces"\n$/)],
+  ]);
+});
+
+test("systemd takes the unit of the bridge", ({ skip }) => {
+  const file = join(temporaryFolder(), "fleet-bridge.service");
+  writeFileSync(file, read("fleet-bridge.service").replace("/etc/fleet/node", process.execPath));
+  const checked = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
+  if (checked.error) skip("systemd-analyze is not installed");
+  expect([checked.status, checked.stderr]).toEqual([0, ""]);
+});
