@@ -127,7 +127,7 @@ function assumptions(): string {
     return [`\`${name}\``, says, breaks, noticed, switchedBy ?? "–", ...defaults];
   });
   const heads = ["Name", "We take for granted that", "Where it does not hold", "Noticed by"];
-  return table([...heads, "Switched by", "ZVT", "Concert and Caisse-AP"], rows);
+  return table([...heads, "Switched by", "ZVT", "Concert and Caisse-AP", "nexo"], rows);
 }
 
 function configuration(): string {

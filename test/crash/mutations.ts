@@ -118,8 +118,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/matching/table.ts`,
-        from: "silenceLeftMs > 0,",
-        to: "silenceLeftMs > Number.MAX_SAFE_INTEGER,",
+        from: 'asBefore === "same" && silenceLeftMs > 0,',
+        to: 'asBefore === "same" && silenceLeftMs > Number.MAX_SAFE_INTEGER,',
       },
     ],
   },

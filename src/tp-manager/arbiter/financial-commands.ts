@@ -4,12 +4,24 @@ import { endsProcess, invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
-import { type Attempt, isCharged, isNotCharged, isReversed } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  isCharged,
+  isNotCharged,
+  isReversed,
+  reversalBeganAtMs,
+} from "../attempts/payment.ts";
 import { chargedOf, isInDoubt, isRunning } from "../attempts/phase-table.ts";
+import { reversalReferenceOf } from "../attempts/reference-policy.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
-import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
+import {
+  type Baseline,
+  type GoodsDecision,
+  TerminalUnavailable,
+  type TransactionReport,
+} from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
 import { alarmReversedBefore } from "./corrections.ts";
 import type { Inquiries } from "./inquiries.ts";
@@ -76,9 +88,14 @@ export class FinancialCommands {
     const ended = lease.use("payment", orderId, {
       needs: "pay",
       prepare: async (preparing) => {
-        const baseline = await identityCheck.prepare(preparing);
-        noteStored(baseline, this.#tools);
-        return baseline;
+        try {
+          const baseline = await identityCheck.prepare(preparing);
+          noteStored(baseline, this.#tools);
+          return baseline;
+        } catch (error) {
+          this.#askWhatRuns(error instanceof TerminalUnavailable && error.reason === "busy");
+          throw error;
+        }
       },
       run: async ({ cancel }, baseline, held) => {
         const { paymentTimeoutMs } = this.#parts.settings;
@@ -120,7 +137,7 @@ export class FinancialCommands {
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
     const { lease, identityCheck } = this.#tools;
-    const { log, proof, matcher } = this.#parts;
+    const { log, proof } = this.#parts;
     return lease.use("reversal", orderId, {
       needs: "reverse",
       // The stored sale is not passed to `noteStored`: if no order knows the sale, the reversal is
@@ -132,7 +149,7 @@ export class FinancialCommands {
         const { transactionId } = sale.attempt;
         log.info({ transactionId, orderId }, "the reversal begins");
         const writer = new AttemptWriter(sale.attempt, this.#parts);
-        const run = runReversal(writer, sale.reversedBefore, baseline, terminal, matcher);
+        const run = runReversal(writer, sale.reversedBefore, baseline, terminal, this.#parts);
         return await this.#ended(sale.attempt, writer, run);
       },
     });
@@ -161,10 +178,16 @@ export class FinancialCommands {
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
     ended(end);
+    this.#askWhatRuns(isNotCharged(end.state) && end.state.outcome.error === "TERMINAL_BUSY");
     if (isInDoubt(end.state)) void recovery.doubted(end);
     else recovery.learn();
     if (isReversed(end.state)) settled();
     return end;
+  }
+
+  /** A busy terminal may still carry out a command in doubt; some can be asked about each. */
+  #askWhatRuns(isBusy: boolean): void {
+    if (isBusy && this.#parts.terminal.recall) this.#tools.recovery.askAgain();
   }
 }
 
@@ -179,9 +202,9 @@ async function runReversal(
   reversedBefore: SaleToReverse["reversedBefore"],
   baseline: Baseline,
   terminal: Held<"reverse">,
-  matcher: Matcher,
+  { matcher, journal }: Pick<ArbiterParts, "matcher" | "journal">,
 ): Promise<Attempt> {
-  const { state, request } = writer.attempt;
+  const { state, request, transactionId } = writer.attempt;
   invariant(isCharged(state), "only a charged attempt is reversed");
   const sale = state.report;
   invariant(sale.receiptNumber !== null, "a reversal names a receipt");
@@ -193,9 +216,12 @@ async function runReversal(
   }
   writer.advance({ input: "reverse", baseline });
   const { goodsWindowSeconds: _, ...order } = orderOf(request);
+  const beganAtMs = reversalBeganAtMs(journal.attempts.events(transactionId)) ?? 0;
   const end = await terminal.reverse(
     {
       ...order,
+      ...(sale.namedAt === undefined ? {} : { namedAt: sale.namedAt }),
+      reference: reversalReferenceOf(transactionId, beganAtMs),
       amountMinor: sale.amountMinor ?? order.amountMinor,
       receiptNumber: sale.receiptNumber,
     },

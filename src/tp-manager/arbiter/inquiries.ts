@@ -3,7 +3,11 @@ import type { Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../attempts/comparison.ts";
 import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts";
 import type { Conclusion, Verdict } from "../matching/table.ts";
-import { type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
+import {
+  type RecallOrder,
+  type TerminalIdentity,
+  TerminalUnavailable,
+} from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
 
 /** What a probe of the terminal's storage must find out. Its methods throw if the journal fails. */
@@ -18,6 +22,8 @@ export interface Question {
   readonly about: object;
   /** The terminal that has to be probed. The answer of another terminal does not count. */
   readonly identity: TerminalIdentity;
+  /** Returns the command in doubt, for a terminal that can be asked about it; missing: none is. */
+  recalls?(): RecallOrder;
   /** Whether financial commands wait for the question's conclusion (docs/rules/05-evidence.md). */
   readonly blocks: boolean;
   /** Returns whether the question still needs an answer; an operator may have settled the order. */
@@ -257,16 +263,27 @@ export class Inquiries {
     return !sameTerminal(question.identity, this.#parts.terminal.state.identity);
   }
 
-  /** Probes the connected terminal once, when no work uses it, for all questions that are due. */
+  /**
+   * Probes the connected terminal once, when no work uses it, for all questions that are due; a
+   * terminal that can be asked about one command is asked about the first of them.
+   */
   async #probe(): Promise<void> {
     const { terminal, log } = this.#parts;
     await this.#callbacks.readyToProbe(this.#abort.signal);
-    const due = this.#due.filter((open) => !this.#isElsewhere(open));
-    if (due.length === 0) return;
+    const all = this.#due.filter((open) => !this.#isElsewhere(open));
+    const due = terminal.recall ? all.slice(0, 1) : all;
+    const [first] = due;
+    if (!first) return;
+    const about = terminal.recall && this.#guarded(first, () => recallOf(first.question));
+    // The journal could not be read: the question is asked later.
+    if (terminal.recall && !about) return;
     let probe: Probe;
     try {
+      const recalled =
+        about?.command && (await terminal.recall?.(about.command, this.#abort.signal));
       const last = await terminal.lastTransaction(this.#abort.signal);
       probe = { identity: terminal.state.identity, last, atMs: this.#nowMs };
+      if (recalled) probe = { ...probe, recalled };
       this.#isLockedOut = false;
     } catch (error) {
       if (!(error instanceof TerminalUnavailable)) throw error;
@@ -360,11 +377,13 @@ export class Inquiries {
   }
 }
 
+const recallOf = (question: Question) => ({ command: question.recalls?.() });
+
 const givenUp = ({ orderId }: Question, because: string): Conclusion => ({
   verdict: orderId === null ? "unclear" : "unsettled",
   because,
 });
 
 /** Returns since when (monotonic ms) probes have shown this transaction; undefined: first now. */
-const unchangedSinceMs = ({ earlier }: Open, { last }: Probe): number | undefined =>
-  earlier !== null && isUnchanged(earlier.last, last) ? earlier.sinceMs : undefined;
+const unchangedSinceMs = ({ earlier }: Open, probe: Probe): number | undefined =>
+  earlier !== null && isUnchanged(earlier, probe) ? earlier.sinceMs : undefined;

@@ -2,14 +2,23 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { NoteKind, WrittenEvent } from "../attempts/attempt-event.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { compareReports, compareStored } from "../attempts/comparison.ts";
-import { type Attempt, type Detail, isCharged, REVERSAL_BEGINS } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type AttemptStep,
+  type Detail,
+  isCharged,
+  REVERSAL_BEGINS,
+  reversalBeganAtMs,
+} from "../attempts/payment.ts";
 import { isInDoubt, isRunning, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
+import { referenceOf, reversalReferenceOf } from "../attempts/reference-policy.ts";
 import { candidatesIn, type Proof, RULES_VERSION } from "../matching/answer.ts";
 import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts.ts";
 import { identityOf } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import {
   noIdentity,
+  type RecallOrder,
   type TelecollectionEnd,
   type TransactionReport,
 } from "../terminal/terminal.ts";
@@ -152,6 +161,8 @@ export class Recovery {
       orderId: request.orderId,
       about: { transactionId, orderId: request.orderId },
       identity: identityOf(attempt),
+      recalls: () =>
+        recallOf(read() ?? attempt, this.#parts.journal.attempts.events(transactionId)),
       blocks,
       isOpen: () => read() !== undefined,
       judge: decided,
@@ -287,6 +298,15 @@ function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
     goodsMinor: state.goodsMinor,
   } as const;
   writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
+}
+
+/** Returns by which reference the terminal got the command of an attempt that is in doubt. */
+function recallOf({ state, transactionId }: Attempt, events: readonly AttemptStep[]): RecallOrder {
+  if (!("sale" in state) || !("baseline" in state)) {
+    return { command: "payment", reference: referenceOf(transactionId) };
+  }
+  const beganAtMs = reversalBeganAtMs(events) ?? 0;
+  return { command: "reversal", reference: reversalReferenceOf(transactionId, beganAtMs) };
 }
 
 function inDoubtStateOf({ state }: Attempt) {

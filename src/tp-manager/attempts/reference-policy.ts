@@ -17,6 +17,11 @@ export function referenceOf(transactionId: string): string {
   return name + checkOf(name);
 }
 
+/** Returns the reference of one reversal of an attempt, which began at this moment. */
+export function reversalReferenceOf(transactionId: string, beganAtMs: number): string {
+  return referenceOf(`reversal ${beganAtMs} ${transactionId}`);
+}
+
 /** Whether a text has the form of a reference that this connector makes for an attempt. */
 export function isReference(text: string): boolean {
   const name = text.slice(0, NAME_CHARACTERS);

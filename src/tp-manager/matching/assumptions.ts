@@ -1,8 +1,11 @@
-import type { AbortReason, TerminalIdentity } from "../terminal/terminal.ts";
+import type { AbortReason, TerminalCapabilities, TerminalIdentity } from "../terminal/terminal.ts";
 import catalogue from "./assumptions-en.json" with { type: "json" };
 
-/** The families of terminals: "asked" have a storage to probe, "one-way" only report results. */
-export const families = ["asked", "one-way"] as const;
+/**
+ * The families of terminals: "asked" have a storage to probe, "one-way" only report results, and
+ * "by-id" can be asked about each command by its reference.
+ */
+export const families = ["asked", "one-way", "by-id"] as const;
 type Family = (typeof families)[number];
 
 /**
@@ -11,9 +14,11 @@ type Family = (typeof families)[number];
  */
 type Default = "on" | "off" | "learned" | "none";
 
-const all = (state: Default) => ({ asked: state, "one-way": state });
-const asked = (state: Default) => ({ asked: state, "one-way": "none" }) as const;
-const oneWay = (state: Default) => ({ asked: "none", "one-way": state }) as const;
+const none = { asked: "none", "one-way": "none", "by-id": "none" } as const;
+const all = (state: Default) => ({ asked: state, "one-way": state, "by-id": state });
+const asked = (state: Default) => ({ ...none, asked: state });
+const oneWay = (state: Default) => ({ ...none, "one-way": state });
+const byId = (state: Default) => ({ ...none, "by-id": state });
 
 const table = {
   "sole-user": asked("on"),
@@ -30,6 +35,8 @@ const table = {
   "one-result-each": oneWay("on"),
   "own-connection": oneWay("on"),
   "echoes-reference": oneWay("learned"),
+  "status-remembers": byId("on"),
+  "not-found-is-final": byId("off"),
 } as const;
 
 export type Assumption = keyof typeof table;
@@ -59,7 +66,10 @@ export type Assumptions = ReadonlySet<Assumption>;
 export const finalOf = (reason: AbortReason | null): Assumption =>
   reason === "declined" ? "decline-final" : "abort-final";
 
-export function familyOf({ lastTransaction }: { readonly lastTransaction: boolean }): Family {
+type Asking = Pick<TerminalCapabilities, "lastTransaction" | "recalls">;
+
+export function familyOf({ lastTransaction, recalls }: Asking): Family {
+  if (recalls) return "by-id";
   return lastTransaction ? "asked" : "one-way";
 }
 
@@ -113,7 +123,7 @@ const echoes = factNames.filter((fact) => factTable[fact].of === "echoes-referen
  * facts that its terminal has shown. `learned` undefined: no terminal is known.
  */
 export function takenForGranted(
-  terminal: { readonly lastTransaction: boolean; readonly namesNoPayment?: true },
+  terminal: Asking & Pick<TerminalCapabilities, "namesNoPayment">,
   holds: Assumptions,
   learned: Learned | undefined,
 ) {

@@ -24,6 +24,7 @@ import { givesBack } from "../attempts/reversal-machine.ts";
 import {
   type LastTransaction,
   noIdentity,
+  type Recollection,
   type TerminalIdentity,
   type TransactionReport,
 } from "../terminal/terminal.ts";
@@ -99,6 +100,8 @@ interface WireEvidence {
 export interface Probe extends Stored {
   /** When the terminal answered, in monotonic milliseconds. */
   readonly atMs: number;
+  /** What the terminal answered about the command itself; missing: it was not asked by id. */
+  readonly recalled?: Recollection;
 }
 
 /** An earlier probe of the same run of probes. */
@@ -182,10 +185,10 @@ export function factsOf(
   const isOwn = begun.about !== "sale" || known.holds.has("own-report");
   const inquiry = isOwn ? begun : { ...begun, heard: { ...begun.heard, good: null } };
   const { heard, before } = inquiry;
-  const { last } = probe;
-  const found = last.kind === "transaction" ? last.report : null;
+  const { last, recalled } = probe;
+  const found = foundIn(probe);
   const silenceLeftMs = inquiry.limitMs - (probe.atMs - inquiry.lostSinceMs);
-  const isUnchangedSince = earlier !== null && isUnchanged(earlier.last, last);
+  const isUnchangedSince = earlier !== null && isUnchanged(earlier, probe);
   const pauseLeftMs = confirmAfterMs - (isUnchangedSince ? probe.atMs - earlier.sinceMs : 0);
   const { next: _, ...journal } = known;
   const { good } = heard;
@@ -194,7 +197,8 @@ export function factsOf(
     ...heard,
     sameTerminal: sameTerminal(inquiry.identity, probe.identity),
     kind: last.kind,
-    why: last.kind === "not-told" ? last.why : "",
+    recalled: recalled?.kind ?? null,
+    why: recalled?.kind === "not-told" ? recalled.why : last.kind === "not-told" ? last.why : "",
     found,
     ackArrived: heard.ackArrived && !inquiry.printsCount,
     /** Whether our ACK of the last good result, or of a good result before it, has arrived. */
@@ -246,8 +250,15 @@ function asBefore(
   return isWaiting || isWatched || numberUnused(inquiry, known) === true ? "same" : "unsure";
 }
 
-/** Whether the storage is unchanged; two empty storages in one run of probes count as unchanged. */
-export function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
+/** Returns the transaction that a probe shows, as the last one or as our command's own. */
+function foundIn({ last, recalled }: Probe): TransactionReport | null {
+  if (recalled?.kind === "answered") return recalled.report;
+  return last.kind === "transaction" ? last.report : null;
+}
+
+/** Whether two probes in a row are equal; two empty storages, or twice "not found", count so. */
+export function isUnchanged({ last: a, ...x }: Probe, { last: b, ...y }: Probe): boolean {
+  if (x.recalled?.kind === "not-found") return y.recalled?.kind === "not-found";
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }
 

@@ -206,7 +206,7 @@ export class Matcher {
     const { transactionId, startedAtMs } = attempt;
     const next = records.nextCommand(transactionId);
     return {
-      ...this.#whoseFound(attempt, probe),
+      ...(probe?.recalled ? this.#whoseRecalled(attempt, probe) : this.#whoseFound(attempt, probe)),
       unmatchedIs: null,
       stoodBefore: false,
       next: next ? { ...next, ...this.#whoseFound(attempt, { ...next, last: next.found }) } : null,
@@ -255,6 +255,13 @@ export class Matcher {
       return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
     });
     return late.length === 1 ? late[0]?.report : undefined;
+  }
+
+  /** A record that the terminal gave for the attempt's id may all the same be a known one. */
+  #whoseRecalled(attempt: Attempt, { recalled }: Probe): Attribution {
+    const report = recalled?.kind === "answered" && recalled.report.good ? recalled.report : null;
+    const other = report ? this.knownInPayment(report, attempt) : undefined;
+    return { ...ofItsOwn, otherCandidate: other ?? null };
   }
 
   #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): Attribution {

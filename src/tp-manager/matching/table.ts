@@ -86,6 +86,54 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
+    holds: ({ recalled, otherCandidate }) => recalled === "answered" && otherCandidate !== null,
+    because: "what the terminal answers about this command is not its own: {otherCandidate}",
+    sale: "unsettled",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ recalled, found }) => recalled === "answered" && found?.resultCode == null,
+    because: "what the terminal answered to this command says nothing clear",
+    sale: "unsettled",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ recalled, found, good }) =>
+      recalled === "answered" && found?.good === false && good !== null,
+    because: "the terminal had reported an approval, and remembers a failure",
+    sale: "unsettled",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ recalled, found }) => recalled === "answered" && found?.good === false,
+    because: "the terminal remembers that this command failed",
+    sale: "not-charged",
+    reversal: "not-reversed",
+    assumes: ["abort-final", "decline-final", "status-remembers"],
+  },
+  {
+    // The terminal passes a reversal on; it does not learn what becomes of it.
+    holds: ({ recalled }) => recalled === "answered",
+    because: "the terminal has received the reversal, and does not know what became of it",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ recalled, asReported }) => recalled === "answered" && asReported === "different",
+    because: "the terminal remembers another transaction than it had reported",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ recalled, unfit }) => recalled === "answered" && unfit !== null,
+    because: "what the terminal remembers is not what was asked for",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ recalled }) => recalled === "answered",
+    because: "the terminal remembers that it approved this very payment",
+    sale: "charged",
+    assumes: ["status-remembers"],
+  },
+  {
     // A stored sale, of this or another order, stands unless it was reversed.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
@@ -96,6 +144,25 @@ export const evidenceTable: readonly EvidenceRow[] = [
     because: "the terminal ended the payment itself, and shows no sale that could be this one",
     sale: "not-charged",
     assumes: ["abort-final"],
+  },
+  {
+    holds: ({ recalled, silenceLeftMs }) => recalled === "not-found" && silenceLeftMs > 0,
+    because: "the terminal does not know the command, which could still reach it",
+    sale: "silence",
+    reversal: "silence",
+  },
+  {
+    holds: ({ recalled, good, unclear }) => recalled === "not-found" && (good !== null || unclear),
+    because: "the terminal does not know the command any more, but had reported a result",
+    sale: "unsettled",
+    reversal: "unsettled",
+  },
+  {
+    holds: ({ recalled }) => recalled === "not-found",
+    because: "the terminal does not know the command, and the time limit is over",
+    sale: "not-charged",
+    reversal: "not-reversed",
+    assumes: ["not-found-is-final"],
   },
   {
     holds: ({ kind }) => kind === "not-told",
@@ -424,10 +491,11 @@ function verdictOf(
   }
 }
 
-/** Returns the pause (ms) before the next probe; an empty storage is probed often. */
-function pauseOf({ kind, asBefore }: Facts, leftMs: number) {
+/** Returns the pause (ms) before the next probe; what may appear soon is probed often. */
+function pauseOf({ kind, asBefore, recalled }: Facts, leftMs: number) {
   const isEmpty = kind === "none" && asBefore === "same";
-  return { leftMs, waitMs: isEmpty ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs };
+  const isOften = isEmpty || recalled === "not-found";
+  return { leftMs, waitMs: isOften ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs };
 }
 
 /** Whether the terminal has stored, or may have stored, a sale that could be the requested one. */

@@ -66,6 +66,12 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    * its reason "out-of-order" means that the terminal is locked and refuses the question.
    */
   lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
+  /**
+   * Present where {@link TerminalCapabilities.recalls} is: returns what the terminal answered to an
+   * earlier command of ours. Changes nothing at the terminal. Rejects like {@link lastTransaction},
+   * also while the terminal still carries the command out.
+   */
+  recall?(asked: RecallOrder, signal: AbortSignal): Promise<Recollection>;
   /** Asks for the terminal's status. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): Promise<TerminalStatus>;
   /**
@@ -91,9 +97,23 @@ export type GoodsDecision =
   | { readonly goods: "not-issued" };
 
 /** The sale to reverse, with the values that the terminal reported for it. */
-export interface ReversalOrder extends PaymentOrder {
+export interface ReversalOrder extends PaymentOrder, Pick<TransactionReport, "namedAt"> {
   readonly receiptNumber: string;
 }
+
+/** An earlier command of ours, by the reference that the terminal got with it. */
+export interface RecallOrder {
+  readonly reference: string;
+  readonly command: "payment" | "reversal";
+}
+
+/** What a terminal answers when it is asked about one of our commands. Stored as JSON. */
+export type Recollection =
+  /** The answer that it gave to this very command; a report without a code says nothing clear. */
+  | { readonly kind: "answered"; readonly report: TransactionReport }
+  /** The terminal knows no such command; it may still arrive, or be forgotten. */
+  | { readonly kind: "not-found" }
+  | { readonly kind: "not-told"; readonly why: string };
 
 export type TelecollectionEnd =
   | {
@@ -136,6 +156,8 @@ export interface TerminalCapabilities {
   readonly paymentLimitMs: number;
   /** Whether the terminal can be asked for its last transaction, to recover a lost payment. */
   readonly lastTransaction: boolean;
+  /** Present when the terminal can be asked about a command by its reference. */
+  readonly recalls?: true;
   /** Present when the terminal does not reverse a sale although we refuse its good result. */
   readonly cannotRefuse?: true;
   /** Present when the terminal sends no identity, so that every member of its identity is empty. */
@@ -301,6 +323,11 @@ export interface TransactionReport {
   readonly amountMinor: number | null;
   readonly currencyNumeric: string | null;
   readonly receiptNumber: string | null;
+  /**
+   * Present when the receipt number names its transaction alone, for ever: the time stamp that the
+   * terminal gave with it, which a reversal repeats exactly.
+   */
+  readonly namedAt?: string;
   readonly traceNumber: string | null;
   /** Present on a reversal: the trace number of the transaction that was reversed. */
   readonly originalTrace: string | null;

@@ -35,6 +35,7 @@ export const transactionReport = z.object({
   amountMinor: z.int().nullable(),
   currencyNumeric: text,
   receiptNumber: text,
+  namedAt: z.string().optional(),
   traceNumber: text,
   originalTrace: text,
   terminalId: text,
@@ -71,10 +72,17 @@ export const baseline = z.object({
   clockOffsetMs: z.number().nullable(),
 });
 
+const recollection = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("answered"), report: transactionReport }),
+  z.object({ kind: z.literal("not-found") }),
+  z.object({ kind: z.literal("not-told"), why: z.string() }),
+]);
+
 export const observation = z.object({
   identity: terminalIdentity,
   last: lastTransaction,
   atMs: z.number(),
+  recalled: recollection.optional(),
   // Only events that older versions stored have these members.
   knownAs: text.optional(),
   foundByNext: lastTransaction.nullable().optional(),

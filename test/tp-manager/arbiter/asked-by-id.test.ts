@@ -1,0 +1,284 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts";
+import {
+  type RecallOrder,
+  type Recollection,
+  TerminalUnavailable,
+  type TransactionReport,
+} from "../../../src/tp-manager/terminal/terminal.ts";
+import { temporaryFolder } from "../../support/files/temporary-folder.ts";
+import {
+  alarms,
+  type House,
+  house,
+  outcome,
+  pay,
+  request,
+} from "../../support/house/payment-house.ts";
+import { baseline, report } from "../../support/terminals/reports.ts";
+import { approves, lost, ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
+
+const unknown = { kind: "not-told", why: "it answers by id only" } as const;
+const LIMIT_MS = 180_000;
+
+/** A terminal that can be asked about each command by its reference, and about nothing else. */
+class AskedById extends ScriptedTerminal {
+  override readonly capabilities = {
+    paymentLimitMs: LIMIT_MS,
+    lastTransaction: false,
+    recalls: true as const,
+    cannotRefuse: true as const,
+    vending: false,
+    partialIssue: false,
+  };
+  override baseline = { ...baseline, last: unknown };
+  override last = unknown;
+  /** What it answers about a command; an error: it cannot say yet. */
+  recollection: Recollection | TerminalUnavailable = { kind: "not-found" };
+  readonly asked: RecallOrder[] = [];
+
+  recall(asked: RecallOrder): Promise<Recollection> {
+    this.asked.push(asked);
+    const { recollection } = this;
+    return recollection instanceof TerminalUnavailable
+      ? Promise.reject(recollection)
+      : Promise.resolve(recollection);
+  }
+}
+
+const named = { receiptNumber: "sim1.S1", traceNumber: null, namedAt: "2026-01-15T12:00:00Z" };
+const sold = (change: Partial<TransactionReport> = {}) => report({ ...named, ...change });
+const answered = (change: Partial<TransactionReport> = {}): Recollection => ({
+  kind: "answered",
+  report: sold(change),
+});
+const refused = {
+  good: false,
+  resultCode: "Refusal",
+  reason: "declined",
+  amountMinor: null,
+} as const;
+const failed = (change: Partial<TransactionReport> = {}): Recollection =>
+  answered({ ...refused, ...change });
+const running = new TerminalUnavailable("busy", "the terminal still carries it out");
+
+function houseOf(off: readonly Assumption[] = [], path = join(temporaryFolder(), "journal.db")) {
+  const terminal = new AskedById();
+  const at = house(path, terminal, { off, confirmAfterMs: 0 });
+  return { at, terminal };
+}
+
+/** The answer to the payment is lost on the wire. */
+async function loses(at: House, orderId = "A-1"): Promise<string> {
+  at.terminal.script = () => Promise.resolve(lost("the connection broke"));
+  const answer = await pay(at, request(orderId));
+  at.terminal.script = approves;
+  return outcome(answer);
+}
+
+const phaseOf = (at: House, orderId = "A-1") => at.journal.attempts.decisive(orderId)?.state.phase;
+
+/** The proof of the last verdict about an order. */
+function proofOf(at: House, orderId = "A-1") {
+  const { transactionId = "" } = at.journal.attempts.decisive(orderId) ?? {};
+  const events = at.journal.attempts.events(transactionId);
+  return events.findLast(({ detail, input }) => "proof" in { ...detail, ...input });
+}
+
+describe("a payment whose answer was lost", () => {
+  test("is asked about by the reference that was sent, and is charged at once", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = answered();
+    expect(await loses(at)).toBe("Unknown");
+    await at.clock.advance(0);
+    expect(phaseOf(at)).toBe("charged");
+    const [paid] = terminal.paid;
+    expect(terminal.asked).toEqual([{ command: "payment", reference: paid?.reference }]);
+    expect(JSON.stringify(proofOf(at))).toContain("status-remembers");
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(terminal.paid).toHaveLength(1);
+    expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1", origin: "recovery" }]);
+  });
+
+  test("that failed is not charged, and can be paid again", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = failed();
+    await loses(at);
+    await at.clock.advance(0);
+    expect(phaseOf(at)).toBe("not-charged");
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  test("is not decided while it runs, and blocks other sales meanwhile", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = running;
+    await loses(at);
+    await at.clock.advance(60_000);
+    expect([phaseOf(at), terminal.asked.length > 3]).toEqual(["in-doubt", true]);
+    await expect(pay(at, request("B-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    terminal.recollection = answered();
+    await at.clock.advance(20_000);
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("that is not found may still be found within its time limit", async () => {
+    const { at, terminal } = houseOf();
+    await loses(at);
+    await at.clock.advance(30_000);
+    expect(phaseOf(at)).toBe("in-doubt");
+    terminal.recollection = answered();
+    await at.clock.advance(5_000);
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("that is never found stays unknown, and no second charge leaves", async () => {
+    const { at, terminal } = houseOf();
+    await loses(at);
+    await at.clock.advance(LIMIT_MS + 10_000);
+    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
+    const again = pay(at, request("A-1"));
+    await at.clock.advance(2 * LIMIT_MS);
+    expect(outcome(await again)).toBe("Unknown");
+    expect(terminal.paid).toHaveLength(1);
+    // Another order may be paid: the terminal would say so if the lost one still ran.
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+  });
+
+  test.each<[string, Recollection]>([
+    ["another amount", answered({ amountMinor: 998 })],
+    ["no amount", answered({ amountMinor: null })],
+    ["another currency", answered({ currencyNumeric: "840" })],
+    ["no clear result", answered({ good: false, resultCode: null })],
+    ["an answer to something else", { kind: "not-told", why: "it repeated another answer" }],
+  ])("with %s stays unknown, with an alarm", async (_what, recollection) => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = recollection;
+    await loses(at);
+    await at.clock.advance(LIMIT_MS);
+    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
+    expect(terminal.asked).toHaveLength(1);
+  });
+
+  test("is not taken for another order's, when the terminal answers with its record", async () => {
+    const { at, terminal } = houseOf();
+    terminal.script = (_order, observer) => {
+      observer.report(sold());
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    terminal.recollection = answered();
+    await loses(at);
+    await at.clock.advance(LIMIT_MS);
+    expect(phaseOf(at)).toBe("in-doubt");
+  });
+
+  test.each<[Assumption, Recollection]>([
+    ["status-remembers", answered()],
+    ["status-remembers", failed()],
+    ["decline-final", failed()],
+  ])("without %s proves nothing", async (off, recollection) => {
+    const { at, terminal } = houseOf([off]);
+    terminal.recollection = recollection;
+    await loses(at);
+    await at.clock.advance(LIMIT_MS);
+    expect(phaseOf(at)).toBe("in-doubt");
+  });
+
+  test("is asked about after a crash, by the same reference", async () => {
+    const { at, terminal } = houseOf();
+    terminal.script = () => new Promise(() => {});
+    void pay(at, request("A-1"));
+    await at.clock.advance(0);
+    const [paid] = terminal.paid;
+    at.close();
+    const later = houseOf([], at.path);
+    later.terminal.recollection = answered();
+    later.at.start();
+    await later.at.clock.advance(0);
+    expect(later.terminal.asked).toEqual([{ command: "payment", reference: paid?.reference }]);
+    expect(phaseOf(later.at)).toBe("charged");
+  });
+});
+
+test("a busy terminal is asked again about a payment that stayed unknown", async () => {
+  const { at, terminal } = houseOf();
+  terminal.recollection = { kind: "not-told", why: "it answered another question" };
+  await loses(at);
+  await at.clock.advance(0);
+  terminal.recollection = answered();
+  terminal.unavailable = running;
+  expect((await pay(at, request("B-1"))).body.error).toMatchObject({ code: "TERMINAL_BUSY" });
+  terminal.unavailable = undefined;
+  await at.clock.advance(1_000);
+  expect(phaseOf(at)).toBe("charged");
+});
+
+describe("a payment with an answer", () => {
+  test("that was reported and then found as a failure stays unknown", async () => {
+    const { at, terminal } = houseOf();
+    terminal.script = (_order, observer) => {
+      observer.report(sold());
+      return Promise.resolve(lost("the disk failed"));
+    };
+    terminal.recollection = failed();
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(LIMIT_MS);
+    expect(phaseOf(at)).toBe("in-doubt");
+  });
+
+  test("that a cancel crossed is borne out by one question", async () => {
+    const { at, terminal } = houseOf();
+    const ended = Promise.withResolvers<void>();
+    terminal.script = async (_order, observer) => {
+      await ended.promise;
+      observer.report(report({ good: false, resultCode: "Aborted", reason: "cancelled" }));
+      return { end: "completed", ticket: "" };
+    };
+    terminal.onCancel = () => ended.resolve();
+    terminal.recollection = failed({ resultCode: "Aborted", reason: "cancelled" });
+    const paying = pay(at, request("A-1"));
+    await at.clock.advance(0);
+    await at.arbiter.running.cancel();
+    await at.clock.advance(0);
+    expect((await paying).body).toMatchObject({
+      status: "Cancelled",
+      error: { code: "PAYMENT_CANCELLED", charged: "no" },
+    });
+    expect(terminal.asked).toHaveLength(1);
+  });
+});
+
+describe("a reversal", () => {
+  async function reversed(recollection: Recollection) {
+    const { at, terminal } = houseOf();
+    terminal.script = (_order, observer) => {
+      observer.report(sold());
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    await pay(at, request("A-1"));
+    terminal.reversal = () => Promise.resolve(lost("received"));
+    terminal.recollection = recollection;
+    const reversing = at.afterSale.reverse("A-1");
+    await at.clock.advance(0);
+    await Promise.resolve(reversing).catch(() => undefined);
+    await at.clock.advance(LIMIT_MS + 10_000);
+    return { at, terminal };
+  }
+
+  test("names the sale as the terminal named it, with a reference of its own", async () => {
+    const { at, terminal } = await reversed(answered());
+    const [sent] = terminal.reversed;
+    expect(sent).toMatchObject({ receiptNumber: "sim1.S1", namedAt: "2026-01-15T12:00:00Z" });
+    expect(sent?.reference).not.toBe(terminal.paid[0]?.reference);
+    expect(terminal.asked[0]).toEqual({ command: "reversal", reference: sent?.reference });
+    // The terminal has received it; what became of it, an operator has to find out.
+    expect(phaseOf(at)).toBe("reversal-in-doubt");
+    expect(alarms(at)).toContain("payment-unknown");
+  });
+
+  test("that the terminal refused leaves the sale as it was", async () => {
+    const { at } = await reversed(failed({ resultCode: "NotAllowed", reason: "terminal-fault" }));
+    expect(phaseOf(at)).toBe("charged");
+  });
+});
