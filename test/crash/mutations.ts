@@ -1,3 +1,4 @@
+import { byIdMutations } from "./by-id-mutations.ts";
 import { clockMutations } from "./clock-mutations.ts";
 import { foldMutations } from "./fold-mutations.ts";
 import { inquiryMutations } from "./inquiry-mutations.ts";
@@ -484,6 +485,7 @@ export const mutations: readonly Mutation[] = [
   ...recordMutations,
   ...matchingMutations,
   ...verdictMutations,
+  ...byIdMutations,
   ...clockMutations,
   ...inquiryMutations,
   ...foldMutations,

@@ -18,7 +18,7 @@ import {
 import { repositoryFiles, root, type Source } from "./sources.ts";
 
 const books = new Map(
-  ["architecture", "design", "gateway", "zvt", "concert", "updates", "fleet"].map(
+  ["architecture", "design", "gateway", "zvt", "concert", "nexo", "updates", "fleet"].map(
     (name) => [name, read(`docs/${name}.md`)] as const,
   ),
 );
@@ -172,6 +172,7 @@ describe("a book", () => {
   test.each([
     ["gateway", /\*\*(Published|Clients|Our\s+choice):\*\*/],
     ["zvt", /\*\*(Published|Devices|Our\s+choice):\*\*|\(our choice\)/],
+    ["nexo", /\*\*(Recorded|Published|Our\s+choice):\*\*/],
     ["concert", /\*\*(Confirmed|One source|Our\s+choice):\*\*|\(our choice\)/],
   ])("%s grades its statements in every section", (name, grade) => {
     const ungraded = (books.get(name) ?? "")

@@ -2,7 +2,7 @@
  * The books of this repository. A citation names one of them and a section, `docs/zvt.md 9.1`, or
  * the page of a rule about money, `docs/rules/17-loss.md`.
  */
-const books = "architecture|design|gateway|zvt|concert|updates|fleet";
+const books = "architecture|design|gateway|zvt|concert|nexo|updates|fleet";
 
 /** Published standards that a comment may cite by name; each of them is cited somewhere. */
 export const standards: readonly string[] = [

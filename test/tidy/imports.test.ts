@@ -205,7 +205,7 @@ const pure = new RegExp(
     "tp-manager/attempts/(payment|comparison)\\.ts$)",
 );
 const pureMayUse = new RegExp(
-  "^(iconv-lite|currency-codes)$|^node:(buffer|crypto|assert)$|" +
+  "^(iconv-lite|currency-codes|zod)$|^node:(buffer|crypto|assert)$|" +
     "^src/shared/(money|catalog/errors|invariant|masking/mask|transaction|receipt)\\.ts$|" +
     "^src/.*-en\\.json$", // a catalogue of texts
 );

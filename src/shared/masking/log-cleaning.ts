@@ -20,7 +20,7 @@ const secretNames = new Set([
 ]);
 
 /** The endings of names of passwords and shared secrets, such as wsPassword and GATEWAY_PWD. */
-const secretEnding = /(password|passwd|pwd|secrets?)$/i;
+const secretEnding = /(password|passphrase|passwd|pwd|secrets?)$/i;
 
 const REMOVED = "[removed]";
 

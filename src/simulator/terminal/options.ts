@@ -81,6 +81,8 @@ export const defaultOptions = {
     readonly host: string;
     readonly port: number;
   } | null,
+  /** Whether several registers may be connected; otherwise a new one replaces the one before. */
+  manyConnections: false,
   /** The pseudo-terminal, with a symbolic link to it or none; null: no pseudo-terminal. */
   pty: null as { readonly link: string | null } | null,
   serial: null as SerialDevice | null,

@@ -13,10 +13,16 @@ import { invariant } from "../../shared/invariant.ts";
 import { caisseApDriver } from "./caisse-ap/caisse-ap-driver.ts";
 import { concertDriver } from "./concert/concert-driver.ts";
 import { type Driver, withTexts } from "./driver.ts";
+import { nexoDriver } from "./nexo/nexo-driver.ts";
 import { zvtDriver } from "./zvt/zvt-driver.ts";
 
 /** All terminal drivers; the first is the default. No other file lists the drivers. */
-const drivers: readonly [Driver, ...Driver[]] = [zvtDriver, concertDriver, caisseApDriver];
+const drivers: readonly [Driver, ...Driver[]] = [
+  zvtDriver,
+  concertDriver,
+  caisseApDriver,
+  nexoDriver,
+];
 
 const [{ protocol: first }, ...others] = drivers;
 

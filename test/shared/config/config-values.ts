@@ -83,7 +83,8 @@ export function testValues(
         const setup = setupText({ ...partner, [name]: example });
         expect(parseConfig(setup, "supervisor", added).faults).toEqual([]);
       }
-      expect(secret ?? false).toBe(/(PWD|PASSWORD|SECRETS?|KEY|^METRICS_LOGIN)$/.test(name));
+      const isSecret = /(PWD|PASSWORD|PASSPHRASE|SECRETS?|KEY|^METRICS_LOGIN)$/.test(name);
+      expect(secret ?? false).toBe(isSecret);
     });
   });
 }

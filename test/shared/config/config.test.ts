@@ -236,7 +236,7 @@ describe("names that a reader does not know, because drivers add them", () => {
 });
 
 describe("secrets", () => {
-  const secrets = Object.entries(sharedFields)
+  const secrets = Object.entries({ ...sharedFields, ...protocolPart.fields })
     .filter(([, schema]) => metaOf(schema).secret || metaOf(schema).login)
     .map(([name]) => name);
   const plainText = fc.string({ minLength: 8, maxLength: 40 }).filter((text) => /\w{4}/.test(text));
@@ -306,7 +306,7 @@ describe("secrets", () => {
     writeFileSync(file, setupText({ ...hidden, ...visible }));
     const settings = await new Maintenance({
       installation: installationAt(dirname(file)),
-      fields: sharedFields,
+      fields: { ...sharedFields, ...protocolPart.fields },
     }).settings();
     expect(JSON.stringify(settings)).not.toContain("hunter2");
     const stateOf = (name: string) => settings.find((setting) => setting.name === name)?.state;

@@ -72,6 +72,8 @@ test("the texts of the page have the same keys and values in each language", () 
     ...named("zvt.", faults.zvt),
     ...named("french.at.", moments.concert),
     ...named("french.", faults.common, faults.fixed, faults.tagged),
+    ...named("nexo.at.", moments.nexo),
+    ...named("nexo.", faults.nexo),
   ];
   for (const [language, page] of Object.entries(pageTexts)) {
     const expected = [...keysOf(pageTexts.en), ...(language === "en" ? [] : inEnglish)];

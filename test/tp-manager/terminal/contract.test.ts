@@ -5,9 +5,17 @@ import {
   concertProtocol,
 } from "../../../src/simulator/terminal/concert/concert-protocols.ts";
 import type { ConcertOptions } from "../../../src/simulator/terminal/concert/options.ts";
-import type { TerminalProtocol } from "../../../src/simulator/terminal/machine.ts";
-import { completed } from "../../../src/simulator/terminal/options.ts";
-import { openTerminal } from "../../../src/simulator/terminal/terminal-simulator.ts";
+import type { Machine, TerminalProtocol } from "../../../src/simulator/terminal/machine.ts";
+import { nexoProtocol } from "../../../src/simulator/terminal/nexo/nexo-protocol.ts";
+import {
+  completed,
+  type StartOptions,
+  type TerminalOptions,
+} from "../../../src/simulator/terminal/options.ts";
+import {
+  openTerminal,
+  type TerminalSimulator,
+} from "../../../src/simulator/terminal/terminal-simulator.ts";
 import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { BareLine } from "../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
 import {
@@ -17,6 +25,7 @@ import {
 } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import { SessionLine } from "../../../src/tp-manager/terminal/concert/link/session-line.ts";
+import { NexoTerminal } from "../../../src/tp-manager/terminal/nexo/nexo-terminal.ts";
 import type { Dialogue, Messages } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import { OneWayTerminal } from "../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import {
@@ -31,6 +40,7 @@ import { ZvtTerminal } from "../../../src/tp-manager/terminal/zvt/zvt-terminal.t
 import { PATIENCE_MS } from "../../support/clocks/patience.ts";
 import { steppedClock } from "../../support/clocks/stepped-clock.ts";
 import { recordingLog } from "../../support/house/recording-log.ts";
+import { nexoOptions } from "../../support/terminals/nexo-options.ts";
 import { declined } from "../../support/terminals/reports.ts";
 import { ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
 
@@ -49,18 +59,17 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-async function simulated(
-  protocol: Pick<TerminalProtocol, "name"> & Parameters<typeof openTerminal>[0],
-  driverAt: (address: string) => Terminal,
+async function simulated<O extends TerminalOptions, M extends Machine>(
+  protocol: TerminalProtocol<O, M>,
+  driverAt: (address: string, simulator: TerminalSimulator<O, M>) => Terminal,
 ): Promise<Made> {
-  const simulator = await openTerminal(
-    protocol,
-    completed(protocol.defaults, steppedClock, {
-      tcp: { host: "127.0.0.1", port: 0 },
-      pace: { customerMs: 0, hostMs: 0, walkAwayMs: 0, rebootMs: 20 },
-    }),
-  );
-  const terminal = driverAt(`tcp://127.0.0.1:${simulator.endpoints.tcp?.port}`);
+  const given: Partial<TerminalOptions> = {
+    tcp: { host: "127.0.0.1", port: 0 },
+    pace: { ...protocol.defaults.pace, customerMs: 0, hostMs: 0, walkAwayMs: 0, rebootMs: 20 },
+  };
+  const options = completed(protocol.defaults, steppedClock, given as unknown as StartOptions<O>);
+  const simulator = await openTerminal(protocol, options);
+  const terminal = driverAt(`tcp://127.0.0.1:${simulator.endpoints.tcp?.port}`, simulator);
   open.push(terminal);
   let gone: Promise<void> | undefined;
   const vanish = (): Promise<void> => (gone ??= simulator.close());
@@ -156,6 +165,11 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
       oneWayDriver(caisseApMessages(tagged), sessionsAt(address)),
     );
   },
+  nexo: () =>
+    simulated(nexoProtocol, (_address, simulator) => {
+      const options = nexoOptions(simulator);
+      return new NexoTerminal({ options, clock: steppedClock, log });
+    }),
 };
 
 const order = (amountMinor: number): PaymentOrder => ({
@@ -269,9 +283,11 @@ describe.each(Object.entries(drivers))("the driver %s", (_name, make) => {
   test("has the methods that its capabilities declare", async () => {
     const { terminal } = await started();
     const { capabilities, state } = terminal;
-    expect(terminal.takeLateResults !== undefined).toBe(capabilities.cannotRefuse === true);
+    const isOneWay = capabilities.cannotRefuse === true && capabilities.recalls !== true;
+    expect(terminal.takeLateResults !== undefined).toBe(isOneWay);
+    expect(terminal.recall !== undefined).toBe(capabilities.recalls === true);
     if (capabilities.noIdentity) expect(Object.values(state.identity).join("")).toBe("");
-    if (capabilities.cannotRefuse) {
+    if (isOneWay) {
       const absent = ["cancel", "reverse", "reset", "telecollect", "decideGoods"] as const;
       expect(absent.filter((member) => terminal[member] !== undefined)).toEqual([]);
     }

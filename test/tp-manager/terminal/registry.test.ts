@@ -4,6 +4,7 @@ import { metaOf } from "../../../src/shared/config/config-field.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { caisseApDriver } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-driver.ts";
 import { concertDriver } from "../../../src/tp-manager/terminal/concert/concert-driver.ts";
+import { nexoDriver } from "../../../src/tp-manager/terminal/nexo/nexo-driver.ts";
 import { driverFor, protocolPart, setupOf } from "../../../src/tp-manager/terminal/registry.ts";
 import { zvtDriver } from "../../../src/tp-manager/terminal/zvt/zvt-driver.ts";
 import { same, testValues, type Values, yesOrNo } from "../../shared/config/config-values.ts";
@@ -42,6 +43,18 @@ const values: Readonly<Record<string, Values>> = {
   CAISSE_AP_END: { good: same("none", "crlf"), bad: ["lf", "CRLF"] },
   CAISSE_AP_REFERENCE: { good: same("cf", "ch", "none"), bad: ["CF", "cz"] },
   CAISSE_AP_RECEIPT: { good: same("customer", "none"), bad: ["100", "merchant"] },
+  NEXO_POIID: {
+    good: same("P400Plus-275039202", "TG300-G10M257M70004"),
+    bad: ["275039202", "P400Plus", "P4-275039202", "P400Plus_275039202"],
+  },
+  NEXO_SALE_ID: { good: same("kiosk", "k_1-2"), bad: ["a kiosk", "x".repeat(21)] },
+  NEXO_ENVIRONMENT: { good: same("live", "test"), bad: ["TEST", "beta"] },
+  NEXO_CA_FILE: { good: same("/etc/root.pem"), bad: ["root.pem"] },
+  NEXO_KEY_IDENTIFIER: { good: same("kiosk-key"), bad: ["a key", "Schlüssel"] },
+  NEXO_KEY_VERSION: { good: [["0", 0]], bad: ["-1", "01"] },
+  NEXO_KEY_PASSPHRASE: { good: same("a phrase, ASCII"), bad: ["Schlüssel", "x".repeat(129)] },
+  NEXO_PAYMENT_LIMIT_MS: { good: [["900000", 900_000]], bad: ["900001", "499"] },
+  NEXO_BUSY_WAIT_MS: { good: [["10000", 10_000]], bad: ["10001"] },
   RECOVERY_SILENCE_MS: { good: [["120000", 120_000]], bad: ["120001", "-1"] },
   TEST_TIMERS: { good: yesOrNo, bad: ["true", "1", "YES", "on"] },
 };
@@ -56,7 +69,7 @@ test("a minimal file chooses ZVT with the protocol's own timers", () => {
 
 test("a setting that two drivers add to the setup file means the same to both", () => {
   const { TERMINAL_PROTOCOL: _choice, TEST_TIMERS: _floors, ...added } = protocolPart.fields;
-  for (const { config } of [zvtDriver, concertDriver, caisseApDriver]) {
+  for (const { config } of [zvtDriver, concertDriver, caisseApDriver, nexoDriver]) {
     for (const [name, schema] of Object.entries(config.fields)) {
       expect(added, name).toHaveProperty(name);
       expect(metaOf(schema), name).toEqual(metaOf(added[name] ?? schema));
@@ -95,6 +108,24 @@ test("the last receipt is sent only to a terminal that begins no payment by itse
   expect(parse(`${setupText()}ZVT_CONFIG_BYTE=8E\n`).faults).toEqual([]);
 });
 
+describe("a terminal that proves its name by a certificate", () => {
+  const nexo = `${setupText()}TERMINAL_PROTOCOL=nexo\n`;
+  const named = `${nexo}NEXO_POIID=P400Plus-275039202\nNEXO_CA_FILE=/etc/root.pem\n`;
+  const key = "NEXO_KEY_IDENTIFIER=kiosk\nNEXO_KEY_PASSPHRASE=a phrase\n";
+
+  test.each<[string, string[]]>([
+    [nexo, ["NEXO_POIID", "NEXO_CA_FILE", "NEXO_KEY_IDENTIFIER", "NEXO_KEY_PASSPHRASE"]],
+    [named, ["NEXO_KEY_IDENTIFIER", "NEXO_KEY_PASSPHRASE"]],
+    [`${named}${key}`, []],
+    [`${named}NEXO_ENVIRONMENT=test\n`, []],
+    [`${named}NEXO_ENVIRONMENT=test\nNEXO_KEY_IDENTIFIER=kiosk\n`, ["NEXO_KEY_PASSPHRASE"]],
+    [`${setupText()}NEXO_ENVIRONMENT=live\n`, []],
+  ])("needs all that proves it: %j lacks %j", (text, lacks) => {
+    const messages = parse(text).faults.map(({ message }) => message);
+    expect(messages.map((message) => message.split(" ")[0])).toEqual(lacks);
+  });
+});
+
 describe("protocol timers", () => {
   const fields = { ...sharedFields, ...protocolPart.fields };
   const floors = Object.entries(fields).flatMap(([name, field]) => {
@@ -110,6 +141,7 @@ describe("protocol timers", () => {
       ZVT_T3_MS: 5_000,
       ZVT_T4_MS: 60_000,
       POLL_INTERVAL_MS: 3_000,
+      NEXO_PAYMENT_LIMIT_MS: 250_000,
       RECOVERY_SILENCE_MS: 10_000,
     });
   });

@@ -17,6 +17,9 @@ import { html, useEffect, useState } from "./vendor/htm-preact.js";
 /** The ways to present a card; each is an action, and has two texts. */
 const ways = ["approve", "decline", "wrong-pin", "ask-pin", "insert"];
 
+/** The names that the texts of a protocol's faults begin with. */
+const families = /** @type {Record<string, string>} */ ({ zvt: "zvt", nexo: "nexo" });
+
 /**
  * Everything that hands may do in addition to the terminal's own keys.
  * @param {{state: State, book: FaultBook, act: Act}} props
@@ -26,7 +29,7 @@ export function Bench({ state, book, act }) {
     <section class="bench" aria-label=${t("bench")}>
       <${Customer} state=${state} act=${act} />
       <${Condition} state=${state} act=${act} />
-      <${Faults} book=${book} family=${state.protocol === "zvt" ? "zvt" : "french"} act=${act} />
+      <${Faults} book=${book} family=${families[state.protocol] ?? "french"} act=${act} />
     </section>
   `;
 }
@@ -114,7 +117,7 @@ const hints = {
 function Condition({ state, act }) {
   const { outOfOrder, paperOut, busy, swapped, condition } = state;
   // Of the French protocols none names the terminal to the connector, or registers anybody.
-  const hasName = state.protocol === "zvt";
+  const hasName = state.protocol in families;
   const marks = /** @type {const} */ ([
     ["lock", "lock.means", outOfOrder, outOfOrder ? "unlock" : "lock"],
     ["busy", "busy.means", busy, busy ? "free" : "busy"],

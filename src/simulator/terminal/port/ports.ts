@@ -42,23 +42,34 @@ function streamPort(name: string, stream: Duplex, ways: Omit<BytePort, "name" | 
   return { name, start, ...ways };
 }
 
-/** Listens for one register; a new connection replaces the dead one of a kiosk that lost power. */
-async function listenTcp(host: string, port: number, onPort: (port: BytePort) => void) {
-  let current: BytePort | undefined;
+/**
+ * Listens for registers. Unless `many` may be connected, a new connection replaces the dead one of
+ * a kiosk that lost power.
+ */
+async function listenTcp(
+  { host, port, many }: { host: string; port: number; many: boolean },
+  onPort: (port: BytePort) => void,
+) {
+  const open = new Set<BytePort>();
+  const closeAll = (): void => {
+    for (const each of open) each.close();
+  };
   const server = createServer({ noDelay: true }, (socket) => {
-    current?.close();
+    if (!many) closeAll();
     const name = `tcp ${socket.remoteAddress ?? "?"}:${socket.remotePort ?? "?"}`;
-    current = streamPort(name, socket, {
+    const current = streamPort(name, socket, {
       write: (bytes) => socket.writable && socket.write(bytes),
       // Bytes that were already written are sent before both sides see the end of the connection.
       close: () => socket.destroySoon(),
     });
+    open.add(current);
+    socket.once("close", () => open.delete(current));
     onPort(current);
   });
   server.listen(port, host);
   await once(server, "listening");
   const close = async (): Promise<void> => {
-    current?.close();
+    closeAll();
     await new Promise((resolve) => server.close(resolve));
   };
   return { port: (server.address() as AddressInfo).port, close };
@@ -262,11 +273,12 @@ export class Connections {
   }
 
   async open(): Promise<void> {
-    const { tcp, pty, serial } = this.#input.options;
+    const { tcp, pty, serial, manyConnections: many } = this.#input.options;
     this.endpoints = nowhere;
     if (tcp) {
       const connect = (port: BytePort): void => this.#input.connect(port, "tcp");
-      this.#listener = await listenTcp(tcp.host, this.#tcpPort ?? tcp.port, connect);
+      const at = { host: tcp.host, port: this.#tcpPort ?? tcp.port, many };
+      this.#listener = await listenTcp(at, connect);
       this.#tcpPort = this.#listener.port;
       this.endpoints = { ...this.endpoints, tcp: { host: tcp.host, port: this.#tcpPort } };
     }

@@ -1,0 +1,39 @@
+import { NexoCodecError } from "./errors.ts";
+
+/** Deeper texts are refused; the deepest recorded message has eleven levels. */
+const NESTING_MAX = 40;
+
+/**
+ * Reads a JSON object in which every number becomes the text as which it was written, so that no
+ * amount passes through a float. Real terminals also write numbers and booleans as texts
+ * (docs/nexo.md 1.1). Throws {@link NexoCodecError} "json".
+ */
+export function readObject(text: string): Readonly<Record<string, unknown>> {
+  const value = isDeep(text) ? undefined : parsed(text);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new NexoCodecError("json", "the text is no JSON object");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text, numberAsText);
+  } catch {
+    return undefined;
+  }
+}
+
+function numberAsText(_key: string, value: unknown, context?: { readonly source?: string }) {
+  return typeof value === "number" ? (context?.source ?? String(value)) : value;
+}
+
+function isDeep(text: string): boolean {
+  let depth = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]/gs)) {
+    if (token === "{" || token === "[") depth += 1;
+    else if (token === "}" || token === "]") depth -= 1;
+    if (depth > NESTING_MAX) return true;
+  }
+  return false;
+}

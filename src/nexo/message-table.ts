@@ -1,0 +1,206 @@
+import { z } from "zod";
+import { NexoCodecError } from "./errors.ts";
+
+/*
+ * The messages as data: what this dialect needs of each. Members that are not listed are left out
+ * when a message is read, so that no card data but those listed here goes any further. Numbers are
+ * texts (see json-text.ts).
+ */
+
+const text = z.string();
+const optional = text.optional();
+/** Real messages also write a boolean as a text. */
+const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((one) => one === "true")]);
+const oneOrMore = z.union([z.array(text), text.transform((one) => [one])]);
+
+/** Who sends what, and the ids that join an answer to its request (docs/nexo.md 1.3). */
+export const headerSchema = z.looseObject({
+  ProtocolVersion: optional,
+  MessageClass: text,
+  MessageCategory: text,
+  MessageType: text,
+  SaleID: optional,
+  ServiceID: optional,
+  POIID: optional,
+});
+export type Header = z.output<typeof headerSchema>;
+
+/** A transaction as one side names it: the id, and the time exactly as that side wrote it. */
+const transactionId = z.object({ TransactionID: text, TimeStamp: text });
+
+export const responseSchema = z.object({
+  Result: text,
+  /** A text and no closed list: documents name values that the list lacks. */
+  ErrorCondition: optional,
+  AdditionalResponse: optional,
+});
+
+const saleData = z.object({
+  SaleTransactionID: transactionId.optional(),
+  SaleToAcquirerData: optional,
+});
+const poiData = z.object({ POITransactionID: transactionId.optional() });
+
+const receipt = z.object({
+  DocumentQualifier: text,
+  OutputContent: z
+    .object({ OutputText: z.array(z.object({ Text: optional })).optional() })
+    .optional(),
+});
+
+const reference = z.object({
+  MessageCategory: text,
+  SaleID: optional,
+  ServiceID: optional,
+  POIID: optional,
+});
+
+const paymentResponse = z.object({
+  Response: responseSchema,
+  SaleData: saleData.optional(),
+  POIData: poiData.optional(),
+  PaymentReceipt: z.array(receipt).optional(),
+  PaymentResult: z
+    .object({
+      OnlineFlag: flag.optional(),
+      AmountsResp: z.object({ Currency: optional, AuthorizedAmount: optional }).optional(),
+      PaymentAcquirerData: z
+        .object({ MerchantID: optional, AcquirerPOIID: optional, ApprovalCode: optional })
+        .optional(),
+      PaymentInstrumentData: z
+        .object({
+          CardData: z
+            .object({
+              PaymentBrand: optional,
+              MaskedPan: optional,
+              EntryMode: oneOrMore.optional(),
+            })
+            .optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+});
+
+const reversalResponse = z.object({
+  Response: responseSchema,
+  POIData: poiData.optional(),
+  ReversedAmount: optional,
+  PaymentReceipt: z.array(receipt).optional(),
+});
+
+const bodies = {
+  PaymentRequest: z.object({
+    SaleData: z.object({ SaleTransactionID: transactionId, SaleToAcquirerData: optional }),
+    PaymentTransaction: z.object({
+      AmountsReq: z.object({ Currency: text, RequestedAmount: text }),
+    }),
+  }),
+  PaymentResponse: paymentResponse,
+  ReversalRequest: z.object({
+    OriginalPOITransaction: z.object({ POITransactionID: transactionId }),
+    ReversalReason: optional,
+    ReversedAmount: optional,
+    SaleData: saleData.optional(),
+  }),
+  ReversalResponse: reversalResponse,
+  TransactionStatusRequest: z.object({ MessageReference: reference.optional() }),
+  TransactionStatusResponse: z.object({
+    Response: responseSchema,
+    MessageReference: reference.optional(),
+    RepeatedMessageResponse: z
+      .object({
+        MessageHeader: headerSchema.optional(),
+        RepeatedResponseMessageBody: z.object({
+          PaymentResponse: paymentResponse.optional(),
+          ReversalResponse: reversalResponse.optional(),
+        }),
+      })
+      .optional(),
+  }),
+  AbortRequest: z.object({ MessageReference: reference, AbortReason: optional }),
+  DiagnosisRequest: z.object({ HostDiagnosisFlag: flag.optional() }),
+  DiagnosisResponse: z.object({
+    Response: responseSchema,
+    POIStatus: z
+      .object({ GlobalStatus: optional, CommunicationOKFlag: flag.optional() })
+      .optional(),
+  }),
+  LoginRequest: z.object({ DateTime: optional }),
+  LoginResponse: z.object({
+    Response: responseSchema,
+    POISystemData: z
+      .object({
+        DateTime: optional,
+        POISoftware: z.object({ SoftwareVersion: optional }).optional(),
+      })
+      .optional(),
+  }),
+  DisplayRequest: z.object({
+    DisplayOutput: z.array(
+      z.object({
+        OutputContent: z.object({
+          PredefinedContent: z.object({ ReferenceID: text }).optional(),
+        }),
+      }),
+    ),
+  }),
+  EventNotification: z.object({
+    EventToNotify: text,
+    EventDetails: optional,
+    TimeStamp: optional,
+  }),
+} as const;
+
+export type BodyName = keyof typeof bodies;
+export type Body<N extends BodyName> = z.output<(typeof bodies)[N]>;
+export type PaymentResponse = Body<"PaymentResponse">;
+
+/**
+ * Returns the body of a message that must have the body `name`. Throws {@link NexoCodecError}
+ * "shape"; its text names members and never their values, which may be card data.
+ */
+export function bodyOf<N extends BodyName>(
+  message: { readonly name: string; readonly body: unknown },
+  name: N,
+): Body<N> {
+  if (message.name !== name) {
+    throw new NexoCodecError("shape", `a ${name} was expected, and a ${message.name} came`);
+  }
+  return shaped<Body<N>>(bodies[name] as unknown as z.ZodType<Body<N>>, message.body, name);
+}
+
+/** Returns a value that has been checked by a schema. Throws {@link NexoCodecError} "shape". */
+export function shaped<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const [issue] = error.issues;
+  const path = [name, ...(issue?.path ?? [])].join(".");
+  throw new NexoCodecError("shape", `the member ${path} is missing or has an invalid value`);
+}
+
+/** The classes of the categories that this dialect needs; of the kind "Service" unless listed. */
+const classes: Readonly<Record<string, string>> = { Display: "Device", Event: "Event" };
+
+/** Who talks about what: the ids in the header of a message. */
+export interface HeaderIds {
+  readonly saleId: string;
+  readonly serviceId: string;
+  readonly poiId: string;
+}
+
+export function headerFor(
+  category: string,
+  type: "Request" | "Response" | "Notification",
+  { saleId, serviceId, poiId }: HeaderIds,
+): Header {
+  return {
+    ProtocolVersion: "3.0",
+    MessageClass: classes[category] ?? "Service",
+    MessageCategory: category,
+    MessageType: type,
+    SaleID: saleId,
+    ServiceID: serviceId,
+    POIID: poiId,
+  };
+}

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { readMessage } from "./envelope.ts";
+import { NexoCodecError } from "./errors.ts";
+import { readObject } from "./json-text.ts";
+import { responseSchema } from "./message-table.ts";
+import { readAdditional } from "./pairs.ts";
+
+/** What the condition of a failed answer means (docs/nexo.md 9.1). */
+type ConditionReading =
+  | "declined"
+  | "cancelled"
+  | "terminal-fault"
+  /** Another command runs; this one did not begin. */
+  | "busy"
+  /** The message was not understood; nothing was begun. */
+  | "message"
+  /** Only as the answer to a question by id. */
+  | "running"
+  | "not-found";
+
+const conditions: Readonly<Record<string, ConditionReading>> = {
+  Aborted: "cancelled",
+  Busy: "busy",
+  Cancel: "cancelled",
+  DeviceOut: "terminal-fault",
+  InProgress: "running",
+  InsertedCard: "terminal-fault",
+  InvalidCard: "declined",
+  LoggedOut: "terminal-fault",
+  MessageFormat: "message",
+  NotAllowed: "terminal-fault",
+  NotFound: "not-found",
+  PaymentRestriction: "declined",
+  Refusal: "declined",
+  UnavailableDevice: "terminal-fault",
+  UnavailableService: "terminal-fault",
+  UnreachableHost: "terminal-fault",
+  WrongPIN: "declined",
+};
+
+/** Returns the meaning of an error condition; undefined: the list of the protocol lacks it. */
+export function conditionOf(condition: string | undefined): ConditionReading | undefined {
+  return condition !== undefined && Object.hasOwn(conditions, condition)
+    ? conditions[condition]
+    : undefined;
+}
+
+const refusalSchema = z.object({
+  errors: z.array(z.string()).min(1),
+  warnings: z.array(z.string()).optional(),
+});
+
+const answerSchema = z.object({ Response: responseSchema });
+
+/**
+ * Reads the body with which a terminal refuses a request that it does not understand, always in
+ * clear (docs/nexo.md 9.2): the errors, joined. null: the text is another one.
+ */
+export function readRefusal(text: string): string | null {
+  try {
+    const { data } = refusalSchema.safeParse(readObject(text));
+    if (data) return data.errors.join("; ");
+    const message = readMessage(text, null);
+    const { ErrorCondition, AdditionalResponse } =
+      answerSchema.safeParse(message.body).data?.Response ?? {};
+    if (conditionOf(ErrorCondition) !== "message") return null;
+    return readAdditional(AdditionalResponse).get("errors") ?? "the message has a wrong form";
+  } catch (error) {
+    if (error instanceof NexoCodecError) return null;
+    throw error;
+  }
+}
+
+/** Writes such a body. */
+export function writeRefusal(...errors: readonly string[]): string {
+  return JSON.stringify({ errors, ServiceID: "-NULL-" });
+}

@@ -1,0 +1,17 @@
+import type { TerminalProtocol } from "../machine.ts";
+import { nexoFaultTable } from "./faults.ts";
+import { NexoParts } from "./machine/parts.ts";
+import { NexoTerminal } from "./machine/terminal.ts";
+import { type NexoOptions, nexoDefaults, nexoSwitches } from "./options.ts";
+
+/** nexo Retailer as JSON over HTTPS, with or without a shared key. */
+export const nexoProtocol: TerminalProtocol<NexoOptions, NexoTerminal> = {
+  name: "nexo",
+  defaults: nexoDefaults,
+  serialLine: { baudRate: 9_600, dataBits: 8, parity: "none", stopBits: 1 },
+  faults: nexoFaultTable,
+  demands: [],
+  switches: nexoSwitches,
+  help: [],
+  machine: (host) => new NexoTerminal(new NexoParts(host)),
+};

@@ -1,0 +1,72 @@
+import { writeFileSync } from "node:fs";
+import { nexoKey } from "../../../nexo/index.ts";
+import {
+  flag,
+  formed,
+  oneOf,
+  option,
+  type SwitchTable,
+  ValueError,
+  whole,
+} from "../../switch-table.ts";
+import { type Draft, defaultOptions, type TerminalOptions } from "../options.ts";
+import { members } from "../switches.ts";
+
+/** The certificates that the terminal can show; only the first proves which terminal answers. */
+const certificateKinds = ["own", "legacy", "other-name", "other-environment", "expired"] as const;
+export type CertificateKind = (typeof certificateKinds)[number];
+
+/** How long the terminal remembers a request by its ids. */
+const REMEMBERED_MS = 48 * 3_600_000;
+
+const behaviour = {
+  ...defaultOptions.behaviour,
+  environment: "test" as "test" | "live",
+  certificate: "own" as CertificateKind,
+  /** The passphrase of the shared key; null: the terminal has no key, and speaks in clear. */
+  passphrase: "simulated terminal" as string | null,
+  keyIdentifier: "simulator",
+  keyVersion: 1,
+  /** The file that the terminal's root certificate is written to; null: none. */
+  caFile: null as string | null,
+  rememberedMs: REMEMBERED_MS,
+};
+
+export const nexoDefaults = {
+  ...defaultOptions,
+  tcp: { host: "127.0.0.1", port: 8_443 } as TerminalOptions["tcp"],
+  manyConnections: true,
+  device: { ...defaultOptions.device, name: "P400Plus", serialNumber: "275039202" },
+  behaviour,
+};
+
+export type NexoOptions = TerminalOptions & Readonly<typeof nexoDefaults>;
+
+const own = members<NexoOptions, "behaviour">("behaviour", nexoDefaults);
+
+export const nexoSwitches: SwitchTable<Draft<NexoOptions>> = {
+  environment: own("environment", "NAME", (value) => oneOf(value, ["test", "live"])),
+  certificate: own("certificate", "KIND", (value) => oneOf(value, certificateKinds)),
+  "no-key": flag(({ behaviour: before }) => ({ behaviour: { ...before, passphrase: null } })),
+  passphrase: own("passphrase", "TEXT", formed(/^[ -~]{1,128}$/, "a phrase")),
+  "key-identifier": own("keyIdentifier", "NAME", formed(/^[!-~]{1,64}$/, "simulator")),
+  "key-version": own("keyVersion", "N", (value) => whole(value)),
+  "ca-file": option("FILE", (value, { behaviour: before }) => ({
+    behaviour: { ...before, caFile: value },
+  })),
+};
+
+/** Returns the terminal's key; null: it has none. */
+export function keyOf({ behaviour: { passphrase, keyIdentifier, keyVersion } }: NexoOptions) {
+  return passphrase === null ? null : nexoKey(keyIdentifier, keyVersion, passphrase);
+}
+
+/** Writes the root certificate for registers to trust. Throws {@link ValueError}. */
+export function writeRoot({ behaviour: { caFile } }: NexoOptions, root: string): void {
+  if (caFile === null) return;
+  try {
+    writeFileSync(caFile, root);
+  } catch (error) {
+    throw new ValueError(`--ca-file cannot be written: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,134 @@
+import {
+  type Body,
+  type BodyName,
+  bodyOf,
+  conditionOf,
+  NexoCodecError,
+  type NexoMessage,
+  type PaymentResponse,
+  readAdditional,
+} from "../../../nexo/index.ts";
+import type { AbortReason, TerminalStatus } from "../terminal.ts";
+
+/* What an answer of the terminal says. Pure. */
+
+type Response = PaymentResponse["Response"];
+
+/** How a payment or a reversal ended, by its own answer (docs/nexo.md 4.2, 9.1). */
+export type Reading =
+  | { readonly reading: "approved"; readonly text: string }
+  | {
+      readonly reading: "failed";
+      readonly code: string;
+      readonly text: string;
+      readonly reason: AbortReason;
+    }
+  /** The answer proves neither a charge nor its absence. */
+  | { readonly reading: "unclear"; readonly text: string }
+  /** The terminal began nothing. `busyWith`: the request that it carries out, if it names one. */
+  | {
+      readonly reading: "not-begun";
+      readonly code: string;
+      readonly text: string;
+      readonly isBusy: boolean;
+      readonly busyWith: string | null;
+    };
+
+/** The text of a refusal begins with this number when no card came in time. */
+const NO_CARD = "126";
+
+/** Reads the result that a body has in its member Response. */
+export function readResponse({ Result, ErrorCondition, AdditionalResponse }: Response): Reading {
+  const pairs = readAdditional(AdditionalResponse);
+  const said = ["refusalReason", "message", "errors"].flatMap((name) => pairs.get(name) ?? []);
+  if (Result === "Success" || Result === "Partial") {
+    return { reading: "approved", text: Result === "Partial" ? "approved in part" : "approved" };
+  }
+  const code = ErrorCondition ?? Result;
+  const text = said[0] ?? code;
+  const condition = conditionOf(ErrorCondition);
+  if (Result !== "Failure" || condition === "running" || condition === "not-found") {
+    return { reading: "unclear", text: `the terminal answered ${Result}, ${code}` };
+  }
+  if (condition === "busy" || condition === "message") {
+    const busyWith = pairs.get("serviceId") ?? null;
+    return { reading: "not-begun", code, text, isBusy: condition === "busy", busyWith };
+  }
+  // That the platform then gives the money back is an inference: nobody may rely on it.
+  const texts = [...said, pairs.get("refusalReasonRaw") ?? ""];
+  if (condition !== "declined" && texts.some((one) => /\bapproved\b/i.test(one))) {
+    return { reading: "unclear", text: `${code} after the bank had approved: ${text}` };
+  }
+  const reason = condition ?? "terminal-fault";
+  const isLate = reason === "cancelled" && said.some((one) => one.startsWith(NO_CARD));
+  return { reading: "failed", code, text, reason: isLate ? "customer-timeout" : reason };
+}
+
+/** What the terminal remembers of an earlier request of ours (docs/nexo.md 6.1). */
+type Remembered =
+  /** The original answer; that to a reversal has no result of a payment. */
+  | { readonly remembered: "answer"; readonly body: PaymentResponse }
+  | { readonly remembered: "running" }
+  | { readonly remembered: "not-found" }
+  | { readonly remembered: "nothing-clear"; readonly why: string };
+
+/** A request of ours, by the ids that its answer repeats. */
+interface OwnRequest {
+  readonly category: "Payment" | "Reversal";
+  readonly saleId: string;
+  readonly serviceId: string;
+}
+
+/** Reads the answer to a question by id. */
+export function readRemembered(message: NexoMessage, own: OwnRequest): Remembered {
+  const unclear = (why: string): Remembered => ({ remembered: "nothing-clear", why });
+  const body = readBody(message, "TransactionStatusResponse");
+  if (typeof body === "string") return unclear(body);
+  const { Result, ErrorCondition } = body.Response;
+  if (Result !== "Success") {
+    const condition = conditionOf(ErrorCondition);
+    if (condition === "running" || condition === "not-found") return { remembered: condition };
+    return unclear(`it answered the question by id with ${ErrorCondition ?? Result}`);
+  }
+  const repeated = body.RepeatedMessageResponse;
+  const { PaymentResponse: payment, ReversalResponse: reversal } =
+    repeated?.RepeatedResponseMessageBody ?? {};
+  const inner = own.category === "Payment" ? payment : reversal;
+  if (!inner) return unclear(`it repeated no answer to a ${own.category}`);
+  const references = [body.MessageReference, repeated?.MessageHeader];
+  const sale = payment?.SaleData?.SaleTransactionID?.TransactionID;
+  const ids = [...references.map((one) => one?.ServiceID), sale].filter((id) => id !== undefined);
+  const isOurs =
+    ids.length > 0 &&
+    ids.every((id) => id === own.serviceId) &&
+    references.every(
+      (one) =>
+        one === undefined ||
+        (one.MessageCategory === own.category && (one.SaleID ?? own.saleId) === own.saleId),
+    );
+  if (!isOurs) return unclear("it repeated the answer to another request");
+  return { remembered: "answer", body: inner };
+}
+
+/** Returns the body of an answer, or why it cannot be read. */
+export function readBody<N extends BodyName>(message: NexoMessage, name: N): Body<N> | string {
+  try {
+    return bodyOf(message, name);
+  } catch (error) {
+    if (error instanceof NexoCodecError) return error.message;
+    throw error;
+  }
+}
+
+/** Returns the status by a terminal's answer to a diagnosis (docs/nexo.md 8.1). */
+export function readStatus({ Response, POIStatus }: Body<"DiagnosisResponse">): TerminalStatus {
+  const reading = readResponse(Response);
+  if (reading.reading === "not-begun" && reading.isBusy) return statusOf("1", reading.text);
+  const state = reading.reading === "approved" ? (POIStatus?.GlobalStatus ?? "OK") : reading.text;
+  if (state === "OK") return statusOf("0", "the terminal answered");
+  return statusOf(state === "Busy" ? "1" : "2", `the terminal reports ${state}`);
+}
+
+export function statusOf(cr: TerminalStatus["cr"], detail: string): TerminalStatus {
+  return { cr, card: "0", call: "0", periph: "0", detail };
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import {
+  type HeaderIds,
+  headerFor,
+  NexoCodecError,
+  type NexoMessage,
+  NONCE_BYTES,
+  readMessage,
+  readRefusal,
+  writeMessage,
+} from "../../../nexo/index.ts";
+import { type Posted, post } from "./https-post.ts";
+import type { NexoContext } from "./nexo-options.ts";
+
+/** A request, without what every request has. */
+interface Question {
+  readonly category: string;
+  readonly body: object;
+  /** The id of the request; missing: a new one. */
+  readonly serviceId?: string;
+  readonly answerMs?: number;
+  readonly withdrawal?: AbortSignal;
+  readonly onSending?: () => void;
+  readonly signal?: AbortSignal;
+}
+
+/** What came back of a request. */
+export type Reply =
+  /** The genuine answer to this very request. */
+  | { readonly reply: "answer"; readonly message: NexoMessage }
+  /** The terminal has not understood the request, and began nothing (docs/nexo.md 9.2). */
+  | { readonly reply: "refused"; readonly problem: string }
+  /** The terminal has the request and answers it without a message, as every abort. */
+  | { readonly reply: "bare" }
+  | { readonly reply: "not-sent"; readonly problem: string }
+  /** Whether the terminal has the request, or what it answered, is not known. */
+  | { readonly reply: "unread"; readonly problem: string };
+
+const ANSWER_MS = 10_000;
+const OK = 200;
+const BAD_REQUEST = 400;
+const ID_BYTES = 5;
+
+/** Sends requests to the terminal and reads their answers. */
+export class Exchange {
+  readonly #context: NexoContext;
+  readonly #closed = new AbortController();
+
+  constructor(context: NexoContext) {
+    this.#context = context;
+  }
+
+  close(): void {
+    this.#closed.abort(new Error("the connector stops"));
+  }
+
+  /** Sends a request once. Never rejects. */
+  async ask(question: Question): Promise<Reply> {
+    const { clock, options } = this.#context;
+    const { category, body, serviceId = newServiceId(), signal, withdrawal, onSending } = question;
+    const ids: HeaderIds = { saleId: options.saleId, serviceId, poiId: options.poiId };
+    const header = headerFor(category, "Request", ids);
+    const name = `${category}Request`;
+    const message: NexoMessage = { root: "SaleToPOIRequest", header, name, body };
+    const text = writeMessage(message, options.key, randomBytes(NONCE_BYTES));
+    const ended = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
+    const { answerMs = ANSWER_MS } = question;
+    const limits = { clock, answerMs, signal: ended, withdrawal, onSending };
+    return this.#read(await post(options.address, text, limits), ids, category);
+  }
+
+  #read(posted: Posted, ids: HeaderIds, category: string): Reply {
+    if (posted.posted === "not-sent") return { reply: "not-sent", problem: posted.problem };
+    if (posted.posted === "lost") return { reply: "unread", problem: posted.problem };
+    const { status, text } = posted;
+    if (status === BAD_REQUEST) {
+      const problem = readRefusal(text);
+      if (problem !== null) return { reply: "refused", problem: problem.slice(0, PROBLEM_MAX) };
+    }
+    if (status !== OK) return { reply: "unread", problem: `the answer has HTTP status ${status}` };
+    if (/^\s*(ok|\{\s*\})?\s*$/i.test(text)) return { reply: "bare" };
+    try {
+      const message = readMessage(text, this.#context.options.key);
+      const fault = faultOf(message, ids, category);
+      return fault === undefined
+        ? { reply: "answer", message }
+        : { reply: "unread", problem: `the answer is that of another request: ${fault}` };
+    } catch (error) {
+      if (!(error instanceof NexoCodecError)) throw error;
+      return { reply: "unread", problem: `the answer cannot be read: ${error.message}` };
+    }
+  }
+}
+
+const PROBLEM_MAX = 500;
+
+/** Returns in what a message is not the answer to a request with these ids; undefined: it is. */
+function faultOf({ root, header }: NexoMessage, ids: HeaderIds, category: string) {
+  if (root !== "SaleToPOIResponse") return `it is a request ${header.MessageCategory}`;
+  if (header.MessageCategory !== category) return `it is about ${header.MessageCategory}`;
+  if (header.ServiceID !== ids.serviceId) return "it has another ServiceID";
+  if (header.SaleID !== ids.saleId) return "it has another SaleID";
+  const isOurs = header.POIID?.toUpperCase() === ids.poiId.toUpperCase();
+  return isOurs ? undefined : "it has another POIID";
+}
+
+/** Returns an id for a request that nobody has to ask about later: ten digits and letters. */
+const newServiceId = (): string => randomBytes(ID_BYTES).toString("hex").toUpperCase();

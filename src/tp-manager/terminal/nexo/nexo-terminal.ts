@@ -1,0 +1,371 @@
+import type { NexoMessage, PaymentResponse } from "../../../nexo/index.ts";
+import { BrokenInvariant } from "../../../shared/invariant.ts";
+import { sleep, type Timer } from "../../../shared/time.ts";
+import {
+  type Baseline,
+  type CancelAnswer,
+  type LastTransaction,
+  type LinkState,
+  type PaymentEnd,
+  type PaymentObserver,
+  type PaymentOrder,
+  type RecallOrder,
+  type Recollection,
+  type ReversalOrder,
+  type Terminal,
+  type TerminalCapabilities,
+  type TerminalEvent,
+  type TerminalIdentity,
+  type TerminalState,
+  type TerminalStatus,
+  TerminalUnavailable,
+} from "../terminal.ts";
+import {
+  type Reading,
+  readBody,
+  readRemembered,
+  readResponse,
+  readStatus,
+  statusOf,
+} from "./answer-policy.ts";
+import { Exchange, type Reply } from "./exchange.ts";
+import type { NexoContext } from "./nexo-options.ts";
+import { paymentReport, ticketOf } from "./payment-report.ts";
+import { abortBody, diagnosisBody, paymentBody, recallBody, reversalBody } from "./requests.ts";
+
+const unknownLast = {
+  kind: "not-told",
+  why: "its protocol answers by the id of a request only",
+} as const;
+/** The pause between two questions whether a busy terminal is free again. */
+const ASK_AGAIN_MS = 500;
+
+interface Running {
+  readonly serviceId: string;
+  readonly command: RecallOrder["command"];
+  readonly withdrawal: AbortController;
+  isSent: boolean;
+}
+
+/**
+ * The driver of a terminal that answers each request on the request's own connection, and can be
+ * asked later what it answered, by the id that we had written before (docs/nexo.md 6.1).
+ */
+export class NexoTerminal implements Terminal {
+  readonly #context: NexoContext;
+  readonly #exchange: Exchange;
+  readonly #listeners = new Set<(event: TerminalEvent) => void>();
+  readonly #closed = new AbortController();
+  #running: Running | undefined;
+  #problem: string | null = "not connected yet";
+  #status: TerminalStatus | null = null;
+  #timer: Timer | undefined;
+  /** The request that runs, for others to wait: the terminal gets one at a time. */
+  #wire: Promise<unknown> = Promise.resolve();
+
+  constructor(context: NexoContext) {
+    this.#context = context;
+    this.#exchange = new Exchange(context);
+  }
+
+  get capabilities(): TerminalCapabilities {
+    return {
+      paymentLimitMs: this.#context.options.paymentLimitMs,
+      lastTransaction: false,
+      recalls: true,
+      cannotRefuse: true,
+      vending: false,
+      partialIssue: false,
+    };
+  }
+
+  get #identity(): TerminalIdentity {
+    const { poiId, address } = this.#context.options;
+    const { serialNumber } = address;
+    return { serialNumber, deviceId: poiId, terminalId: "", version: "" };
+  }
+
+  get state(): TerminalState {
+    return {
+      link: this.#link,
+      linkProblem: this.#problem,
+      identity: this.#identity,
+      status: this.#status,
+      busy: this.#running !== undefined,
+      demands: [],
+    };
+  }
+
+  get #link(): LinkState {
+    return this.#problem === null ? "connected" : "disconnected";
+  }
+
+  subscribe(listener: (event: TerminalEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  start(): void {
+    void this.#poll();
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new TerminalUnavailable("closed", "the connector stops"));
+    this.#timer?.clear();
+    this.#exchange.close();
+    await this.#wire;
+  }
+
+  /** Nothing that the driver sends by itself overwrites what the terminal remembers. */
+  keepEvidence(): void {}
+
+  /** Asks the idle terminal again and again whether it answers. */
+  async #poll(): Promise<void> {
+    if (!this.#running) await this.#diagnose(this.#closed.signal).catch(ifUnavailable);
+    if (this.#closed.signal.aborted) return;
+    const { clock, options } = this.#context;
+    const pauseMs = this.#problem === null ? options.pollMs : options.reconnectMs;
+    this.#timer = clock.startTimer("terminal poll", pauseMs, () => void this.#poll());
+  }
+
+  async prepare(signal: AbortSignal): Promise<Baseline> {
+    const { clock, options } = this.#context;
+    const untilMs = clock.monotonicMs() + options.busyWaitMs;
+    for (;;) {
+      const { cr, detail } = await this.check(signal);
+      if (cr === "2") throw new TerminalUnavailable("out-of-order", detail);
+      if (cr === "0") break;
+      if (this.#running || clock.monotonicMs() + ASK_AGAIN_MS > untilMs) {
+        throw new TerminalUnavailable("busy", detail);
+      }
+      await sleep(clock, "busy terminal", ASK_AGAIN_MS, signal);
+    }
+    return { identity: this.#identity, last: unknownLast, clockOffsetMs: null };
+  }
+
+  async check(signal: AbortSignal): Promise<TerminalStatus> {
+    if (this.#running) return statusOf("1", "a payment runs");
+    return await this.#diagnose(signal);
+  }
+
+  lastTransaction(): Promise<LastTransaction> {
+    return Promise.resolve(unknownLast);
+  }
+
+  async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
+    const body = paymentBody(order, this.#context.clock.now());
+    return await this.#financial("payment", order, body, (message) => {
+      const answer = readBody(message, "PaymentResponse");
+      return typeof answer === "string" ? lost(answer) : this.#paid(answer, order, observer);
+    });
+  }
+
+  async reverse(order: ReversalOrder): Promise<PaymentEnd> {
+    const body = reversalBody(order, this.#context.clock.now());
+    return await this.#financial("reversal", order, body, (message) => {
+      const answer = readBody(message, "ReversalResponse");
+      if (typeof answer === "string") return lost(answer);
+      const reading = readResponse(answer.Response);
+      // The terminal only passes the reversal on; what becomes of it, it does not know.
+      return reading.reading === "approved" ? lost(RECEIVED) : ended(reading, order);
+    });
+  }
+
+  /** Sends a financial command once; given the reason why none could be made, sends nothing. */
+  async #financial(
+    command: Running["command"],
+    { reference: serviceId = "" }: PaymentOrder,
+    body: object | string,
+    read: (message: NexoMessage) => PaymentEnd,
+  ): Promise<PaymentEnd> {
+    if (typeof body === "string") return { end: "not-sent", code: "request", text: body };
+    if (this.#running) return { end: "not-sent", code: "busy", text: "another payment runs" };
+    const { log, options } = this.#context;
+    const running: Running = {
+      serviceId,
+      command,
+      withdrawal: new AbortController(),
+      isSent: false,
+    };
+    this.#running = running;
+    try {
+      const reply = await this.#onWire(() =>
+        this.#exchange.ask({
+          category: command === "payment" ? "Payment" : "Reversal",
+          body,
+          serviceId,
+          answerMs: options.paymentLimitMs,
+          withdrawal: running.withdrawal.signal,
+          onSending: () => {
+            running.isSent = true;
+          },
+        }),
+      );
+      log.info({ serviceId, reply: reply.reply }, `the terminal's answer to a ${command}`);
+      return this.#ended(reply, running, read);
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  #ended(reply: Reply, running: Running, read: (message: NexoMessage) => PaymentEnd): PaymentEnd {
+    switch (reply.reply) {
+      case "answer":
+        return read(reply.message);
+      case "refused":
+        return { end: "refused", code: "errors", text: reply.problem };
+      case "bare":
+        return lost("the terminal answered without a message");
+      case "unread":
+        return lost(reply.problem);
+      case "not-sent":
+        if (running.withdrawal.signal.aborted) return { end: "withdrawn", text: CANCELLED };
+        this.#linkIs(reply.problem);
+        return { end: "not-sent", code: "line", text: reply.problem };
+    }
+  }
+
+  #paid(answer: PaymentResponse, order: PaymentOrder, observer: PaymentObserver): PaymentEnd {
+    const named = answer.SaleData?.SaleTransactionID?.TransactionID;
+    if (named !== undefined && named !== order.reference) return lost("it names another sale");
+    const reading = readResponse(answer.Response);
+    if (reading.reading === "not-begun") return ended(reading, order);
+    const ticket = ticketOf(answer);
+    try {
+      observer.report(paymentReport(answer, reading));
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      return { ...lost(`the result could not be stored: ${(error as Error).message}`), ticket };
+    }
+    return { end: "completed", ticket };
+  }
+
+  async cancel(): Promise<CancelAnswer> {
+    const running = this.#running;
+    if (running?.command !== "payment") return { answer: "nothing-running" };
+    if (!running.isSent) {
+      running.withdrawal.abort(new Error(CANCELLED));
+      return { answer: "taken" };
+    }
+    const body = abortBody(running.serviceId, this.#context.options.saleId);
+    const reply = await this.#exchange.ask({ category: "Abort", body });
+    switch (reply.reply) {
+      case "answer":
+      case "bare":
+        return { answer: "taken" };
+      case "refused":
+        return { answer: "refused", code: "errors", text: reply.problem };
+      case "not-sent":
+      case "unread":
+        return { answer: "no-answer", text: reply.problem };
+    }
+  }
+
+  async recall(asked: RecallOrder, signal: AbortSignal): Promise<Recollection> {
+    if (this.#running) throw new TerminalUnavailable("busy", "a payment runs");
+    const { saleId } = this.#context.options;
+    const category = asked.command === "payment" ? "Payment" : "Reversal";
+    const body = recallBody(asked, saleId);
+    const message = await this.#answerTo("TransactionStatus", body, signal);
+    const own = { category, saleId, serviceId: asked.reference } as const;
+    const remembered = readRemembered(message, own);
+    switch (remembered.remembered) {
+      case "running":
+        throw new TerminalUnavailable("busy", "the terminal still carries the request out");
+      case "not-found":
+        return { kind: "not-found" };
+      case "nothing-clear":
+        return { kind: "not-told", why: remembered.why };
+      case "answer": {
+        const reading = readResponse(remembered.body.Response);
+        return { kind: "answered", report: paymentReport(remembered.body, reading) };
+      }
+    }
+  }
+
+  async #diagnose(signal: AbortSignal): Promise<TerminalStatus> {
+    const message = await this.#answerTo("Diagnosis", diagnosisBody, signal);
+    const body = readBody(message, "DiagnosisResponse");
+    const status = typeof body === "string" ? statusOf("2", body) : readStatus(body);
+    const isNews = status.cr !== this.#status?.cr || status.detail !== this.#status.detail;
+    this.#status = status;
+    if (isNews) this.#emit({ type: "status", status });
+    return status;
+  }
+
+  /**
+   * Asks what is no financial command. Throws {@link TerminalUnavailable} when no message comes
+   * back, or `signal.reason`.
+   */
+  async #answerTo(category: string, body: object, signal: AbortSignal): Promise<NexoMessage> {
+    const reply = await this.#onWire(() => this.#exchange.ask({ category, body, signal }));
+    this.#closed.signal.throwIfAborted();
+    signal.throwIfAborted();
+    if (reply.reply === "answer") {
+      this.#linkIs(null);
+      return reply.message;
+    }
+    if (reply.reply === "bare") {
+      throw new TerminalUnavailable("no-answer", "the terminal answered without a message");
+    }
+    const { problem } = reply;
+    this.#linkIs(problem);
+    const reason = { refused: "not-registered", "not-sent": "disconnected", unread: "no-answer" };
+    throw new TerminalUnavailable(reason[reply.reply] as "no-answer", problem);
+  }
+
+  /** Sends one request after the other; only an abort does not wait. */
+  #onWire<T>(send: () => Promise<T>): Promise<T> {
+    const sent = this.#wire.then(send);
+    this.#wire = sent.catch(() => undefined);
+    return sent;
+  }
+
+  #linkIs(problem: string | null): void {
+    const was = this.#link;
+    this.#problem = problem;
+    if (problem !== null) this.#status = null;
+    const link = this.#link;
+    if (link !== was) this.#emit({ type: "link", link, problem });
+  }
+
+  #emit(event: TerminalEvent): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event);
+      } catch (error) {
+        if (error instanceof BrokenInvariant) throw error;
+        const text = `could not handle the terminal's event ${event.type}`;
+        this.#context.log.error({ err: error }, text);
+      }
+    }
+  }
+}
+
+const CANCELLED = "cancelled before the terminal was asked to charge";
+const RECEIVED = "the terminal has received the reversal; what became of it, it does not say";
+
+/** Returns the end of a command whose answer is no approval. */
+function ended(reading: Reading, { reference }: PaymentOrder): PaymentEnd {
+  const { text } = reading;
+  switch (reading.reading) {
+    case "approved":
+    case "unclear":
+      return lost(text);
+    case "failed":
+      return { end: "aborted", code: reading.code, text, reason: reading.reason, ticket: "" };
+    case "not-begun": {
+      if (reading.busyWith === reference) return lost(`the terminal carries it out: ${text}`);
+      const busy = reading.isBusy ? ({ reason: "busy" } as const) : {};
+      return { end: "refused", code: reading.code, text, ...busy };
+    }
+  }
+}
+
+function lost(text: string): Extract<PaymentEnd, { end: "lost" }> {
+  return { end: "lost", code: "no-answer", text, ticket: "" };
+}
+
+function ifUnavailable(error: unknown): void {
+  if (!(error instanceof TerminalUnavailable)) throw error;
+}

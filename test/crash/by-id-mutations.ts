@@ -1,0 +1,51 @@
+import { type Mutation, oneEdit } from "./mutation.ts";
+
+const table = "src/tp-manager/matching/table.ts";
+const asked = ["test/tp-manager/arbiter/asked-by-id.test.ts"];
+const driven = ["test/tp-manager/terminal/nexo/payment.test.ts"];
+const contradicts =
+  "unless an id in it, or a record that the journal has already, contradicts that";
+
+/** What a terminal proves that is asked about a command by its reference. */
+export const byIdMutations: readonly Mutation[] = [
+  oneEdit("the ids in a repeated answer", ["matching", contradicts], driven, [
+    "src/tp-manager/terminal/nexo/answer-policy.ts",
+    "ids.every((id) => id === own.serviceId) &&",
+    "ids.every((id) => id !== undefined) &&",
+  ]),
+  oneEdit("the record of another order in a repeated answer", ["matching", contradicts], asked, [
+    table,
+    'recalled === "answered" && otherCandidate !== null,',
+    'recalled === "not-told" && otherCandidate !== null,',
+  ]),
+  oneEdit(
+    "the caution about a command that the terminal does not know",
+    ["matching", "proves nothing after that"],
+    asked,
+    [
+      "src/tp-manager/matching/assumptions.ts",
+      '"not-found-is-final": byId("off"),',
+      '"not-found-is-final": byId("on"),',
+    ],
+  ),
+  oneEdit(
+    "the amount in a repeated answer",
+    ["matching", "An approval of another amount than asked leaves the order in doubt"],
+    asked,
+    [
+      table,
+      'recalled === "answered" && unfit !== null,',
+      'recalled === "not-told" && unfit !== null,',
+    ],
+  ),
+  oneEdit(
+    "the header outside of the protection",
+    ["matching", "the answer belongs to the attempt that it was asked about"],
+    driven,
+    [
+      "src/nexo/envelope.ts",
+      "if (inner.root !== root || !isSame(outer, message.header)) {",
+      "if (inner.root !== root) {",
+    ],
+  ),
+];
