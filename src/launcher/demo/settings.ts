@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { settingsIn } from "../../shared/program/installation.ts";
@@ -17,6 +17,7 @@ import { deliberateStop, isStoppedOnPurpose } from "../processes/deliberate-stop
 import { launchDetached } from "../processes/launch-process.ts";
 import { listenFault } from "../processes/network.ts";
 import { findProcesses, isForbidden, programSpecs } from "../processes/process-table.ts";
+import protocolNeeds from "./protocol-needs.json" with { type: "json" };
 
 /**
  * The ports of a demo, as the demo's folder stores them. The defaults are the ports of a first
@@ -36,6 +37,17 @@ const usualPorts: DemoPorts = portsSchema.parse({});
 
 const setupSchema = portsSchema.extend({ protocol: z.string().optional() });
 export type DemoSetup = z.infer<typeof setupSchema>;
+
+/** What a protocol needs in addition: switches of its simulated terminal, and settings. */
+const needs: Readonly<Record<string, Readonly<Record<"switches" | "settings", Texts>>>> =
+  protocolNeeds;
+type Texts = Readonly<Record<string, string>>;
+
+/** Returns the texts that a protocol needs, with the data folder in them. */
+function neededBy(protocol: string | undefined, what: "switches" | "settings", data: string) {
+  const texts = Object.entries(needs[protocol ?? ""]?.[what] ?? {});
+  return texts.map(([name, text]) => [name, text.replace("{data}", () => data)] as const);
+}
 
 export const API_LOGIN = "kiosk";
 export const OPERATOR_LOGIN = "operator";
@@ -118,7 +130,10 @@ export const newPassword = (): string => randomBytes(18).toString("base64url");
 
 /** Returns the text of a demo's setup file; the passwords are those of an earlier file. */
 function configText({ protocol, ...ports }: DemoSetup, earlierFile: string): string {
-  const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
+  const needed = neededBy(protocol, "settings", dirname(earlierFile));
+  const spoken = [["TERMINAL_PROTOCOL", protocol], ...needed]
+    .map(([name, value]) => (value === undefined ? "" : `${name}=${value}\n`))
+    .join("");
   const kept = Object.entries(keptPasswords(earlierFile));
   const made = kept.map(([name, value]) => [name, value || newPassword()]);
   const app = join(projectRoot, "examples", "kiosk");
@@ -131,7 +146,9 @@ function configText({ protocol, ...ports }: DemoSetup, earlierFile: string): str
 
 /** Returns the setup file with new lines in place of those that the demo wrote for `before`. */
 function changedText(file: string, before: string, after: string): string {
-  const linesOf = (text: string): string[] => text.split(/\n(?!TERMINAL_PROTOCOL)/);
+  const ofProtocol = Object.values(needs).flatMap(({ settings }) => Object.keys(settings));
+  const names = ["TERMINAL_PROTOCOL", ...ofProtocol].join("|");
+  const linesOf = (text: string): string[] => text.split(new RegExp(`\\n(?!${names})`));
   const next = linesOf(after);
   const text = readFileSync(file, "utf8");
   return linesOf(before).reduce((kept, line, at) => kept.replace(line, () => next[at] ?? ""), text);
@@ -194,6 +211,7 @@ export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
     simulatorSpec(dataDirectory, "terminal-simulator", terminalState, {
       // Only the simulated ZVT terminal knows two-phase sales and their switch `vending`.
       ...(protocol === undefined ? { vending: true } : { protocol }),
+      ...Object.fromEntries(neededBy(protocol, "switches", dataDirectory)),
       tcp: `127.0.0.1:${terminal}`,
       control: terminalControl,
       state: terminalState,
