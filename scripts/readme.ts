@@ -30,6 +30,8 @@ import {
   assumptionTexts,
   families,
 } from "../src/tp-manager/matching/assumptions.ts";
+import { byIdTable } from "../src/tp-manager/matching/by-id.ts";
+import type { EvidenceRow } from "../src/tp-manager/matching/evidence-row.ts";
 import { evidenceTable } from "../src/tp-manager/matching/table.ts";
 import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
 import { mutations } from "../test/crash/mutations.ts";
@@ -53,7 +55,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
     },
     "docs/operator.md": { conditions },
     "docs/design.md": { phases, "exit codes": exits, "order fields": order },
-    "docs/matching.md": { evidence, assumptions },
+    "docs/matching.md": { evidence, "evidence by id": evidenceById, assumptions },
     "docs/rules/README.md": { built: ruleLocations },
     "src/supervisor/README.md": { faults },
   };
@@ -80,13 +82,29 @@ function replacePart(text: string, name: string, content: string): string {
 }
 
 function evidence(): string {
-  const rows = evidenceTable.map(({ because, sale, reversal, unmatched, assumes = [] }) => [
-    because.replaceAll(/\{(\w+)\}/g, "…"),
-    ...[sale, reversal, unmatched].map((cell) => cell ?? "–"),
-    assumes.map((name) => `\`${name}\``).join(", ") || "–",
+  return evidenceOf(evidenceTable, ["sale", "reversal", "unmatched"]);
+}
+
+function evidenceById(): string {
+  return evidenceOf(byIdTable, ["sale", "reversal"]);
+}
+
+/** Returns a decision table with these columns. */
+function evidenceOf(
+  all: readonly EvidenceRow[],
+  columns: ReadonlyArray<"sale" | "reversal" | "unmatched">,
+): string {
+  const rows = all.map((row) => [
+    row.because.replaceAll(/\{(\w+)\}/g, "…"),
+    ...columns.map((column) => row[column] ?? "–"),
+    row.assumes?.map((name) => `\`${name}\``).join(", ") || "–",
   ]);
-  const heads = ["Because", "Sale in doubt", "Reversal in doubt", "Unmatched"];
-  return table([...heads, "Taken for granted"], rows);
+  const heads = {
+    sale: "Sale in doubt",
+    reversal: "Reversal in doubt",
+    unmatched: "Unmatched",
+  };
+  return table(["Because", ...columns.map((each) => heads[each]), "Taken for granted"], rows);
 }
 
 /**

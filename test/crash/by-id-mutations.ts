@@ -1,6 +1,6 @@
 import { type Mutation, oneEdit } from "./mutation.ts";
 
-const table = "src/tp-manager/matching/table.ts";
+const table = "src/tp-manager/matching/by-id.ts";
 const asked = ["test/tp-manager/arbiter/asked-by-id.test.ts"];
 const driven = ["test/tp-manager/terminal/nexo/payment.test.ts"];
 const contradicts =
@@ -36,6 +36,32 @@ export const byIdMutations: readonly Mutation[] = [
       table,
       'recalled === "answered" && unfit !== null,',
       'recalled === "not-told" && unfit !== null,',
+    ],
+  ),
+  oneEdit(
+    "an earlier answer about the same command",
+    ["matching", "An answer that contradicts an earlier one"],
+    asked,
+    [
+      table,
+      'facts.recalled === "answered" && isOtherAnswer(facts),',
+      'facts.recalled === "not-told" && isOtherAnswer(facts),',
+    ],
+  ),
+  oneEdit(
+    "an unclear report before a remembered failure",
+    ["matching", "or the report of the command itself, leaves the order in doubt"],
+    asked,
+    [table, "&& (good !== null || unclear),", "&& good !== null,"],
+  ),
+  oneEdit(
+    "the silence of a later command about an order that is asked by id",
+    ["matching", "What a later command finds says nothing about an order"],
+    asked,
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      "if (terminal.recall) return;",
+      "if (terminal.cancel === undefined) return;",
     ],
   ),
   oneEdit(

@@ -352,8 +352,8 @@ export const matchingMutations: readonly Mutation[] = [
     [recovery, "test/tp-manager/arbiter/empty-storage.test.ts"],
     [
       knowledge,
-      'return observation?.last.kind === "transaction";',
-      'return observation?.last.kind === "none";',
+      'some(({ last }) => last.kind === "transaction")',
+      'some(({ last }) => last.kind === "none")',
     ],
   ),
   oneEdit(

@@ -100,7 +100,9 @@ export class Recovery {
 
   /** Settles attempts in doubt without a probe, if what a later command found stored is proof. */
   learn(): void {
-    const { journal, matcher, log } = this.#parts;
+    const { journal, matcher, log, terminal } = this.#parts;
+    // A terminal that is asked by id shows no later command what it has stored.
+    if (terminal.recall) return;
     try {
       for (const attempt of journal.attempts.unfinished()) {
         const state = inDoubtStateOf(attempt);

@@ -4,7 +4,7 @@ import { compareReports, sameTerminal } from "../attempts/comparison.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/phase-table.ts";
 import { importedRequest, newerState, openReturnOf } from "../attempts/rebuilt-attempt.ts";
-import { canHaveBeenTakenBack } from "../matching/facts.ts";
+import { askedOf } from "../matching/facts.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { nextNumber, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
@@ -251,4 +251,12 @@ function ownReportOf(state: Attempt["state"]): TransactionReport | undefined {
 
 function ofNoOrderIn(row: Row): TransactionReport[] {
   return readJson(row["unmatched"]);
+}
+
+/** Whether the sale that a payment may have made is a candidate for a reversal of the amount. */
+function canHaveBeenTakenBack(
+  attempt: Attempt,
+  { amountMinor }: Pick<TransactionReport, "amountMinor">,
+): boolean {
+  return amountMinor === null || askedOf(attempt, 0).amountsMinor.includes(amountMinor);
 }

@@ -89,6 +89,8 @@ interface WireEvidence {
   readonly unclear: boolean;
   /** A second sale that was reported in the payment and refused (docs/rules/20-second-sale.md). */
   readonly second: TransactionReport | null;
+  /** What earlier questions by id about this command were answered. */
+  readonly answeredBefore: readonly TransactionReport[];
   /**
    * How the command ended. "unheard": the line or the process was lost, or the end is not clear.
    * "bad": the terminal reported a failure after another report. "only-bad": only the failure.
@@ -354,14 +356,6 @@ export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limi
   };
 }
 
-/** Whether the sale that a payment may have made is a candidate for a reversal of the amount. */
-export function canHaveBeenTakenBack(
-  attempt: Attempt,
-  { amountMinor }: Pick<TransactionReport, "amountMinor">,
-): boolean {
-  return amountMinor === null || askedOf(attempt, 0).amountsMinor.includes(amountMinor);
-}
-
 /** Returns the terminal's time limit in ms, with its wait for the goods (docs/zvt.md 8.2). */
 export function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
@@ -390,6 +384,7 @@ export function inquiryOfAttempt(
     ackMayHaveArrived: state.perhapsTaken === true,
     unclear: last?.judgement === "no-result",
     second: state.second ?? null,
+    answeredBefore: [],
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "only-bad" : "bad",
   };
   return {
@@ -446,5 +441,6 @@ const nothingHeard: Omit<WireEvidence, "good" | "refused"> = {
   ackMayHaveArrived: false,
   unclear: false,
   second: null,
+  answeredBefore: [],
   end: "unheard",
 };

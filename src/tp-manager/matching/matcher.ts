@@ -8,9 +8,11 @@ import {
 import type { UnmatchedRow } from "../attempts/findings.ts";
 import {
   type Attempt,
+  type AttemptStep,
   type InDoubtState,
   isCharged,
   isReversed,
+  REVERSAL_BEGINS,
   type ReversalInDoubtState,
   saleOf,
 } from "../attempts/payment.ts";
@@ -187,7 +189,7 @@ export class Matcher {
     return takenForGranted(capabilities, this.assumptions, learned);
   }
 
-  /** Returns the inquiry about an attempt, with its late result and its earlier probes. */
+  /** Returns the inquiry about an attempt, with its late result and the answers of its probes. */
   inquiry(
     attempt: Attempt,
     state: InDoubtState | ReversalInDoubtState,
@@ -195,7 +197,8 @@ export class Matcher {
   ): Inquiry {
     const { paymentLimitMs: limitMs, printsCount = false } = this.#parts.terminal.capabilities;
     const begun = inquiryOfAttempt(attempt, state, { lostSinceMs, limitMs, printsCount });
-    const inquiry = { ...begun, wasStored: this.#wasProbedStored(attempt, begun) };
+    const heard = { ...begun.heard, answeredBefore: this.#answeredBefore(attempt) };
+    const inquiry = { ...begun, heard, wasStored: this.#wasProbedStored(attempt, begun) };
     const late = inquiry.heard.good ? undefined : this.#reportedLate(attempt, inquiry);
     return late ? { ...inquiry, heard: { ...inquiry.heard, good: late, refused: true } } : inquiry;
   }
@@ -233,10 +236,18 @@ export class Matcher {
 
   #wasProbedStored({ transactionId }: Attempt, { before }: Inquiry): boolean {
     if (before.kind !== "none") return false;
-    return this.#parts.journal.attempts.events(transactionId).some(({ detail }) => {
-      const { observation } = detail as { observation?: Probe | null };
-      return observation?.last.kind === "transaction";
-    });
+    const events = this.#parts.journal.attempts.events(transactionId);
+    return probesIn(events).some(({ last }) => last.kind === "transaction");
+  }
+
+  /** Returns what the terminal has answered by id about the attempt's newest command so far. */
+  #answeredBefore({ transactionId }: Attempt): TransactionReport[] {
+    if (!this.#parts.terminal.capabilities.recalls) return [];
+    const events = this.#parts.journal.attempts.events(transactionId);
+    const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
+    return probesIn(events.slice(since + 1)).flatMap(({ recalled }) =>
+      recalled?.kind === "answered" ? [recalled.report] : [],
+    );
   }
 
   /**
@@ -259,9 +270,9 @@ export class Matcher {
 
   /** A record that the terminal gave for the attempt's id may all the same be a known one. */
   #whoseRecalled(attempt: Attempt, { recalled }: Probe): Attribution {
-    const report = recalled?.kind === "answered" && recalled.report.good ? recalled.report : null;
-    const other = report ? this.knownInPayment(report, attempt) : undefined;
-    return { ...ofItsOwn, otherCandidate: other ?? null };
+    if (recalled?.kind !== "answered") return ofItsOwn;
+    const otherCandidate = this.knownInPayment(recalled.report, attempt) ?? null;
+    return { ...ofItsOwn, otherCandidate };
   }
 
   #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): Attribution {
@@ -297,6 +308,14 @@ export const nothingFound = {
   storesReversals: false,
   stoodBefore: false,
 };
+
+/** Returns the probes that events hold, in their order. */
+function probesIn(events: readonly AttemptStep[]): Probe[] {
+  return events.flatMap(({ detail }) => {
+    const { observation } = detail as { readonly observation?: Probe | null };
+    return observation ? [observation] : [];
+  });
+}
 
 function isVeryRecord(a: LastTransaction | undefined, b: LastTransaction): boolean {
   if (a?.kind !== "transaction" || b.kind !== "transaction") return false;

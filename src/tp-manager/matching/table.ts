@@ -1,6 +1,13 @@
-import type { UnmatchedFinding } from "../attempts/findings.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Assumption } from "./assumptions.ts";
+import { byIdTable } from "./by-id.ts";
+import type {
+  EvidenceRow,
+  ReversalVerdict,
+  SaleVerdict,
+  UnmatchedVerdict,
+  Waiting,
+} from "./evidence-row.ts";
 import {
   type EarlierProbe,
   EMPTY_PROBES_MS,
@@ -47,31 +54,6 @@ export type Verdict =
   /** Another terminal answered, so the answer does not count (docs/rules/15-not-yet.md). */
   | (Grounds & { readonly verdict: "no-answer" });
 
-type SaleVerdict =
-  | "charged"
-  /** Charged as the terminal reported, although another transaction is its last one. */
-  | "charged-as-reported"
-  | "not-charged"
-  | "not-charged-reversed"
-  | "unsettled"
-  | Waiting;
-type ReversalVerdict = "reversed" | "not-reversed" | "unsettled" | Waiting;
-/** A verdict about an unmatched transaction; "taken-back": the terminal has reversed it. */
-type UnmatchedVerdict = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
-/** When to probe again: soon, after the command's time limit, or at the right terminal. */
-type Waiting = "confirm" | "silence" | "no-answer";
-
-interface EvidenceRow {
-  readonly holds: (facts: Facts) => boolean;
-  /** The reason, as a text for people; a name in braces is replaced by the fact of that name. */
-  readonly because: string;
-  readonly sale?: SaleVerdict;
-  readonly reversal?: ReversalVerdict;
-  readonly unmatched?: UnmatchedVerdict | Waiting;
-  /** The assumptions on which the row rests; without one of them, the row proves nothing. */
-  readonly assumes?: readonly Assumption[];
-}
-
 export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ unmatchedIs }) => unmatchedIs !== null,
@@ -86,54 +68,6 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
-    holds: ({ recalled, otherCandidate }) => recalled === "answered" && otherCandidate !== null,
-    because: "what the terminal answers about this command is not its own: {otherCandidate}",
-    sale: "unsettled",
-    reversal: "unsettled",
-  },
-  {
-    holds: ({ recalled, found }) => recalled === "answered" && found?.resultCode == null,
-    because: "what the terminal answered to this command says nothing clear",
-    sale: "unsettled",
-    reversal: "unsettled",
-  },
-  {
-    holds: ({ recalled, found, good }) =>
-      recalled === "answered" && found?.good === false && good !== null,
-    because: "the terminal had reported an approval, and remembers a failure",
-    sale: "unsettled",
-    reversal: "unsettled",
-  },
-  {
-    holds: ({ recalled, found }) => recalled === "answered" && found?.good === false,
-    because: "the terminal remembers that this command failed",
-    sale: "not-charged",
-    reversal: "not-reversed",
-    assumes: ["abort-final", "decline-final", "status-remembers"],
-  },
-  {
-    // The terminal passes a reversal on; it does not learn what becomes of it.
-    holds: ({ recalled }) => recalled === "answered",
-    because: "the terminal has received the reversal, and does not know what became of it",
-    reversal: "unsettled",
-  },
-  {
-    holds: ({ recalled, asReported }) => recalled === "answered" && asReported === "different",
-    because: "the terminal remembers another transaction than it had reported",
-    sale: "unsettled",
-  },
-  {
-    holds: ({ recalled, unfit }) => recalled === "answered" && unfit !== null,
-    because: "what the terminal remembers is not what was asked for",
-    sale: "unsettled",
-  },
-  {
-    holds: ({ recalled }) => recalled === "answered",
-    because: "the terminal remembers that it approved this very payment",
-    sale: "charged",
-    assumes: ["status-remembers"],
-  },
-  {
     // A stored sale, of this or another order, stands unless it was reversed.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
@@ -144,25 +78,6 @@ export const evidenceTable: readonly EvidenceRow[] = [
     because: "the terminal ended the payment itself, and shows no sale that could be this one",
     sale: "not-charged",
     assumes: ["abort-final"],
-  },
-  {
-    holds: ({ recalled, silenceLeftMs }) => recalled === "not-found" && silenceLeftMs > 0,
-    because: "the terminal does not know the command, which could still reach it",
-    sale: "silence",
-    reversal: "silence",
-  },
-  {
-    holds: ({ recalled, good, unclear }) => recalled === "not-found" && (good !== null || unclear),
-    because: "the terminal does not know the command any more, but had reported a result",
-    sale: "unsettled",
-    reversal: "unsettled",
-  },
-  {
-    holds: ({ recalled }) => recalled === "not-found",
-    because: "the terminal does not know the command, and the time limit is over",
-    sale: "not-charged",
-    reversal: "not-reversed",
-    assumes: ["not-found-is-final"],
   },
   {
     holds: ({ kind }) => kind === "not-told",
@@ -404,7 +319,10 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
 ];
 
-/** Judges one probe or, if the probe proves nothing, what the next command found stored. */
+/**
+ * Judges one probe or, if the probe proves nothing, what the next command found stored. A terminal
+ * that is asked by id shows no storage, so what it answered is not judged by a later command.
+ */
 export function judge(
   inquiry: Inquiry,
   probe: Probe,
@@ -413,7 +331,7 @@ export function judge(
   confirmAfterMs: number,
 ): Verdict {
   const verdict = decide(inquiry, factsOf(inquiry, probe, known, earlier, confirmAfterMs));
-  if (verdict.verdict !== "unsettled") return verdict;
+  if (verdict.verdict !== "unsettled" || probe.recalled) return verdict;
   return judgeByNext(inquiry, known) ?? verdict;
 }
 
@@ -447,7 +365,7 @@ export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefi
 }
 
 function decide({ about }: Inquiry, facts: Facts): Verdict {
-  for (const row of evidenceTable) {
+  for (const row of facts.recalled === null ? evidenceTable : byIdTable) {
     const verdict = row[about];
     if (verdict === undefined || !row.holds(facts)) continue;
     const missing = row.assumes?.find((each) => !facts.holds.has(each));

@@ -77,6 +77,23 @@ async function loses(at: House, orderId = "A-1"): Promise<string> {
   return outcome(answer);
 }
 
+/** A payment that a cancel crossed, and that the terminal itself says it ended. */
+async function cancels({ at, terminal }: ReturnType<typeof houseOf>) {
+  const ended = Promise.withResolvers<void>();
+  terminal.script = async (_order, observer) => {
+    await ended.promise;
+    observer.report(report({ good: false, resultCode: "Aborted", reason: "cancelled" }));
+    return { end: "completed", ticket: "" };
+  };
+  terminal.onCancel = () => ended.resolve();
+  const paying = pay(at, request("A-1"));
+  await at.clock.advance(0);
+  await at.arbiter.running.cancel();
+  await at.clock.advance(0);
+  terminal.script = approves;
+  return { paying };
+}
+
 const phaseOf = (at: House, orderId = "A-1") => at.journal.attempts.decisive(orderId)?.state.phase;
 
 /** The proof of the last verdict about an order. */
@@ -229,23 +246,83 @@ describe("a payment with an answer", () => {
 
   test("that a cancel crossed is borne out by one question", async () => {
     const { at, terminal } = houseOf();
-    const ended = Promise.withResolvers<void>();
-    terminal.script = async (_order, observer) => {
-      await ended.promise;
-      observer.report(report({ good: false, resultCode: "Aborted", reason: "cancelled" }));
-      return { end: "completed", ticket: "" };
-    };
-    terminal.onCancel = () => ended.resolve();
     terminal.recollection = failed({ resultCode: "Aborted", reason: "cancelled" });
-    const paying = pay(at, request("A-1"));
-    await at.clock.advance(0);
-    await at.arbiter.running.cancel();
-    await at.clock.advance(0);
+    const { paying } = await cancels({ at, terminal });
     expect((await paying).body).toMatchObject({
       status: "Cancelled",
       error: { code: "PAYMENT_CANCELLED", charged: "no" },
     });
     expect(terminal.asked).toHaveLength(1);
+  });
+
+  test.each<[string, Recollection]>([
+    ["a part", answered({ amountMinor: 500 })],
+    ["nothing clear", answered({ good: false, resultCode: null })],
+    ["another answer", { kind: "not-told", why: "it repeated another answer" }],
+  ])("that a cancel crossed, of which it remembers %s, stays unknown", async (_what, said) => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = said;
+    const { paying } = await cancels({ at, terminal });
+    expect(outcome(await paying)).toBe("Unknown");
+    // The terminal has forgotten both orders when the next one is paid.
+    terminal.recollection = { kind: "not-found" };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    await at.clock.advance(LIMIT_MS);
+    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
+  });
+
+  test("that a cancel crossed waits for an answer of a terminal that is busy", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = running;
+    const { paying } = await cancels({ at, terminal });
+    await at.clock.advance(60_000);
+    expect([outcome(await paying), phaseOf(at)]).toEqual(["Unknown", "in-doubt"]);
+    terminal.recollection = answered();
+    await at.clock.advance(20_000);
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("without a clear result, then found as a failure, stays unknown", async () => {
+    const { at, terminal } = houseOf();
+    terminal.script = (_order, observer) => {
+      observer.report(sold({ good: false, resultCode: null }));
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    terminal.recollection = failed();
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(LIMIT_MS);
+    expect(phaseOf(at)).toBe("in-doubt");
+  });
+
+  test.each<[string, Recollection]>([
+    ["a failure", failed()],
+    ["an approval", answered({ receiptNumber: "sim1.S2" })],
+    ["nothing", { kind: "not-found" }],
+  ])("of another amount, then found as %s after a restart, stays unknown", async (_what, later) => {
+    const first = houseOf();
+    first.terminal.recollection = answered({ amountMinor: 500 });
+    await loses(first.at);
+    await first.at.clock.advance(0);
+    first.at.close();
+    const second = houseOf([], first.at.path);
+    second.terminal.recollection = later;
+    second.at.start();
+    await second.at.clock.advance(2 * LIMIT_MS);
+    expect(second.terminal.asked.length).toBeGreaterThan(0);
+    expect(phaseOf(second.at)).toBe("in-doubt");
+  });
+
+  test("that failed is not taken for another order's failure", async () => {
+    const { at, terminal } = houseOf();
+    terminal.script = (_order, observer) => {
+      observer.report(sold(refused));
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    await pay(at, request("B-1"));
+    terminal.recollection = failed();
+    await loses(at);
+    await at.clock.advance(LIMIT_MS);
+    expect([phaseOf(at, "B-1"), phaseOf(at)]).toEqual(["not-charged", "in-doubt"]);
   });
 });
 
@@ -277,8 +354,9 @@ describe("a reversal", () => {
     expect(alarms(at)).toContain("payment-unknown");
   });
 
-  test("that the terminal refused leaves the sale as it was", async () => {
-    const { at } = await reversed(failed({ resultCode: "NotAllowed", reason: "terminal-fault" }));
-    expect(phaseOf(at)).toBe("charged");
+  test("that the terminal remembers as failed may have been carried out", async () => {
+    const unreachable = { resultCode: "UnreachableHost", reason: "terminal-fault" } as const;
+    const { at } = await reversed(failed(unreachable));
+    expect([phaseOf(at), alarms(at)]).toEqual(["reversal-in-doubt", ["payment-unknown"]]);
   });
 });

@@ -25,6 +25,7 @@ export const silent: Inquiry["heard"] = {
   ackMayHaveArrived: false,
   unclear: false,
   second: null,
+  answeredBefore: [],
   end: "unheard",
 };
 export const approved: Inquiry["heard"] = { ...silent, good: report() };
