@@ -65,6 +65,16 @@ export const byIdMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "a reversal that was sent before",
+    ["16-fresh", "a reversal of it was sent before and may have been carried out"],
+    asked,
+    [
+      "src/tp-manager/matching/fresh-number.ts",
+      "return mayBeReversed(events) ?",
+      "return events.length < 0 ?",
+    ],
+  ),
+  oneEdit(
     "the header outside of the protection",
     ["matching", "the answer belongs to the attempt that it was asked about"],
     driven,

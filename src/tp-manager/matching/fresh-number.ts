@@ -6,7 +6,13 @@ import {
   type Stored,
   sameTerminal,
 } from "../attempts/comparison.ts";
-import { type Attempt, endReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type AttemptStep,
+  endReportOf,
+  REVERSAL_BEGINS,
+  saleOf,
+} from "../attempts/payment.ts";
 import { receiptNumberOf } from "../attempts/reconciliation/ledger-policy.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import type { ReportedResult } from "../journal/attempt-rows.ts";
@@ -48,8 +54,11 @@ export function freshnessOf(
   { attempts, terminalLog }: Journal,
   isShared: boolean,
 ): Freshness {
-  // A number that is unique for ever names its sale alone, and the platform reverses it once.
-  if (sale.report.namedAt !== undefined) return { freshness: "fresh" };
+  const events = attempts.events(sale.transactionId);
+  if (sale.report.namedAt !== undefined) {
+    // A number that is unique for ever names its sale alone; only the money can be back already.
+    return mayBeReversed(events) ? stale("reversal-sent-before") : { freshness: "fresh" };
+  }
   const since = attempts.since(sale.transactionId);
   if (!since) return stale("too-much-since");
   const unmatched = terminalLog.wasUnmatchedSince(sale.transactionId);
@@ -66,10 +75,19 @@ export function freshnessOf(
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
   // An earlier reversal command may have worked, even if the terminal reported a failure.
-  const events = attempts.events(sale.transactionId);
   const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
   if (wasTried) return stale("reversal-sent-before");
   return ofNewest(facts);
+}
+
+/** The kinds of events that end a command of which the terminal has carried out nothing. */
+const beganNothing = ["end-not-sent", "end-withdrawn", "end-refused"];
+
+/** Whether a reversal that was sent before may have been carried out, however it ended. */
+function mayBeReversed(events: readonly AttemptStep[]): boolean {
+  const sent = events.filter(({ kind }) => kind === REVERSAL_BEGINS);
+  const since = events.slice(events.findIndex(({ kind }) => kind === REVERSAL_BEGINS));
+  return since.filter(({ kind }) => beganNothing.includes(kind)).length < sent.length;
 }
 
 interface Facts {

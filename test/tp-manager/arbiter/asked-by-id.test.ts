@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { AppError } from "../../../src/shared/catalog/errors.ts";
 import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts";
 import {
+  type PaymentEnd,
   type RecallOrder,
   type Recollection,
   TerminalUnavailable,
@@ -327,18 +329,18 @@ describe("a payment with an answer", () => {
 });
 
 describe("a reversal", () => {
-  async function reversed(recollection: Recollection) {
+  async function reversed(recollection: Recollection, end: PaymentEnd = lost("received")) {
     const { at, terminal } = houseOf();
     terminal.script = (_order, observer) => {
       observer.report(sold());
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     await pay(at, request("A-1"));
-    terminal.reversal = () => Promise.resolve(lost("received"));
+    terminal.reversal = () => Promise.resolve(end);
     terminal.recollection = recollection;
-    const reversing = at.afterSale.reverse("A-1");
+    const reversing = at.afterSale.reverse("A-1").catch(() => undefined);
     await at.clock.advance(0);
-    await Promise.resolve(reversing).catch(() => undefined);
+    await reversing;
     await at.clock.advance(LIMIT_MS + 10_000);
     return { at, terminal };
   }
@@ -358,5 +360,19 @@ describe("a reversal", () => {
     const unreachable = { resultCode: "UnreachableHost", reason: "terminal-fault" } as const;
     const { at } = await reversed(failed(unreachable));
     expect([phaseOf(at), alarms(at)]).toEqual(["reversal-in-doubt", ["payment-unknown"]]);
+  });
+
+  const text = "no host";
+  const aborted = { end: "aborted", code: "x", reason: "terminal-fault", ticket: "" } as const;
+  test.each<[string, PaymentEnd, string, number]>([
+    ["failed, is not sent", { ...aborted, text }, "REVERSAL_NOT_SAFE", 1],
+    ["was not sent, is sent", { end: "not-sent", code: "x", text }, "REVERSAL_REFUSED", 2],
+    ["was refused, is sent", { end: "refused", code: "x", text }, "REVERSAL_REFUSED", 2],
+  ])("after one that %s", async (_what, end, code, sent) => {
+    const { at, terminal } = await reversed({ kind: "not-found" }, end);
+    expect(phaseOf(at)).toBe("charged");
+    const again = at.afterSale.reverse("A-1").catch((error: AppError) => error.code);
+    await at.clock.advance(0);
+    expect([await again, terminal.reversed.length]).toEqual([code, sent]);
   });
 });
