@@ -28,11 +28,16 @@ function numberAsText(_key: string, value: unknown, context?: { readonly source?
   return typeof value === "number" ? (context?.source ?? String(value)) : value;
 }
 
+/** In one pass: a pattern takes quadratic time on a text with a string that never ends. */
 function isDeep(text: string): boolean {
-  let depth = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]/gs)) {
-    if (token === "{" || token === "[") depth += 1;
-    else if (token === "}" || token === "]") depth -= 1;
+  let [depth, isString, isEscaped] = [0, false, false];
+  for (const character of text) {
+    if (isString) {
+      isString = isEscaped || character !== '"';
+      isEscaped = !isEscaped && character === "\\";
+    } else if (character === '"') isString = true;
+    else if (character === "{" || character === "[") depth += 1;
+    else if (character === "}" || character === "]") depth -= 1;
     if (depth > NESTING_MAX) return true;
   }
   return false;

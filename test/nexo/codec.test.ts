@@ -161,6 +161,22 @@ function withPadding(plain: Buffer, padding: Buffer, { hmacKey, cipherKey, iv }:
   return { NexoBlob: blob.toString("base64"), Hmac: hmac, Nonce: Buffer.alloc(NONCE_BYTES) };
 }
 
+describe("a text that no terminal writes", () => {
+  test("with a string that never ends is refused in one pass", () => {
+    const startedMs = performance.now();
+    expect(codeOf(() => readMessage(`{"a":"${'\\"'.repeat(200_000)}`, key))).toBe("json");
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
+  test("with forty-one levels is refused; brackets in a string are none", () => {
+    const deep = (levels: number) => `{"a":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+    expect(codeOf(() => readMessage(deep(39), null))).toBe("shape");
+    expect(codeOf(() => readMessage(deep(40), null))).toBe("json");
+    const quoted = JSON.stringify({ a: `\\"${"[".repeat(50)}` });
+    expect(codeOf(() => readMessage(quoted, null))).toBe("shape");
+  });
+});
+
 describe("a protected message", () => {
   const ids = { saleId: "kiosk", serviceId: "K000000001", poiId: "P400Plus-275039202" };
   const header = headerFor("Diagnosis", "Request", ids);
