@@ -5,8 +5,8 @@ const NESTING_MAX = 40;
 
 /**
  * Reads a JSON object in which every number becomes the text as which it was written, so that no
- * amount passes through a float. Real terminals also write numbers and booleans as texts
- * (docs/nexo.md 1.1). Throws {@link NexoCodecError} "json".
+ * amount passes through a float. Real terminals also write numbers and booleans as texts, and
+ * `null` for a member that is not there (docs/nexo.md 1.1). Throws {@link NexoCodecError} "json".
  */
 export function readObject(text: string): Readonly<Record<string, unknown>> {
   const value = isDeep(text) ? undefined : parsed(text);
@@ -18,13 +18,14 @@ export function readObject(text: string): Readonly<Record<string, unknown>> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text, numberAsText);
+    return JSON.parse(text, asRead);
   } catch {
     return undefined;
   }
 }
 
-function numberAsText(_key: string, value: unknown, context?: { readonly source?: string }) {
+function asRead(_key: string, value: unknown, context?: { readonly source?: string }) {
+  if (value === null) return undefined;
   return typeof value === "number" ? (context?.source ?? String(value)) : value;
 }
 

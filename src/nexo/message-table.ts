@@ -9,6 +9,10 @@ import { NexoCodecError } from "./errors.ts";
 
 const text = z.string();
 const optional = text.optional();
+const ignored = z.unknown().transform(() => undefined);
+/** A member that decides nothing about money: in any other form it counts as left out. */
+const loose = <T extends z.ZodType>(schema: T) => z.union([schema, ignored]).optional();
+const looseText = loose(text);
 /** Real messages also write a boolean as a text. */
 const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((one) => one === "true")]);
 const oneOrMore = z.union([z.array(text), text.transform((one) => [one])]);
@@ -27,66 +31,65 @@ export type Header = z.output<typeof headerSchema>;
 
 /** A transaction as one side names it: the id, and the time exactly as that side wrote it. */
 const transactionId = z.object({ TransactionID: text, TimeStamp: text });
+/** The same in an answer. */
+const namedId = z.object({ TransactionID: text, TimeStamp: looseText });
+/** A text, or the JSON of what stands in its place: it may say that the bank had approved. */
+const anyText = z.union([text, z.unknown().transform((one) => JSON.stringify(one))]).optional();
 
 export const responseSchema = z.object({
   Result: text,
   /** A text and no closed list: documents name values that the list lacks. */
   ErrorCondition: optional,
-  AdditionalResponse: optional,
+  AdditionalResponse: anyText,
 });
 
 const saleData = z.object({
-  SaleTransactionID: transactionId.optional(),
-  SaleToAcquirerData: optional,
+  SaleTransactionID: namedId.optional(),
+  SaleToAcquirerData: looseText,
 });
-const poiData = z.object({ POITransactionID: transactionId.optional() });
+const poiData = z.object({ POITransactionID: loose(namedId) });
 
 const receipt = z.object({
-  DocumentQualifier: text,
-  OutputContent: z
-    .object({ OutputText: z.array(z.object({ Text: optional })).optional() })
-    .optional(),
+  DocumentQualifier: looseText,
+  OutputContent: loose(
+    z.object({ OutputText: loose(z.array(loose(z.object({ Text: looseText })))) }),
+  ),
 });
+const receipts = loose(z.array(loose(receipt)));
 
-const reference = z.object({
-  MessageCategory: text,
-  SaleID: optional,
-  ServiceID: optional,
-  POIID: optional,
-});
+const ids = { SaleID: optional, ServiceID: optional, POIID: optional };
+const reference = z.object({ MessageCategory: text, ...ids });
+/** What an answer repeats of the request that it is about. */
+const repeated = z.object({ MessageCategory: optional, ...ids });
 
 const paymentResponse = z.object({
   Response: responseSchema,
   SaleData: saleData.optional(),
-  POIData: poiData.optional(),
-  PaymentReceipt: z.array(receipt).optional(),
+  POIData: loose(poiData),
+  PaymentReceipt: receipts,
   PaymentResult: z
     .object({
-      OnlineFlag: flag.optional(),
       AmountsResp: z.object({ Currency: optional, AuthorizedAmount: optional }).optional(),
-      PaymentAcquirerData: z
-        .object({ MerchantID: optional, AcquirerPOIID: optional, ApprovalCode: optional })
-        .optional(),
-      PaymentInstrumentData: z
-        .object({
-          CardData: z
-            .object({
-              PaymentBrand: optional,
-              MaskedPan: optional,
-              EntryMode: oneOrMore.optional(),
-            })
-            .optional(),
-        })
-        .optional(),
+      PaymentAcquirerData: loose(z.object({ MerchantID: looseText, ApprovalCode: looseText })),
+      PaymentInstrumentData: loose(
+        z.object({
+          CardData: loose(
+            z.object({
+              PaymentBrand: looseText,
+              MaskedPan: looseText,
+              EntryMode: loose(oneOrMore),
+            }),
+          ),
+        }),
+      ),
     })
     .optional(),
 });
 
 const reversalResponse = z.object({
   Response: responseSchema,
-  POIData: poiData.optional(),
-  ReversedAmount: optional,
-  PaymentReceipt: z.array(receipt).optional(),
+  POIData: loose(poiData),
+  PaymentReceipt: receipts,
 });
 
 const bodies = {
@@ -107,10 +110,10 @@ const bodies = {
   TransactionStatusRequest: z.object({ MessageReference: reference.optional() }),
   TransactionStatusResponse: z.object({
     Response: responseSchema,
-    MessageReference: reference.optional(),
+    MessageReference: repeated.optional(),
     RepeatedMessageResponse: z
       .object({
-        MessageHeader: headerSchema.optional(),
+        MessageHeader: repeated.optional(),
         RepeatedResponseMessageBody: z.object({
           PaymentResponse: paymentResponse.optional(),
           ReversalResponse: reversalResponse.optional(),
@@ -119,12 +122,10 @@ const bodies = {
       .optional(),
   }),
   AbortRequest: z.object({ MessageReference: reference, AbortReason: optional }),
-  DiagnosisRequest: z.object({ HostDiagnosisFlag: flag.optional() }),
+  DiagnosisRequest: z.object({ HostDiagnosisFlag: loose(flag) }),
   DiagnosisResponse: z.object({
     Response: responseSchema,
-    POIStatus: z
-      .object({ GlobalStatus: optional, CommunicationOKFlag: flag.optional() })
-      .optional(),
+    POIStatus: loose(z.object({ GlobalStatus: looseText })),
   }),
   LoginRequest: z.object({ DateTime: optional }),
   LoginResponse: z.object({

@@ -251,6 +251,32 @@ test("a body that lacks a member is refused by its name, and no value is repeate
   expect(refused).not.toThrow("4111");
 });
 
+test.each<[string, Record<string, unknown>]>([
+  ["receipts that are null", { PaymentReceipt: null }],
+  ["receipts in one object", { PaymentReceipt: { OutputContent: {} } }],
+  ["a receipt without a qualifier", { PaymentReceipt: [{ OutputContent: {} }, null] }],
+  ["a line as one object", { PaymentReceipt: [{ OutputContent: { OutputText: {} } }] }],
+  ["no time stamp", { POIData: { POITransactionID: { TransactionID: "a.b" } } }],
+  ["a terminal's id of another form", { POIData: { POITransactionID: "a.b" } }],
+  ["a null in every place", { POIData: null, SaleData: null, Extra: null }],
+])("an approval with %s is read", (_what, odd) => {
+  const PaymentResult = {
+    OnlineFlag: "True",
+    AmountsResp: { Currency: "EUR", AuthorizedAmount: 12.5, TipAmount: null },
+    PaymentAcquirerData: { MerchantID: ["a"], ApprovalCode: null },
+    PaymentInstrumentData: { CardData: { MaskedPan: null, EntryMode: [null], PaymentBrand: {} } },
+  };
+  const Response = { Result: "Success", ErrorCondition: null, AdditionalResponse: { a: "b" } };
+  const ids = { saleId: "kiosk", serviceId: "K000000001", poiId: "P400Plus-275039202" };
+  const header = headerFor("Payment", "Response", ids);
+  const body = { Response, PaymentResult, ...odd };
+  const name = "PaymentResponse";
+  const clear = { root: "SaleToPOIResponse", header, name, body } as const;
+  const read = bodyOf(readMessage(writeMessage(clear, null, Buffer.alloc(0)), null), name);
+  expect(read.Response).toMatchObject({ Result: "Success", AdditionalResponse: '{"a":"b"}' });
+  expect(read.PaymentResult?.AmountsResp).toEqual({ Currency: "EUR", AuthorizedAmount: "12.5" });
+});
+
 test("errors in clear are read, and nothing else is taken for them", () => {
   expect(readRefusal(writeRefusal("Nexo Service: crypto error (3)"))).toBe(
     "Nexo Service: crypto error (3)",

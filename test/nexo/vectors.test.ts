@@ -201,8 +201,8 @@ describe.skipIf(!hasVectors)("published messages in clear (CONFORMANCE_VECTORS)"
     const id = body.POIData?.POITransactionID;
     expect(id?.TransactionID).toBe("4r7i001556529591000.8515565295894301");
     expect(timeOf(id?.TimeStamp)).toBe(Date.UTC(2019, 3, 29));
-    const lines = body.PaymentReceipt?.[1]?.OutputContent?.OutputText?.map(({ Text = "" }) =>
-      receiptLine(Text),
+    const lines = body.PaymentReceipt?.[1]?.OutputContent?.OutputText?.map((line) =>
+      receiptLine(line?.Text ?? ""),
     );
     expect(lines).toContain("Date 29/04/19");
     expect(lines).toContain("");

@@ -104,7 +104,8 @@ export function readRemembered(message: NexoMessage, own: OwnRequest): Remembere
     references.every(
       (one) =>
         one === undefined ||
-        (one.MessageCategory === own.category && (one.SaleID ?? own.saleId) === own.saleId),
+        ((one.MessageCategory ?? own.category) === own.category &&
+          (one.SaleID ?? own.saleId) === own.saleId),
     );
   if (!isOurs) return unclear("it repeated the answer to another request");
   return { remembered: "answer", body: inner };

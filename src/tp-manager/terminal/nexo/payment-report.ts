@@ -37,7 +37,7 @@ export function paymentReport(body: PaymentResponse, reading: Reading): Transact
     amountMinor,
     currencyNumeric: currency?.numeric ?? null,
     receiptNumber: id?.TransactionID ?? null,
-    ...(id ? { namedAt: id.TimeStamp } : {}),
+    ...(id?.TimeStamp ? { namedAt: id.TimeStamp } : {}),
     localDate: moment?.date ?? null,
     localTime: moment?.time ?? null,
     maskedPan,
@@ -71,9 +71,9 @@ export function paymentReport(body: PaymentResponse, reading: Reading): Transact
 
 /** Returns the customer's receipt; "": the terminal sent none (docs/nexo.md 10.1). */
 export function ticketOf({ PaymentReceipt: receipts = [] }: PaymentResponse): string {
-  const own = receipts.find(({ DocumentQualifier }) => DocumentQualifier === "CustomerReceipt");
+  const own = receipts.find((one) => one?.DocumentQualifier === "CustomerReceipt");
   const lines = own?.OutputContent?.OutputText ?? [];
-  return ticketOfLines(lines.map(({ Text = "" }) => receiptLine(Text)));
+  return ticketOfLines(lines.map((line) => receiptLine(line?.Text ?? "")));
 }
 
 /** Without a code a report proves nothing. */
