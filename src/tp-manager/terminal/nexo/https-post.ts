@@ -33,6 +33,8 @@ interface PostLimits {
 }
 
 const CONNECT_MS = 5_000;
+/** So that a terminal that restarted, or a pulled cable, is noticed while an answer is awaited. */
+const KEEP_ALIVE_MS = 10_000;
 const PATH = "/nexo";
 /** The longest answer, with two receipts, has some ten thousand bytes. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -67,12 +69,20 @@ async function securedSocket(to: TerminalAddress, clock: Clock, ended: AbortSign
   const over = AbortSignal.any([ended, late.signal]);
   const { host, port, roots: ca } = to;
   const checkServerIdentity = (_host: string, peer: PeerCertificate) => nameFault(peer, to);
-  const socket = connect({ host, port, ca: [...ca], minVersion: "TLSv1.2", checkServerIdentity });
+  const socket = connect({
+    host,
+    port,
+    ca: [...ca],
+    minVersion: "TLSv1.2",
+    checkServerIdentity,
+    // Without this, NODE_TLS_REJECT_UNAUTHORIZED=0 would switch off chain and name check.
+    rejectUnauthorized: true,
+  });
   // A destroyed socket may still emit an error, which without a listener ends the process.
   socket.on("error", () => {});
   try {
     await once(socket, "secureConnect", { signal: over });
-    return socket.setNoDelay(true);
+    return socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
   } catch (error) {
     socket.destroy();
     throw over.aborted ? over.reason : error;

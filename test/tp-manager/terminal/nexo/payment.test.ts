@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { TLSSocket } from "node:tls";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CertificateKind } from "../../../../src/simulator/terminal/nexo/options.ts";
 import { TerminalUnavailable } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
@@ -200,6 +201,18 @@ describe("a certificate", () => {
     const simulator = await startedTerminal({ certificate });
     const { end } = await paid(driverOf(simulator));
     expect(end.end, JSON.stringify(end)).toBe(expected);
+  });
+
+  test("is checked whatever the environment says, on a line that is watched", async () => {
+    const keptAlive = vi.spyOn(TLSSocket.prototype, "setKeepAlive");
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    onTestFinished(() => void keptAlive.mockRestore());
+    const simulator = await startedTerminal({ certificate: "other-name" });
+    expect((await paid(driverOf(simulator))).end.end).toBe("not-sent");
+    expect(keptAlive).not.toHaveBeenCalled();
+    await paid(driverOf(await startedTerminal()));
+    expect(keptAlive).toHaveBeenCalledWith(true, 10_000);
   });
 
   test("of another terminal, or of an unknown root, is refused", async () => {
