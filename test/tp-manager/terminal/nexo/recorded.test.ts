@@ -1,32 +1,13 @@
-import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  type NexoMessage,
-  NONCE_BYTES,
-  nexoKey,
-  readMessage,
-  writeMessage,
-} from "../../../../src/nexo/index.ts";
-import { readText } from "../../../../src/shared/process/node-http.ts";
-import { certified } from "../../../../src/simulator/certificates.ts";
-import type { NexoOptions } from "../../../../src/tp-manager/terminal/nexo/nexo-options.ts";
-import { NexoTerminal } from "../../../../src/tp-manager/terminal/nexo/nexo-terminal.ts";
+import { describe, expect, test } from "vitest";
+import type { NexoMessage } from "../../../../src/nexo/index.ts";
 import { hasVectors, vectorText } from "../../../nexo/vectors.ts";
-import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
-import { recordingLog } from "../../../support/house/recording-log.ts";
+import { fakeTerminal, poiId } from "./fake.ts";
 import { order, paid, soon } from "./started.ts";
 
 /*
  * The driver against recorded messages alone, without a simulated terminal: what terminals and the
  * fakes of others have sent, with the ids of the request in place of the recorded ones.
  */
-
-const key = nexoKey("CryptoKeyIdentifier12345", 1, "p@ssw0rd123456");
-const serialNumber = "275039202";
-const poiId = `P400Plus-${serialNumber}`;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -56,47 +37,16 @@ function withIds(value: unknown, ids: Json): unknown {
 }
 
 /** Serves one recorded answer after the other. */
-async function fake(...answers: readonly Json[]) {
-  const [fromMs, toMs] = [Date.now() - 1e6, Date.now() + 1e9];
-  const root = certified({ commonName: "root", isAuthority: true, fromMs, toMs });
-  const commonName = `${poiId}.test.terminal.adyen.com`;
-  const own = certified({ commonName, fromMs, toMs }, root);
-  const asked: NexoMessage[] = [];
-  const server = createServer({ key: own.key, cert: own.cert }, async (request, response) => {
-    const text = await readText(request, 1_000_000);
-    const message = readMessage(text ?? "", key);
-    const answer = answers[asked.length] ?? {};
-    asked.push(message);
-    const { ServiceID, SaleID } = message.header;
-    const given = withIds(answer, { ServiceID, SaleID, POIID: poiId, own: "KTESTTEST7" });
-    const [rootName = "", members] = Object.entries(given as Json)[0] ?? [];
-    const { MessageHeader: header, ...body } = members as Json;
-    const [name = "", value] = Object.entries(body)[0] ?? [];
-    const sent = { root: rootName, header, name, body: value } as NexoMessage;
-    response.end(writeMessage(sent, key, randomBytes(NONCE_BYTES)));
+function fake(...answers: readonly Json[]) {
+  return fakeTerminal(({ header }, number) => {
+    const { ServiceID, SaleID } = header;
+    const ids = { ServiceID, SaleID, POIID: poiId, own: "KTESTTEST7" };
+    const given = withIds(answers[number] ?? {}, ids);
+    const [root = "", members] = Object.entries(given as Json)[0] ?? [];
+    const { MessageHeader, ...others } = members as Json;
+    const [name = "", body] = Object.entries(others)[0] ?? [];
+    return { root, header: MessageHeader, name, body } as NexoMessage;
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const options: NexoOptions = {
-    address: {
-      host: "127.0.0.1",
-      port: (server.address() as AddressInfo).port,
-      roots: [root.cert],
-      environment: "test",
-      serialNumber,
-    },
-    saleId: "kiosk",
-    poiId,
-    key,
-    paymentLimitMs: 5_000,
-    busyWaitMs: 0,
-    pollMs: 5_000,
-    reconnectMs: 5_000,
-  };
-  const driver = new NexoTerminal({ options, clock: steppedClock, log: recordingLog().log });
-  onTestFinished(() => driver.close());
-  return { driver, asked };
 }
 
 describe.skipIf(!hasVectors)("recorded answers (CONFORMANCE_VECTORS)", () => {
