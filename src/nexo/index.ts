@@ -17,4 +17,12 @@ export {
 } from "./message-table.ts";
 export { readAdditional, writePairs } from "./pairs.ts";
 export { conditionOf, readRefusal, writeRefusal } from "./refusals.ts";
-export { majorNumber, minorOf, readCommonName, receiptLine, timeOf } from "./values.ts";
+export {
+  majorNumber,
+  minorOf,
+  readCommonName,
+  receiptLine,
+  safeId,
+  safeText,
+  timeOf,
+} from "./values.ts";

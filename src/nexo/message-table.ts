@@ -166,7 +166,7 @@ export function bodyOf<N extends BodyName>(
   name: N,
 ): Body<N> {
   if (message.name !== name) {
-    throw new NexoCodecError("shape", `a ${name} was expected, and a ${message.name} came`);
+    throw new NexoCodecError("shape", `a ${name} was expected, and another body came`);
   }
   return shaped<Body<N>>(bodies[name] as unknown as z.ZodType<Body<N>>, message.body, name);
 }

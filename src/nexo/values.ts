@@ -1,6 +1,20 @@
+import { containsPan, maskPansInText } from "../shared/masking/mask.ts";
 import { AmountError, type Currency, formatMajor, parseAmount } from "../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../shared/receipt.ts";
 import { readPairs } from "./pairs.ts";
+
+/** Longer texts are cut: a message may have a million characters, and texts are stored. */
+const SAFE_MAX = 200;
+
+/** Returns a text of a terminal as it may be stored: without card numbers, and short. */
+export function safeText(text: string): string {
+  return maskPansInText(text).slice(0, SAFE_MAX);
+}
+
+/** Returns a terminal's id, which must stay as it is; null: it holds a card number, or is long. */
+export function safeId(id: string | undefined): string | null {
+  return id === undefined || id.length > SAFE_MAX || containsPan(id) ? null : id;
+}
 
 /** Returns an amount as a message has it: a JSON number in major units. */
 export function majorNumber(amountMinor: number, { exponent }: Currency): number {

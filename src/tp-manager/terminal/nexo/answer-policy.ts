@@ -7,6 +7,7 @@ import {
   type NexoMessage,
   type PaymentResponse,
   readAdditional,
+  safeText,
 } from "../../../nexo/index.ts";
 import type { AbortReason, TerminalStatus } from "../terminal.ts";
 
@@ -44,11 +45,11 @@ export function readResponse({ Result, ErrorCondition, AdditionalResponse }: Res
   if (Result === "Success" || Result === "Partial") {
     return { reading: "approved", text: Result === "Partial" ? "approved in part" : "approved" };
   }
-  const code = ErrorCondition ?? Result;
-  const text = said[0] ?? code;
+  const code = safeText(ErrorCondition ?? Result);
+  const text = safeText(said[0] ?? code);
   const condition = conditionOf(ErrorCondition);
   if (Result !== "Failure" || condition === "running" || condition === "not-found") {
-    return { reading: "unclear", text: `the terminal answered ${Result}, ${code}` };
+    return { reading: "unclear", text: `the terminal answered ${safeText(Result)}, ${code}` };
   }
   if (condition === "busy" || condition === "message") {
     const busyWith = pairs.get("serviceId") ?? null;
@@ -88,7 +89,7 @@ export function readRemembered(message: NexoMessage, own: OwnRequest): Remembere
   if (Result !== "Success") {
     const condition = conditionOf(ErrorCondition);
     if (condition === "running" || condition === "not-found") return { remembered: condition };
-    return unclear(`it answered the question by id with ${ErrorCondition ?? Result}`);
+    return unclear(safeText(`it answered the question by id with ${ErrorCondition ?? Result}`));
   }
   const repeated = body.RepeatedMessageResponse;
   const { PaymentResponse: payment, ReversalResponse: reversal } =
@@ -127,7 +128,7 @@ export function readStatus({ Response, POIStatus }: Body<"DiagnosisResponse">): 
   if (reading.reading === "not-begun" && reading.isBusy) return statusOf("1", reading.text);
   const state = reading.reading === "approved" ? (POIStatus?.GlobalStatus ?? "OK") : reading.text;
   if (state === "OK") return statusOf("0", "the terminal answered");
-  return statusOf(state === "Busy" ? "1" : "2", `the terminal reports ${state}`);
+  return statusOf(state === "Busy" ? "1" : "2", `the terminal reports ${safeText(state)}`);
 }
 
 export function statusOf(cr: TerminalStatus["cr"], detail: string): TerminalStatus {

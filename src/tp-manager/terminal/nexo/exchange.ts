@@ -7,6 +7,7 @@ import {
   NONCE_BYTES,
   readMessage,
   readRefusal,
+  safeText,
   writeMessage,
 } from "../../../nexo/index.ts";
 import { type Posted, post } from "./https-post.ts";
@@ -66,7 +67,8 @@ export class Exchange {
     const ended = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
     const { answerMs = ANSWER_MS } = question;
     const limits = { clock, answerMs, signal: ended, withdrawal, onSending };
-    return this.#read(await post(options.address, text, limits), ids, category);
+    const reply = this.#read(await post(options.address, text, limits), ids, category);
+    return "problem" in reply ? { ...reply, problem: safeText(reply.problem) } : reply;
   }
 
   #read(posted: Posted, ids: HeaderIds, category: string): Reply {
@@ -75,7 +77,7 @@ export class Exchange {
     const { status, text } = posted;
     if (status === BAD_REQUEST) {
       const problem = readRefusal(text);
-      if (problem !== null) return { reply: "refused", problem: problem.slice(0, PROBLEM_MAX) };
+      if (problem !== null) return { reply: "refused", problem };
     }
     if (status !== OK) return { reply: "unread", problem: `the answer has HTTP status ${status}` };
     if (/^\s*(ok|\{\s*\})?\s*$/i.test(text)) return { reply: "bare" };
@@ -92,12 +94,10 @@ export class Exchange {
   }
 }
 
-const PROBLEM_MAX = 500;
-
 /** Returns in what a message is not the answer to a request with these ids; undefined: it is. */
 function faultOf({ root, header }: NexoMessage, ids: HeaderIds, category: string) {
-  if (root !== "SaleToPOIResponse") return `it is a request ${header.MessageCategory}`;
-  if (header.MessageCategory !== category) return `it is about ${header.MessageCategory}`;
+  if (root !== "SaleToPOIResponse") return "it is a request";
+  if (header.MessageCategory !== category) return "it has another category";
   if (header.ServiceID !== ids.serviceId) return "it has another ServiceID";
   if (header.SaleID !== ids.saleId) return "it has another SaleID";
   const isOurs = header.POIID?.toUpperCase() === ids.poiId.toUpperCase();

@@ -3,9 +3,11 @@ import {
   type PaymentResponse,
   readAdditional,
   receiptLine,
+  safeId,
+  safeText,
   timeOf,
 } from "../../../nexo/index.ts";
-import { maskPan, maskPansInText } from "../../../shared/masking/mask.ts";
+import { maskPan } from "../../../shared/masking/mask.ts";
 import { ticketOfLines } from "../../../shared/masking/printed-lines.ts";
 import { currencyOf } from "../../../shared/money.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
@@ -20,50 +22,56 @@ export function paymentReport(body: PaymentResponse, reading: Reading): Transact
   const { Currency = "", AuthorizedAmount } = result.AmountsResp ?? {};
   const currency = currencyOf(Currency);
   const amountMinor = good ? minorOf(AuthorizedAmount, currency) : null;
-  const id = body.POIData?.POITransactionID;
+  const { TransactionID, TimeStamp } = body.POIData?.POITransactionID ?? {};
+  const id = safeId(TransactionID);
   const pairs = readAdditional(body.Response.AdditionalResponse);
-  const card = result.PaymentInstrumentData?.CardData ?? {};
-  const maskedPan = card.MaskedPan ? maskPan(card.MaskedPan) : null;
-  const authorisation = result.PaymentAcquirerData?.ApprovalCode ?? pairs.get("authCode") ?? null;
-  const moment = momentOf(id?.TimeStamp);
+  const { MaskedPan, PaymentBrand, EntryMode } = result.PaymentInstrumentData?.CardData ?? {};
+  const { ApprovalCode = pairs.get("authCode"), MerchantID = "" } =
+    result.PaymentAcquirerData ?? {};
+  const textOf = (name: string): string => safeText(pairs.get(name) ?? "");
+  const isPan = MaskedPan !== undefined && /^.{1,40}$/.test(MaskedPan);
+  const maskedPan = isPan ? maskPan(MaskedPan) : null;
+  const authorisation = ApprovalCode === undefined ? null : safeText(ApprovalCode);
+  const cardName = PaymentBrand === undefined ? null : safeText(PaymentBrand);
+  const moment = momentOf(TimeStamp);
   const amount =
     amountMinor === null ? "" : String(amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0");
   const report = {
     ...emptyReport,
     good,
     resultCode: resultCodeOf(body, reading),
-    resultText: maskPansInText(reading.text),
+    resultText: reading.text,
     reason: reading.reading === "failed" ? reading.reason : null,
     amountMinor,
     currencyNumeric: currency?.numeric ?? null,
-    receiptNumber: id?.TransactionID ?? null,
-    ...(id?.TimeStamp ? { namedAt: id.TimeStamp } : {}),
+    receiptNumber: id,
+    ...(id !== null && moment && TimeStamp ? { namedAt: TimeStamp } : {}),
     localDate: moment?.date ?? null,
     localTime: moment?.time ?? null,
     maskedPan,
     authorisationNumber: authorisation,
-    cardName: card.PaymentBrand ?? null,
-    reference: body.SaleData?.SaleTransactionID?.TransactionID ?? null,
+    cardName,
+    reference: safeId(body.SaleData?.SaleTransactionID?.TransactionID),
     receipt: {
       ...emptyReceipt,
       localDate: moment?.dayMonthYear ?? "",
       localTime: moment?.time ?? "",
       transactionType: "payment",
-      contractNumber: result.PaymentAcquirerData?.MerchantID ?? "",
+      contractNumber: safeText(MerchantID),
       siteType: "unattended",
       primaryAccountNumber: maskedPan ?? "",
       currencyNumCode: currency?.numeric ?? "",
-      acceptationSystemNum: pairs.get("tid") ?? "",
-      transactionNumber: pairs.get("pspReference") ?? "",
-      transactionFileNumber: id?.TransactionID ?? "",
-      readingMode: card.EntryMode?.join(" ") ?? "",
+      acceptationSystemNum: textOf("tid"),
+      transactionNumber: textOf("pspReference"),
+      transactionFileNumber: id ?? "",
+      readingMode: safeText(EntryMode?.join(" ") ?? ""),
       authorizationNumber: authorisation ?? "",
       amount,
       currencyAlphaCode: currency?.alpha ?? "",
       currencyFractionPart: currency ? String(currency.exponent) : "",
       inclusiveAmount: amount,
-      AID: pairs.get("AID") ?? "",
-      label: card.PaymentBrand ?? "",
+      AID: textOf("AID"),
+      label: cardName ?? "",
     },
   };
   return { ...report, fallbackTicket: fallbackTicket(report) };
