@@ -52,19 +52,40 @@ const refusalSchema = z.object({
 
 const answerSchema = z.object({ Response: responseSchema });
 
+/** The errors of a refusal in clear, joined. */
+interface Refusal {
+  readonly text: string;
+  /**
+   * "form": a member of the request is missing or not known. "key": it cannot be deciphered, or the
+   * answer cannot be protected. null: any other error, which proves nothing.
+   */
+  readonly about: "form" | "key" | null;
+}
+
+const forms = {
+  form: /^(?:At [\w.]+(?:, field \w+)?|field \w+): (?:Missing|Unexpected)$/,
+  key: /^Nexo Service: crypto error(?: \(\d+\))?$/,
+} as const;
+
+function refusalOf(errors: readonly string[]): Refusal {
+  const all = (pattern: RegExp): boolean => errors.every((error) => pattern.test(error));
+  const about = all(forms.form) ? "form" : all(forms.key) ? "key" : null;
+  return { text: errors.join("; "), about };
+}
+
 /**
  * Reads the body with which a terminal refuses a request that it does not understand, always in
- * clear (docs/nexo.md 9.2): the errors, joined. null: the text is another one.
+ * clear (docs/nexo.md 9.2). null: the text is another one.
  */
-export function readRefusal(text: string): string | null {
+export function readRefusal(text: string): Refusal | null {
   try {
     const { data } = refusalSchema.safeParse(readObject(text));
-    if (data) return data.errors.join("; ");
+    if (data) return refusalOf(data.errors);
     const message = readMessage(text, null);
     const { ErrorCondition, AdditionalResponse } =
       answerSchema.safeParse(message.body).data?.Response ?? {};
     if (conditionOf(ErrorCondition) !== "message") return null;
-    return readAdditional(AdditionalResponse).get("errors") ?? "the message has a wrong form";
+    return refusalOf([readAdditional(AdditionalResponse).get("errors") ?? "no error is named"]);
   } catch (error) {
     if (error instanceof NexoCodecError) return null;
     throw error;

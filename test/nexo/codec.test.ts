@@ -278,9 +278,14 @@ test.each<[string, Record<string, unknown>]>([
 });
 
 test("errors in clear are read, and nothing else is taken for them", () => {
-  expect(readRefusal(writeRefusal("Nexo Service: crypto error (3)"))).toBe(
-    "Nexo Service: crypto error (3)",
-  );
+  const missing = "At SaleToPOIRequest, field PaymentRequest: Missing";
+  const noKey = "Nexo Service: crypto error (3)";
+  const about = (...errors: readonly string[]) => readRefusal(writeRefusal(...errors))?.about;
+  expect(readRefusal(writeRefusal(noKey))).toEqual({ text: noKey, about: "key" });
+  expect([about(missing), about("At toplevel: Missing", missing)]).toEqual(["form", "form"]);
+  for (const other of ["Did not receive a response from the POI.", `${noKey} after the payment`]) {
+    expect([about(other), about(noKey, other)]).toEqual([null, null]);
+  }
   expect([readRefusal("{}"), readRefusal('{"errors":[]}'), readRefusal("ok")]).toEqual([
     null,
     null,
@@ -303,7 +308,10 @@ test("a message of a wrong form is refused by the terminal's own answer, also in
     },
   });
   const text = (condition: string) => writeMessage(refused(condition), null, Buffer.alloc(0));
-  expect(readRefusal(text("MessageFormat"))).toBe("field Currency: Missing");
+  expect(readRefusal(text("MessageFormat"))).toEqual({
+    text: "field Currency: Missing",
+    about: "form",
+  });
   expect([readRefusal(text("Refusal")), readRefusal(text("Busy"))]).toEqual([null, null]);
 });
 

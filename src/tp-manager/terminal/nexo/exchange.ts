@@ -41,6 +41,8 @@ const ANSWER_MS = 10_000;
 const OK = 200;
 const BAD_REQUEST = 400;
 const ID_BYTES = 5;
+/** Later than this, it may be the answer to a request carried out that could not be protected. */
+const KEY_REFUSAL_MS = 2_000;
 
 /** Sends requests to the terminal and reads their answers. */
 export class Exchange {
@@ -66,18 +68,27 @@ export class Exchange {
     const text = writeMessage(message, options.key, randomBytes(NONCE_BYTES));
     const ended = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
     const { answerMs = ANSWER_MS } = question;
-    const limits = { clock, answerMs, signal: ended, withdrawal, onSending };
-    const reply = this.#read(await post(options.address, text, limits), ids, category);
+    let sentMs = clock.monotonicMs();
+    const sending = (): void => {
+      sentMs = clock.monotonicMs();
+      onSending?.();
+    };
+    const limits = { clock, answerMs, signal: ended, withdrawal, onSending: sending };
+    const posted = await post(options.address, text, limits);
+    const isEarly = clock.monotonicMs() - sentMs <= KEY_REFUSAL_MS;
+    const reply = this.#read(posted, ids, category, isEarly);
     return "problem" in reply ? { ...reply, problem: safeText(reply.problem) } : reply;
   }
 
-  #read(posted: Posted, ids: HeaderIds, category: string): Reply {
+  #read(posted: Posted, ids: HeaderIds, category: string, isEarly: boolean): Reply {
     if (posted.posted === "not-sent") return { reply: "not-sent", problem: posted.problem };
     if (posted.posted === "lost") return { reply: "unread", problem: posted.problem };
     const { status, text } = posted;
     if (status === BAD_REQUEST) {
-      const problem = readRefusal(text);
-      if (problem !== null) return { reply: "refused", problem };
+      const refusal = readRefusal(text);
+      const problem = refusal?.text ?? "the terminal answered HTTP status 400";
+      const isProof = refusal?.about === "form" || (refusal?.about === "key" && isEarly);
+      return { reply: isProof ? "refused" : "unread", problem };
     }
     if (status !== OK) return { reply: "unread", problem: `the answer has HTTP status ${status}` };
     if (/^\s*(ok|\{\s*\})?\s*$/i.test(text)) return { reply: "bare" };

@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
-import { type NexoMessage, writePairs } from "../../../../src/nexo/index.ts";
+import { describe, expect, test } from "vitest";
+import { type NexoMessage, writePairs, writeRefusal } from "../../../../src/nexo/index.ts";
+import type { Clock } from "../../../../src/shared/time.ts";
+import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { fakeTerminal } from "./fake.ts";
 import { paid } from "./started.ts";
 
@@ -13,6 +15,32 @@ const bodyFor = (name: string, body: object) => (asked: NexoMessage) => ({
   header: { ...asked.header, MessageType: "Response" },
   name,
   body,
+});
+
+describe("HTTP 400", () => {
+  test.each([
+    ["At SaleToPOIRequest, field PaymentRequest: Missing", "refused"],
+    ["Nexo Service: crypto error (3)", "refused"],
+    ["Did not receive a response from the POI.", "lost"],
+    [`The card ${secret}`, "lost"],
+  ])("with %j: the payment is %s", async (error, expected) => {
+    const { driver } = await fakeTerminal(() => writeRefusal(error));
+    const { end } = await paid(driver);
+    expect(end).toMatchObject({ end: expected, text: expect.stringContaining(error.slice(0, 8)) });
+    expect(JSON.stringify(end)).not.toContain(card);
+    expect(JSON.stringify(end).length).toBeLessThan(300);
+  });
+
+  test("about the key that comes late is no proof: it may be about the answer", async () => {
+    let lateMs = 0;
+    const monotonicMs = () => steppedClock.monotonicMs() + lateMs;
+    const clock: Clock = { ...steppedClock, monotonicMs };
+    const { driver } = await fakeTerminal(() => {
+      lateMs = 3_000;
+      return writeRefusal("Nexo Service: crypto error (3)");
+    }, clock);
+    expect((await paid(driver)).end).toMatchObject({ end: "lost" });
+  });
 });
 
 test("no text of a terminal is stored with a card number, or as long as it came", async () => {
