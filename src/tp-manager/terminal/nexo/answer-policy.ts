@@ -9,7 +9,7 @@ import {
   readAdditional,
   safeText,
 } from "../../../nexo/index.ts";
-import type { AbortReason, TerminalStatus } from "../terminal.ts";
+import type { AbortReason, RecallOrder, TerminalStatus } from "../terminal.ts";
 
 /* What an answer of the terminal says. Pure. */
 
@@ -65,12 +65,26 @@ export function readResponse({ Result, ErrorCondition, AdditionalResponse }: Res
   return { reading: "failed", code, text, reason: isLate ? "customer-timeout" : reason };
 }
 
+/**
+ * Reads the answer that the terminal remembers of a command of ours. That another command runs
+ * means nothing if it is this one; of a reversal, only that it was not begun is proved.
+ */
+export function readRepeated(response: Response, { command, reference }: RecallOrder): Reading {
+  const reading = readResponse(response);
+  const isOwn = reading.reading === "not-begun" && reading.busyWith === reference;
+  const isOpen = reading.reading === "failed" && command === "reversal";
+  if (!isOwn && !isOpen) return reading;
+  return { reading: "unclear", text: safeText(`${reading.code}: ${reading.text}`) };
+}
+
 /** What the terminal remembers of an earlier request of ours (docs/nexo.md 6.1). */
 type Remembered =
   /** The original answer; that to a reversal has no result of a payment. */
   | { readonly remembered: "answer"; readonly body: PaymentResponse }
   | { readonly remembered: "running" }
   | { readonly remembered: "not-found" }
+  /** It did not answer the question. */
+  | { readonly remembered: "no-answer"; readonly isBusy: boolean; readonly why: string }
   | { readonly remembered: "nothing-clear"; readonly why: string };
 
 /** A request of ours, by the ids that its answer repeats. */
@@ -89,7 +103,8 @@ export function readRemembered(message: NexoMessage, own: OwnRequest): Remembere
   if (Result !== "Success") {
     const condition = conditionOf(ErrorCondition);
     if (condition === "running" || condition === "not-found") return { remembered: condition };
-    return unclear(safeText(`it answered the question by id with ${ErrorCondition ?? Result}`));
+    const why = safeText(`it answered the question by id with ${ErrorCondition ?? Result}`);
+    return { remembered: "no-answer", isBusy: condition === "busy", why };
   }
   const repeated = body.RepeatedMessageResponse;
   const { PaymentResponse: payment, ReversalResponse: reversal } =

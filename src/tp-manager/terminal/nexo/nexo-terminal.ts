@@ -24,6 +24,7 @@ import {
   type Reading,
   readBody,
   readRemembered,
+  readRepeated,
   readResponse,
   readStatus,
   statusOf,
@@ -166,8 +167,10 @@ export class NexoTerminal implements Terminal {
       const answer = readBody(message, "ReversalResponse");
       if (typeof answer === "string") return lost(answer);
       const reading = readResponse(answer.Response);
-      // The terminal only passes the reversal on; what becomes of it, it does not know.
-      return reading.reading === "approved" ? lost(RECEIVED) : ended(reading, order);
+      // The terminal only passes the reversal on; what becomes of it, it does not know. After a
+      // failure, too, the bank may have it: then a refund would give the money back twice.
+      if (reading.reading === "not-begun") return notBegun(reading, order);
+      return lost(reading.reading === "approved" ? RECEIVED : reading.text);
     });
   }
 
@@ -229,7 +232,7 @@ export class NexoTerminal implements Terminal {
     const named = answer.SaleData?.SaleTransactionID?.TransactionID;
     if (named !== undefined && named !== order.reference) return lost("it names another sale");
     const reading = readResponse(answer.Response);
-    if (reading.reading === "not-begun") return ended(reading, order);
+    if (reading.reading === "not-begun") return notBegun(reading, order);
     const ticket = ticketOf(answer);
     try {
       observer.report(paymentReport(answer, reading));
@@ -272,12 +275,14 @@ export class NexoTerminal implements Terminal {
     switch (remembered.remembered) {
       case "running":
         throw new TerminalUnavailable("busy", "the terminal still carries the request out");
+      case "no-answer":
+        throw new TerminalUnavailable(remembered.isBusy ? "busy" : "no-answer", remembered.why);
       case "not-found":
         return { kind: "not-found" };
       case "nothing-clear":
         return { kind: "not-told", why: remembered.why };
       case "answer": {
-        const reading = readResponse(remembered.body.Response);
+        const reading = readRepeated(remembered.body.Response, asked);
         return { kind: "answered", report: paymentReport(remembered.body, reading) };
       }
     }
@@ -345,21 +350,14 @@ export class NexoTerminal implements Terminal {
 const CANCELLED = "cancelled before the terminal was asked to charge";
 const RECEIVED = "the terminal has received the reversal; what became of it, it does not say";
 
-/** Returns the end of a command whose answer is no approval. */
-function ended(reading: Reading, { reference }: PaymentOrder): PaymentEnd {
-  const { text } = reading;
-  switch (reading.reading) {
-    case "approved":
-    case "unclear":
-      return lost(text);
-    case "failed":
-      return { end: "aborted", code: reading.code, text, reason: reading.reason, ticket: "" };
-    case "not-begun": {
-      if (reading.busyWith === reference) return lost(`the terminal carries it out: ${text}`);
-      const busy = reading.isBusy ? ({ reason: "busy" } as const) : {};
-      return { end: "refused", code: reading.code, text, ...busy };
-    }
-  }
+/** Returns the end of a command that was not begun, unless the terminal is busy with it. */
+function notBegun(
+  { code, text, isBusy, busyWith }: Extract<Reading, { reading: "not-begun" }>,
+  { reference }: PaymentOrder,
+): PaymentEnd {
+  if (busyWith === reference) return lost(`the terminal carries it out: ${text}`);
+  const busy = isBusy ? ({ reason: "busy" } as const) : {};
+  return { end: "refused", code, text, ...busy };
 }
 
 function lost(text: string): Extract<PaymentEnd, { end: "lost" }> {

@@ -1,14 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { type NexoMessage, writePairs, writeRefusal } from "../../../../src/nexo/index.ts";
 import type { Clock } from "../../../../src/shared/time.ts";
+import type { ReversalOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { fakeTerminal } from "./fake.ts";
-import { paid } from "./started.ts";
+import { order, paid, soon } from "./started.ts";
 
 /* What the driver makes of answers that no simulated terminal gives. */
 
 const card = "4111111111111111";
 const secret = `${card} ${"long ".repeat(1_000)}`;
+const own = { reference: "KTESTTEST7", command: "payment" } as const;
+const sale: ReversalOrder = { ...order(), receiptNumber: "a.b", namedAt: "2026-01-01T12:00:00Z" };
 
 const bodyFor = (name: string, body: object) => (asked: NexoMessage) => ({
   root: "SaleToPOIResponse" as const,
@@ -17,13 +20,24 @@ const bodyFor = (name: string, body: object) => (asked: NexoMessage) => ({
   body,
 });
 
+const failure = (ErrorCondition: string, pairs: Readonly<Record<string, string>> = {}) => ({
+  Response: { Result: "Failure", ErrorCondition, AdditionalResponse: writePairs(pairs) },
+});
+
+const repeating = (name: string, body: object) =>
+  bodyFor("TransactionStatusResponse", {
+    Response: { Result: "Success" },
+    MessageReference: { ServiceID: own.reference },
+    RepeatedMessageResponse: { RepeatedResponseMessageBody: { [name]: body } },
+  });
+
 describe("HTTP 400", () => {
   test.each([
     ["At SaleToPOIRequest, field PaymentRequest: Missing", "refused"],
     ["Nexo Service: crypto error (3)", "refused"],
     ["Did not receive a response from the POI.", "lost"],
     [`The card ${secret}`, "lost"],
-  ])("with %j: the payment is %s", async (error, expected) => {
+  ])("with %.50s the payment is %s", async (error, expected) => {
     const { driver } = await fakeTerminal(() => writeRefusal(error));
     const { end } = await paid(driver);
     expect(end).toMatchObject({ end: expected, text: expect.stringContaining(error.slice(0, 8)) });
@@ -40,6 +54,48 @@ describe("HTTP 400", () => {
       return writeRefusal("Nexo Service: crypto error (3)");
     }, clock);
     expect((await paid(driver)).end).toMatchObject({ end: "lost" });
+  });
+});
+
+describe("a question by id", () => {
+  test.each([
+    ["Busy", "busy"],
+    ["InProgress", "busy"],
+    ["DeviceOut", "no-answer"],
+    ["MessageFormat", "no-answer"],
+    ["no known condition", "no-answer", secret],
+  ])("that fails with %s is %s", async (name, reason, condition = name) => {
+    const answer = bodyFor("TransactionStatusResponse", failure(condition));
+    const { driver } = await fakeTerminal(answer);
+    const error = await driver.recall(own, soon()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ reason });
+    expect(String(error)).not.toContain(card);
+    expect(String(error).length).toBeLessThan(300);
+  });
+
+  test("that repeats Busy with its own id says nothing clear", async () => {
+    const busy = failure("Busy", { message: "in Progress", serviceId: own.reference });
+    const { driver } = await fakeTerminal(repeating("PaymentResponse", busy));
+    const remembered = await driver.recall(own, soon());
+    expect(remembered).toMatchObject({ kind: "answered", report: { resultCode: null } });
+  });
+});
+
+describe("a reversal", () => {
+  test.each([
+    ["UnreachableHost", "lost", null],
+    ["Communication timeout", "lost", null],
+    ["NotAllowed", "lost", null],
+    ["Busy", "refused", "Busy"],
+    ["MessageFormat", "refused", "MessageFormat"],
+  ])("that fails with %s ends as %s", async (condition, expected, resultCode) => {
+    const body = failure(condition, { message: "it failed" });
+    const { driver } = await fakeTerminal((asked, number) =>
+      (number === 0 ? bodyFor : repeating)("ReversalResponse", body)(asked),
+    );
+    expect(await driver.reverse(sale)).toMatchObject({ end: expected, text: "it failed" });
+    const remembered = await driver.recall({ ...own, command: "reversal" }, soon());
+    expect(remembered).toMatchObject({ report: { good: false, resultCode } });
   });
 });
 
