@@ -3,6 +3,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 const table = "src/tp-manager/matching/by-id.ts";
 const asked = ["test/tp-manager/arbiter/asked-by-id.test.ts"];
 const driven = ["test/tp-manager/terminal/nexo/payment.test.ts"];
+const answers = ["test/tp-manager/terminal/nexo/answers.test.ts"];
 const contradicts =
   "unless an id in it, or a record that the journal has already, contradicts that";
 
@@ -82,6 +83,36 @@ export const byIdMutations: readonly Mutation[] = [
       "src/nexo/envelope.ts",
       "if (inner.root !== root || !isSame(outer, message.header)) {",
       "if (inner.root !== root) {",
+    ],
+  ),
+  oneEdit(
+    "the caution about a question that was not answered",
+    ["matching", "While the terminal carries the command out, it has not answered"],
+    answers,
+    [
+      "src/tp-manager/terminal/nexo/answer-policy.ts",
+      'return { remembered: "no-answer", isBusy: condition === "busy", why };',
+      "return unclear(why);",
+    ],
+  ),
+  oneEdit(
+    "the masking of this protocol's texts",
+    ["6.2", "The connector keeps at most the first"],
+    answers,
+    [
+      "src/nexo/values.ts",
+      "return maskPansInText(text).slice(0, SAFE_MAX);",
+      "return text.slice(0, SAFE_MAX);",
+    ],
+  ),
+  oneEdit(
+    "the probes of a silent connection of this protocol",
+    ["6.3", "The operating system probes a silent TCP connection, so that a pulled cable ends it"],
+    driven,
+    [
+      "src/tp-manager/terminal/nexo/https-post.ts",
+      "return socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);",
+      "return socket.setNoDelay(true);",
     ],
   ),
 ];
