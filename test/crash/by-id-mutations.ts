@@ -21,7 +21,7 @@ export const byIdMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the caution about a command that the terminal does not know",
-    ["matching", "proves nothing after that"],
+    ["matching", "after that this proves nothing"],
     asked,
     [
       "src/tp-manager/matching/assumptions.ts",
@@ -61,8 +61,8 @@ export const byIdMutations: readonly Mutation[] = [
     asked,
     [
       "src/tp-manager/arbiter/recovery.ts",
-      "if (terminal.recall) return;",
-      "if (terminal.cancel === undefined) return;",
+      "if (terminal.recall) {",
+      "if (terminal.cancel === undefined) {",
     ],
   ),
   oneEdit(
@@ -87,12 +87,108 @@ export const byIdMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the caution about a question that was not answered",
-    ["matching", "While the terminal carries the command out, it has not answered"],
+    ["matching", "A question that the terminal did not answer is asked again"],
     answers,
     [
       "src/tp-manager/terminal/nexo/answer-policy.ts",
       'return { remembered: "no-answer", isBusy: condition === "busy", why };',
       "return unclear(why);",
+    ],
+  ),
+  oneEdit(
+    "the alarm about a command that runs for ever",
+    ["37-by-id", "after the command's time limit the order stays"],
+    asked,
+    [
+      table,
+      'recalled === "running" && silenceLeftMs > 0,',
+      'recalled === "running" && silenceLeftMs !== 0,',
+    ],
+  ),
+  oneEdit(
+    "the cancel of a lost payment that still runs",
+    ["06-timeout", "one cancel with the id of this payment is sent"],
+    asked,
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      'if (probe.recalled?.kind === "running") this.#abortLate(now);',
+      "",
+    ],
+  ),
+  oneEdit(
+    "the question after a failure whose end was not stored",
+    ["37-by-id", "after a failure one question"],
+    asked,
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      "const isBad = isPaying(state) && state.last?.report.good === false;",
+      "const isBad = isPaying(state) && state.last === null;",
+    ],
+  ),
+  oneEdit(
+    "the name of the register as it was at the command",
+    ["37-by-id", "so that a changed `NEXO_SALE_ID` does not hide an"],
+    asked,
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      "reference: own, registerId: baseline?.registerId };",
+      "reference: own };",
+    ],
+  ),
+  oneEdit(
+    "the name in the certificate of a refusal in clear",
+    ["37-by-id", "the certificate names our terminal itself, and not only its maker"],
+    driven,
+    [
+      "src/tp-manager/terminal/nexo/exchange.ts",
+      "const isProof = isNamed && (",
+      "const isProof = (",
+    ],
+  ),
+  oneEdit(
+    "the serial number in the certificate",
+    ["37-by-id", "and names our terminal, whatever the environment"],
+    driven,
+    [
+      "src/tp-manager/terminal/nexo/https-post.ts",
+      "read.serial.toUpperCase() !== to.serialNumber.toUpperCase();",
+      "read.serial === to.host;",
+    ],
+  ),
+  oneEdit(
+    "the check of the certificate against the environment",
+    ["37-by-id", "whatever the environment of the program says"],
+    driven,
+    ["src/tp-manager/terminal/nexo/https-post.ts", "    rejectUnauthorized: true,\n", ""],
+  ),
+  oneEdit(
+    "the ServiceID of an answer",
+    ["37-by-id", "its category and its ids are those of the request"],
+    driven,
+    [
+      "src/tp-manager/terminal/nexo/exchange.ts",
+      'if (header.ServiceID !== ids.serviceId) return "it has another ServiceID";',
+      "",
+    ],
+  ),
+  oneEdit(
+    "the busy terminal that names our own payment",
+    ["37-by-id", "never as a refusal: the command runs"],
+    driven,
+    [
+      "src/tp-manager/terminal/nexo/nexo-terminal.ts",
+      "if (busyWith === reference) return",
+      "if (busyWith === text) return",
+    ],
+  ),
+  oneEdit(
+    "the failure after an approval",
+    ["37-by-id", "a failure whose texts say that it was approved"],
+    driven,
+    [
+      "src/tp-manager/terminal/nexo/answer-policy.ts",
+      "texts.some((one) => /\\bapproved\\b/i.test(one))",
+      "texts.length === 0",
     ],
   ),
   oneEdit(

@@ -4,13 +4,7 @@ import { endsProcess, invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
-import {
-  type Attempt,
-  isCharged,
-  isNotCharged,
-  isReversed,
-  reversalBeganAtMs,
-} from "../attempts/payment.ts";
+import { type Attempt, isCharged, isNotCharged, isReversed } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { reversalReferenceOf } from "../attempts/reference-policy.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
@@ -18,6 +12,7 @@ import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import {
   type Baseline,
+  type CancelAnswer,
   type GoodsDecision,
   TerminalUnavailable,
   type TransactionReport,
@@ -178,7 +173,6 @@ export class FinancialCommands {
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
     ended(end);
-    this.#askWhatRuns(isNotCharged(end.state) && end.state.outcome.error === "TERMINAL_BUSY");
     if (isInDoubt(end.state)) void recovery.doubted(end);
     else recovery.learn();
     if (isReversed(end.state)) settled();
@@ -202,7 +196,7 @@ async function runReversal(
   reversedBefore: SaleToReverse["reversedBefore"],
   baseline: Baseline,
   terminal: Held<"reverse">,
-  { matcher, journal }: Pick<ArbiterParts, "matcher" | "journal">,
+  { matcher, clock, terminal: { recall } }: ArbiterParts,
 ): Promise<Attempt> {
   const { state, request, transactionId } = writer.attempt;
   invariant(isCharged(state), "only a charged attempt is reversed");
@@ -214,14 +208,14 @@ async function runReversal(
     alarmReversedBefore(writer, because);
     return found;
   }
-  writer.advance({ input: "reverse", baseline });
+  const named = recall && { reference: reversalReferenceOf(transactionId, clock.now()) };
+  writer.advance({ input: "reverse", baseline, ...named });
   const { goodsWindowSeconds: _, ...order } = orderOf(request);
-  const beganAtMs = reversalBeganAtMs(journal.attempts.events(transactionId)) ?? 0;
   const end = await terminal.reverse(
     {
       ...order,
       ...(sale.namedAt === undefined ? {} : { namedAt: sale.namedAt }),
-      reference: reversalReferenceOf(transactionId, beganAtMs),
+      ...named,
       amountMinor: sale.amountMinor ?? order.amountMinor,
       receiptNumber: sale.receiptNumber,
     },
@@ -258,6 +252,8 @@ function writeReversal(
   }
   return "accept";
 }
+
+const nothingRuns: CancelAnswer = { answer: "nothing-running" };
 
 /** Acts on the running payment: decides whether its goods came out, or cancels the payment. */
 export class RunningPayment {
@@ -313,12 +309,12 @@ export class RunningPayment {
       const charged = held || this.#tools.inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }
-    if (held?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
-    if (!held.run) {
+    if (held?.what === "payment" && !held.run) {
       held.preparing.abort(new CancelledInTime());
       return;
     }
-    const answer = await held.run.cancel(unsaid);
+    const cancelled = held?.what === "payment" ? held.run?.cancel(unsaid) : undefined;
+    const answer = (await (cancelled ?? this.#tools.recovery.abortLost())) ?? nothingRuns;
     switch (answer.answer) {
       case "taken":
         return;

@@ -265,13 +265,14 @@ export class Inquiries {
 
   /**
    * Probes the connected terminal once, when no work uses it, for all questions that are due; a
-   * terminal that can be asked about one command is asked about the first of them.
+   * terminal that can be asked about one command is asked about the one that waits longest
+   * (docs/rules/37-by-id.md).
    */
   async #probe(): Promise<void> {
     const { terminal, log } = this.#parts;
     await this.#callbacks.readyToProbe(this.#abort.signal);
     const all = this.#due.filter((open) => !this.#isElsewhere(open));
-    const due = terminal.recall ? all.slice(0, 1) : all;
+    const due = terminal.recall ? all.sort((a, b) => a.dueAtMs - b.dueAtMs).slice(0, 1) : all;
     const [first] = due;
     if (!first) return;
     const about = terminal.recall && this.#guarded(first, () => recallOf(first.question));

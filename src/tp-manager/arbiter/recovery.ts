@@ -1,22 +1,25 @@
+import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Timer } from "../../shared/time.ts";
 import type { NoteKind, WrittenEvent } from "../attempts/attempt-event.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { compareReports, compareStored } from "../attempts/comparison.ts";
+import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
-  type AttemptStep,
   type Detail,
   isCharged,
+  isPaying,
   REVERSAL_BEGINS,
-  reversalBeganAtMs,
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
-import { referenceOf, reversalReferenceOf } from "../attempts/reference-policy.ts";
+import { referenceOf } from "../attempts/reference-policy.ts";
 import { candidatesIn, type Proof, RULES_VERSION } from "../matching/answer.ts";
 import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts.ts";
 import { identityOf } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import {
+  type CancelAnswer,
   noIdentity,
   type RecallOrder,
   type TelecollectionEnd,
@@ -26,12 +29,15 @@ import type { ArbiterParts } from "./arbiter-parts.ts";
 import { alarmTwice, chargedBy } from "./corrections.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
+import { writeEnd } from "./payment-run.ts";
 
 /** The kind of the event which says that probes gave no proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
 /** The code of an end of which nothing was heard, because the line or the terminal fell silent. */
 const LINE_LOST = "no-end";
+/** The pause before a terminal is asked by id again about what stays unknown. */
+const ASK_AGAIN_MS = 5 * 60_000;
 /** The kinds of events which show that the terminal itself reported the end of its command. */
 const heardEnds = ["end-completed", "end-aborted"];
 
@@ -45,6 +51,9 @@ export class Recovery {
   readonly #parts: ArbiterParts;
   readonly #inquiries: Inquiries;
   readonly #oneWay: OneWay | undefined;
+  /** Of each attempt that is asked about by id: since when its command cannot be sent any more. */
+  readonly #byId = new Map<string, { readonly lostSinceMs: number; isAborted: boolean }>();
+  #timer: Timer | undefined;
 
   constructor(parts: ArbiterParts, inquiries: Inquiries, oneWay: OneWay | undefined) {
     this.#parts = parts;
@@ -77,6 +86,45 @@ export class Recovery {
     }
   }
 
+  /** Ends the questions that are asked every few minutes. */
+  close(): void {
+    this.#timer?.clear();
+  }
+
+  /**
+   * Asks the terminal to cancel each payment whose answer was lost and that it is asked about. The
+   * answer decides nothing. undefined: there is none, or the terminal has no such request.
+   */
+  async abortLost(): Promise<CancelAnswer | undefined> {
+    if (!this.#parts.terminal.abort) return undefined;
+    let last: CancelAnswer | undefined;
+    for (const { key, orderId, recalls } of this.#inquiries.questions) {
+      const asked = orderId === null ? undefined : recalls?.();
+      if (asked?.command === "payment") last = await this.#abort(key, asked);
+    }
+    return last;
+  }
+
+  async #abort(transactionId: string, asked: RecallOrder): Promise<CancelAnswer | undefined> {
+    const answer = await this.#parts.terminal.abort?.(asked);
+    if (answer) storage(() => this.#note(transactionId, "cancel", answer), "unknown");
+    return answer;
+  }
+
+  /** Cancels, once, a lost payment that runs after its time limit (docs/rules/06-timeout.md). */
+  #abortLate(attempt: Attempt): void {
+    const asked = recallOf(attempt);
+    const { clock, settings, log } = this.#parts;
+    const { transactionId, startedAtMs } = attempt;
+    const isLate = clock.now() - startedAtMs >= settings.paymentTimeoutMs;
+    const byId = this.#byId.get(transactionId);
+    if (!isLate || asked.command !== "payment" || !byId || byId.isAborted) return;
+    byId.isAborted = true;
+    this.#abort(transactionId, asked).catch((error: unknown) =>
+      log.error({ err: error, transactionId }, "the cancel at the time limit failed"),
+    );
+  }
+
   /**
    * Whether recovery has already ended without proof since the attempt's last reversal began. A
    * recovery before the reversal does not count, because it was about the sale.
@@ -101,9 +149,12 @@ export class Recovery {
   /** Settles attempts in doubt without a probe, if what a later command found stored is proof. */
   learn(): void {
     const { journal, matcher, log, terminal } = this.#parts;
-    // A terminal that is asked by id shows no later command what it has stored.
-    if (terminal.recall) return;
     try {
+      // A terminal that is asked by id shows no later command what it has stored, and is asked.
+      if (terminal.recall) {
+        this.askAgain();
+        return;
+      }
       for (const attempt of journal.attempts.unfinished()) {
         const state = inDoubtStateOf(attempt);
         if (!state || this.#inquiries.has(attempt.transactionId)) continue;
@@ -135,7 +186,10 @@ export class Recovery {
 
   #questionOf(attempt: Attempt, blocks: boolean, unwritten?: WrittenEvent[]): Question {
     const { transactionId, request } = attempt;
-    const lostSinceMs = this.#parts.clock.monotonicMs();
+    const { terminal, clock } = this.#parts;
+    const byId = this.#byId.get(transactionId);
+    const { lostSinceMs } = byId ?? { lostSinceMs: clock.monotonicMs() };
+    if (terminal.recall && !byId) this.#byId.set(transactionId, { lostSinceMs, isAborted: false });
     // An attempt that is not in doubt here has an unwritten outcome: it is still running in the
     // journal, or charged as it was before its reversal.
     let isEndWritten = inDoubtStateOf(attempt) !== undefined;
@@ -153,6 +207,7 @@ export class Recovery {
       const state = now && inDoubtStateOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
       isWatched &&= isProbedInTime(earlier ? probe.atMs - earlier.atMs : this.#unseenMs(now));
+      if (probe.recalled?.kind === "running") this.#abortLate(now);
       const { matcher, settings } = this.#parts;
       const inquiry = { ...matcher.inquiry(now, state, lostSinceMs), isWatched };
       const known = matcher.ofAttempt(now, probe);
@@ -163,14 +218,14 @@ export class Recovery {
       orderId: request.orderId,
       about: { transactionId, orderId: request.orderId },
       identity: identityOf(attempt),
-      recalls: () =>
-        recallOf(read() ?? attempt, this.#parts.journal.attempts.events(transactionId)),
+      recalls: () => recallOf(read() ?? attempt),
       blocks,
       isOpen: () => read() !== undefined,
       judge: decided,
       conclude: (conclusion, probe) => {
         const now = read();
         if (now) this.#conclude(now, conclusion, probe);
+        if (conclusion.verdict !== "unsettled") this.#byId.delete(transactionId);
       },
       note: ({ because }, probe) =>
         this.#note(transactionId, PROBE, { because, observation: probe }),
@@ -195,10 +250,26 @@ export class Recovery {
     let ended = attempt;
     if (isRunning(attempt.state)) {
       const writer = new AttemptWriter(attempt, this.#parts, unwritten);
+      if (this.#parts.terminal.recall && isPaying(attempt.state) && attempt.state.last) {
+        return this.#endReported(writer);
+      }
       const lost = unwritten ? {} : { unwritten: true as const };
       ended = writer.advance({ input: "interrupted", ...lost });
     } else if (!inDoubtStateOf(attempt)) return undefined;
     return this.#oneWay?.endStored(ended) ?? ended;
+  }
+
+  /**
+   * Ends a payment whose answer is on disk without its end: a terminal that is asked by id sends
+   * both as one message. A failure is borne out by one question, as after a cancel.
+   */
+  #endReported(writer: AttemptWriter): Attempt | undefined {
+    const { matcher, settled } = this.#parts;
+    const { state } = writer.attempt;
+    const isBad = isPaying(state) && state.last?.report.good === false;
+    const ended = writeEnd(writer, { end: "completed", ticket: "" }, matcher.assumptions, isBad);
+    if (isCharged(ended.state)) settled();
+    return inDoubtStateOf(ended) && ended;
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, probe: Probe | null): void {
@@ -211,7 +282,8 @@ export class Recovery {
         const { report } = conclusion;
         const proof = this.#proofOf(before, report, bare);
         const isTwice = this.#hadAnotherStored(before, report);
-        const ground = { observation: probe, ...chargedBy(proof) };
+        const { ticket } = probe?.recalled?.kind === "answered" ? probe.recalled : {};
+        const ground = { observation: probe, ...chargedBy(proof), ...(ticket && { ticket }) };
         writer.advance({ input: "proved-charged", report, ...ground });
         alarmBeyondGoods(writer, before);
         this.#parts.settled();
@@ -222,11 +294,13 @@ export class Recovery {
         return;
       }
       case "not-charged": {
+        const { report } = conclusion;
         const takenBack = this.#hasLostItsLine(before) && conclusion.takenBack;
         writer.advance({
           input: "proved-not-charged",
           ...grounds,
           ...(takenBack && { takenBack }),
+          ...(report && { report }),
         });
         return;
       }
@@ -240,15 +314,33 @@ export class Recovery {
         writer.advance({ input: "proved-not-reversed", ...grounds });
         return;
       default: {
-        const { transactionId, request } = before;
-        const { log } = this.#parts;
-        const isNews = !this.#wasUnsettled(transactionId);
-        this.#note(transactionId, UNSETTLED, { because, observation: probe });
-        const text = `order ${request.orderId} stays unknown: ${because}`;
-        if (isNews) log.error({ transactionId, alarm: PAYMENT_UNKNOWN }, text);
-        else log.warn({ transactionId }, text);
+        this.#staysUnknown(before, because, probe);
       }
     }
+  }
+
+  #staysUnknown({ transactionId, request }: Attempt, because: string, probe: Probe | null): void {
+    const { log, terminal, clock } = this.#parts;
+    if (terminal.recall !== undefined) {
+      this.#timer?.clear();
+      this.#timer = clock.startTimer("unknown orders", ASK_AGAIN_MS, () => this.learn());
+    }
+    const said = { because, recalled: probe?.recalled };
+    const isNews = !this.#wasUnsettled(transactionId);
+    if (probe?.recalled && !isNews && isDeepStrictEqual(said, this.#saidLast(transactionId)))
+      return;
+    this.#note(transactionId, UNSETTLED, { because, observation: probe });
+    const text = `order ${request.orderId} stays unknown: ${because}`;
+    if (isNews) log.error({ transactionId, alarm: PAYMENT_UNKNOWN }, text);
+    else log.warn({ transactionId }, text);
+  }
+
+  /** Returns what the last question that left an attempt unknown was answered. */
+  #saidLast(transactionId: string) {
+    const events = this.#parts.journal.attempts.events(transactionId);
+    const { detail = {} } = events.findLast(({ kind }) => kind === UNSETTLED) ?? {};
+    const { observation } = detail as { readonly observation?: Probe | null };
+    return { because: detail["because"], recalled: observation?.recalled };
   }
 
   #hasLostItsLine({ transactionId }: Attempt): boolean {
@@ -303,12 +395,13 @@ function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
 }
 
 /** Returns by which reference the terminal got the command of an attempt that is in doubt. */
-function recallOf({ state, transactionId }: Attempt, events: readonly AttemptStep[]): RecallOrder {
-  if (!("sale" in state) || !("baseline" in state)) {
-    return { command: "payment", reference: referenceOf(transactionId) };
+function recallOf({ state, transactionId, baseline }: Attempt): RecallOrder {
+  const own = referenceOf(transactionId);
+  if ("sale" in state && "baseline" in state) {
+    const { reference = own, baseline: before } = state;
+    return { command: "reversal", reference, registerId: before.registerId };
   }
-  const beganAtMs = reversalBeganAtMs(events) ?? 0;
-  return { command: "reversal", reference: reversalReferenceOf(transactionId, beganAtMs) };
+  return { command: "payment", reference: own, registerId: baseline?.registerId };
 }
 
 function inDoubtStateOf({ state }: Attempt) {

@@ -119,8 +119,9 @@ export class TerminalArbiter {
   /** Refuses new work, lets running work end, and cancels a payment that takes too long. */
   async stop(): Promise<void> {
     const { terminal, clock, settings, log } = this.#parts;
-    const { lease, inquiries } = this.#tools;
+    const { lease, inquiries, recovery } = this.#tools;
     lease.close();
+    recovery.close();
     const free = lease.whenFree().then(() => true);
     const isFree = await within(clock, "stop patience", settings.stopPatienceMs, free);
     if (!isFree && terminal.cancel) {

@@ -103,7 +103,7 @@ const forms: {
   "second-sale": ["second-sale", "report"],
   end: ["end"],
   interrupted: ["interrupted", "unwritten"],
-  reverse: [REVERSAL_BEGINS, "baseline"],
+  reverse: [REVERSAL_BEGINS, "baseline", "reference"],
   "proved-charged": ["recovery-charged", "report", ...grounds],
   "proved-not-charged": ["recovery-not-charged", ...grounds],
   "proved-reversed": ["recovery-reversed", ...grounds],

@@ -32,7 +32,8 @@ interface Inputs {
    * `unwritten`: the last event received may be missing on the disk (docs/design.md 2.1).
    */
   interrupted: { unwritten?: boolean };
-  reverse: { baseline: Baseline };
+  /** `reference`: by which the terminal can be asked about the reversal later. */
+  reverse: { baseline: Baseline; reference?: string };
   /**
    * An operator settled an attempt in doubt. `report` is recorded with a charge; `amountMinor` is
    * the charged amount that the operator named.
@@ -42,9 +43,13 @@ interface Inputs {
     note: string;
     amountMinor?: number;
   };
-  "proved-charged": Reported & Grounds;
-  /** `takenBack`: no end was heard, and the terminal has stored the reversal of the sale. */
-  "proved-not-charged": Grounds & { takenBack?: true };
+  /** `ticket`: the receipt that the terminal sent with its answer by id. */
+  "proved-charged": Reported & Grounds & { ticket?: string };
+  /**
+   * `takenBack`: no end was heard, and the terminal has stored the reversal of the sale. `report`:
+   * the failure that the terminal answered when it was asked by id.
+   */
+  "proved-not-charged": Grounds & { takenBack?: true; report?: TransactionReport };
   "proved-reversed": Reported & Grounds;
   "proved-not-reversed": Grounds;
   /** The terminal has stored a sale that it reported after it had reported the payment's end. */

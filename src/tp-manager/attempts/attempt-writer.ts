@@ -54,7 +54,8 @@ export class AttemptWriter {
 
   /** Writes the event of `input` and returns the new attempt. After a throw nothing has changed. */
   advance(input: AttemptInput): Attempt {
-    const ticket = input.input === "end" && "ticket" in input.end ? input.end.ticket : "";
+    const said = input.input === "end" ? input.end : input;
+    const ticket = "ticket" in said ? said.ticket : "";
     return this.#write(
       [...this.unwritten, eventAt(this.#parts.clock.now(), input)],
       ticket || undefined,

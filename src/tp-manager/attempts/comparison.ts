@@ -20,16 +20,22 @@ export type Comparison = "same" | "different" | "unsure";
 export type NamedRecord = Pick<
   TransactionReport,
   | ("good" | "resultCode" | "amountMinor" | "receiptNumber" | "traceNumber" | "originalTrace")
-  | ("terminalId" | "localDate" | "localTime")
+  | ("terminalId" | "localDate" | "localTime" | "namedAt")
 >;
 
 /**
  * Compares two reports. "same": every number and time that both have agrees, and they share at
  * least one. "different": time and numbers both differ. Equal numbers at different times are
  * "unsure" as long as the numbers cannot have restarted in between, and so are different numbers in
- * one second, because a terminal that writes a record anew can do either.
+ * one second, because a terminal that writes a record anew can do either. A receipt number that is
+ * unique for ever decides alone.
  */
 export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
+  const isName = (a.namedAt ?? b.namedAt) !== undefined;
+  if (isName && a.receiptNumber !== null && b.receiptNumber !== null) {
+    if (a.receiptNumber !== b.receiptNumber) return "different";
+    return sameContent(a, b) ? "same" : "unsure";
+  }
   if (agreement(a.terminalId, b.terminalId, equalNumbers) === "differ") return "different";
   const moment = compareMoments(a, b);
   const numbers = compareNumbers(a, b);

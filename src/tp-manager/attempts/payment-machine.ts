@@ -104,7 +104,9 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
     case "proved-charged":
       return { phase: "charged", report: input.report, by: "recovery", ...beyond(state, input) };
     case "proved-not-charged": {
-      const fault = outcome("failed", "TERMINAL_FAULT", input.because);
+      const fault = input.report
+        ? notCharged(input.report.reason, input.report)
+        : outcome("failed", "TERMINAL_FAULT", input.because);
       const end: NotCharged = input.takenBack ? { ...fault, newer: "SALE_TAKEN_BACK" } : fault;
       return unconfirmed(state, {
         phase: "not-charged",

@@ -139,6 +139,8 @@ export interface InDoubtState extends Contradictions {
 interface Reversal extends Pick<Contradictions, "tookBefore"> {
   readonly sale: Sale;
   readonly baseline: Baseline;
+  /** Present when the terminal can be asked about this reversal by its reference. */
+  readonly reference?: string;
   readonly last: JudgedReport | null;
 }
 

@@ -17,7 +17,7 @@ export function referenceOf(transactionId: string): string {
   return name + checkOf(name);
 }
 
-/** Returns the reference of one reversal of an attempt, which began at this moment. */
+/** Returns the reference of one reversal of an attempt, which begins at this moment. */
 export function reversalReferenceOf(transactionId: string, beganAtMs: number): string {
   return referenceOf(`reversal ${beganAtMs} ${transactionId}`);
 }

@@ -50,8 +50,11 @@ export function advanceReversal(
 function advanceCharged(state: ChargedState, input: AttemptInput): AttemptState {
   const { phase: _, ...sale } = state;
   switch (input.input) {
-    case "reverse":
-      return { phase: "reversing", sale, baseline: input.baseline, last: null };
+    case "reverse": {
+      const { baseline, reference } = input;
+      const named = reference === undefined ? {} : { reference };
+      return { phase: "reversing", sale, baseline, last: null, ...named };
+    }
     case "found-reversed":
       return { phase: "reversed", sale, report: input.report };
     default:

@@ -5,7 +5,8 @@ import type { Facts } from "./facts.ts";
 
 /**
  * The decision table of a terminal that is asked about a command by its reference: what its answer
- * proves about a payment or a reversal in doubt. Pure. docs/matching.md shows its rows.
+ * proves about a payment or a reversal in doubt (docs/rules/37-by-id.md). Pure. docs/matching.md
+ * shows its rows.
  *
  * Nothing that a later command finds is evidence here: only the answer to a question about the very
  * command counts, together with each earlier answer to such a question.
@@ -16,6 +17,18 @@ export const byIdTable: readonly EvidenceRow[] = [
     because: "another terminal is connected",
     sale: "no-answer",
     reversal: "no-answer",
+  },
+  {
+    holds: ({ recalled, silenceLeftMs }) => recalled === "running" && silenceLeftMs > 0,
+    because: "the terminal still carries the command out",
+    sale: "silence",
+    reversal: "silence",
+  },
+  {
+    holds: ({ recalled }) => recalled === "running",
+    because: "the terminal says that it still carries the command out, after its time limit",
+    sale: "unsettled",
+    reversal: "unsettled",
   },
   {
     holds: ({ recalled, otherCandidate }) => recalled === "answered" && otherCandidate !== null,
@@ -82,8 +95,11 @@ export const byIdTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    holds: ({ recalled, end, answeredBefore }) =>
-      recalled === "not-found" && end === "only-bad" && answeredBefore.every(isClearFailure),
+    holds: ({ recalled, end, answeredBefore, untoldBefore }) =>
+      recalled === "not-found" &&
+      end === "only-bad" &&
+      !untoldBefore &&
+      answeredBefore.every(isClearFailure),
     because: "the terminal ended the payment itself, and remembers nothing else about it",
     sale: "not-charged",
     assumes: ["abort-final"],

@@ -91,6 +91,8 @@ interface WireEvidence {
   readonly second: TransactionReport | null;
   /** What earlier questions by id about this command were answered. */
   readonly answeredBefore: readonly TransactionReport[];
+  /** Whether an earlier question by id was answered with something else. */
+  readonly untoldBefore: boolean;
   /**
    * How the command ended. "unheard": the line or the process was lost, or the end is not clear.
    * "bad": the terminal reported a failure after another report. "only-bad": only the failure.
@@ -258,9 +260,9 @@ function foundIn({ last, recalled }: Probe): TransactionReport | null {
   return last.kind === "transaction" ? last.report : null;
 }
 
-/** Whether two probes in a row are equal; two empty storages, or twice "not found", count so. */
+/** Whether two probes in a row are equal; two empty storages, or twice "running", count so. */
 export function isUnchanged({ last: a, ...x }: Probe, { last: b, ...y }: Probe): boolean {
-  if (x.recalled?.kind === "not-found") return y.recalled?.kind === "not-found";
+  if (x.recalled) return x.recalled.kind === y.recalled?.kind;
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }
 
@@ -385,6 +387,7 @@ export function inquiryOfAttempt(
     unclear: last?.judgement === "no-result",
     second: state.second ?? null,
     answeredBefore: [],
+    untoldBefore: false,
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "only-bad" : "bad",
   };
   return {
@@ -442,5 +445,6 @@ const nothingHeard: Omit<WireEvidence, "good" | "refused"> = {
   unclear: false,
   second: null,
   answeredBefore: [],
+  untoldBefore: false,
   end: "unheard",
 };

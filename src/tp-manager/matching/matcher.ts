@@ -197,7 +197,7 @@ export class Matcher {
   ): Inquiry {
     const { paymentLimitMs: limitMs, printsCount = false } = this.#parts.terminal.capabilities;
     const begun = inquiryOfAttempt(attempt, state, { lostSinceMs, limitMs, printsCount });
-    const heard = { ...begun.heard, answeredBefore: this.#answeredBefore(attempt) };
+    const heard = { ...begun.heard, ...this.#answeredBefore(attempt) };
     const inquiry = { ...begun, heard, wasStored: this.#wasProbedStored(attempt, begun) };
     const late = inquiry.heard.good ? undefined : this.#reportedLate(attempt, inquiry);
     return late ? { ...inquiry, heard: { ...inquiry.heard, good: late, refused: true } } : inquiry;
@@ -241,13 +241,15 @@ export class Matcher {
   }
 
   /** Returns what the terminal has answered by id about the attempt's newest command so far. */
-  #answeredBefore({ transactionId }: Attempt): TransactionReport[] {
-    if (!this.#parts.terminal.capabilities.recalls) return [];
+  #answeredBefore({ transactionId }: Attempt) {
+    if (!this.#parts.terminal.capabilities.recalls) return {};
     const events = this.#parts.journal.attempts.events(transactionId);
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
-    return probesIn(events.slice(since + 1)).flatMap(({ recalled }) =>
-      recalled?.kind === "answered" ? [recalled.report] : [],
-    );
+    const answers = probesIn(events.slice(since + 1)).map(({ recalled }) => recalled);
+    return {
+      answeredBefore: answers.flatMap((one) => (one?.kind === "answered" ? [one.report] : [])),
+      untoldBefore: answers.some((one) => one?.kind === "not-told"),
+    };
   }
 
   /**

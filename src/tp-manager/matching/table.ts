@@ -36,8 +36,15 @@ interface Grounds {
 export type Conclusion = Grounds &
   (
     | { readonly verdict: "charged"; readonly report: TransactionReport }
-    /** `takenBack`: the terminal has stored that it reversed what it had reported. */
-    | { readonly verdict: "not-charged"; readonly takenBack?: true }
+    /**
+     * `takenBack`: the terminal has stored that it reversed what it had reported. `report`: the
+     * failure that it answered to the very command.
+     */
+    | {
+        readonly verdict: "not-charged";
+        readonly takenBack?: true;
+        readonly report?: TransactionReport;
+      }
     /** A reversal in doubt was carried out. */
     | { readonly verdict: "reversed"; readonly report: TransactionReport }
     /** A reversal in doubt was not carried out, so the sale stands. */
@@ -398,6 +405,8 @@ function verdictOf(
     case "charged":
     case "reversed":
       return found ? { verdict, report: found, because } : { verdict: "unsettled", because };
+    case "not-charged":
+      return { verdict, because, ...(facts.recalled && found ? { report: found } : {}) };
     case "not-charged-reversed":
       return { verdict: "not-charged", takenBack: true, because };
     case "charged-as-reported":
@@ -412,7 +421,7 @@ function verdictOf(
 /** Returns the pause (ms) before the next probe; what may appear soon is probed often. */
 function pauseOf({ kind, asBefore, recalled }: Facts, leftMs: number) {
   const isEmpty = kind === "none" && asBefore === "same";
-  const isOften = isEmpty || recalled === "not-found";
+  const isOften = isEmpty || recalled !== null;
   return { leftMs, waitMs: isOften ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs };
 }
 

@@ -68,10 +68,14 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
   /**
    * Present where {@link TerminalCapabilities.recalls} is: returns what the terminal answered to an
-   * earlier command of ours. Changes nothing at the terminal. Rejects like {@link lastTransaction},
-   * also while the terminal still carries the command out.
+   * earlier command of ours. Changes nothing at the terminal. Rejects like {@link lastTransaction}.
    */
   recall?(asked: RecallOrder, signal: AbortSignal): Promise<Recollection>;
+  /**
+   * Present where a payment whose answer was lost can still be cancelled. The cancel decides
+   * nothing: only {@link recall} says what became of the payment. Never rejects.
+   */
+  abort?(asked: RecallOrder): Promise<CancelAnswer>;
   /** Asks for the terminal's status. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): Promise<TerminalStatus>;
   /**
@@ -105,12 +109,16 @@ export interface ReversalOrder extends PaymentOrder, Pick<TransactionReport, "na
 export interface RecallOrder {
   readonly reference: string;
   readonly command: "payment" | "reversal";
+  /** {@link Baseline.registerId} of the command. */
+  readonly registerId?: string | undefined;
 }
 
 /** What a terminal answers when it is asked about one of our commands. Stored as JSON. */
 export type Recollection =
   /** The answer that it gave to this very command; a report without a code says nothing clear. */
-  | { readonly kind: "answered"; readonly report: TransactionReport }
+  | { readonly kind: "answered"; readonly report: TransactionReport; readonly ticket?: string }
+  /** The terminal says that it still carries the command out. */
+  | { readonly kind: "running" }
   /** The terminal knows no such command; it may still arrive, or be forgotten. */
   | { readonly kind: "not-found" }
   | { readonly kind: "not-told"; readonly why: string };
@@ -216,6 +224,8 @@ export interface Baseline {
   readonly last: LastTransaction;
   /** The terminal's clock minus ours in milliseconds; null when it does not send its time. */
   readonly clockOffsetMs: number | null;
+  /** Present where the terminal knows a command by our own name too, as it was then. */
+  readonly registerId?: string;
 }
 
 export interface PaymentOrder {

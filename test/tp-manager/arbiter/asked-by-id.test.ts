@@ -4,7 +4,6 @@ import type { AppError } from "../../../src/shared/catalog/errors.ts";
 import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts";
 import {
   type PaymentEnd,
-  type RecallOrder,
   type Recollection,
   TerminalUnavailable,
   type TransactionReport,
@@ -18,37 +17,13 @@ import {
   pay,
   request,
 } from "../../support/house/payment-house.ts";
-import { baseline, report } from "../../support/terminals/reports.ts";
-import { approves, lost, ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
+import { AskedById, LIMIT_MS } from "../../support/terminals/asked-by-id.ts";
+import { report } from "../../support/terminals/reports.ts";
+import { approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
-const unknown = { kind: "not-told", why: "it answers by id only" } as const;
-const LIMIT_MS = 180_000;
+const HOUR_MS = 3_600_000;
 
-/** A terminal that can be asked about each command by its reference, and about nothing else. */
-class AskedById extends ScriptedTerminal {
-  override readonly capabilities = {
-    paymentLimitMs: LIMIT_MS,
-    lastTransaction: false,
-    recalls: true as const,
-    cannotRefuse: true as const,
-    vending: false,
-    partialIssue: false,
-  };
-  override baseline = { ...baseline, last: unknown };
-  override last = unknown;
-  /** What it answers about a command; an error: it cannot say yet. */
-  recollection: Recollection | TerminalUnavailable = { kind: "not-found" };
-  readonly asked: RecallOrder[] = [];
-
-  recall(asked: RecallOrder): Promise<Recollection> {
-    this.asked.push(asked);
-    const { recollection } = this;
-    return recollection instanceof TerminalUnavailable
-      ? Promise.reject(recollection)
-      : Promise.resolve(recollection);
-  }
-}
-
+const running: Recollection = { kind: "running" };
 const named = { receiptNumber: "sim1.S1", traceNumber: null, namedAt: "2026-01-15T12:00:00Z" };
 const sold = (change: Partial<TransactionReport> = {}) => report({ ...named, ...change });
 const answered = (change: Partial<TransactionReport> = {}): Recollection => ({
@@ -63,11 +38,12 @@ const refused = {
 } as const;
 const failed = (change: Partial<TransactionReport> = {}): Recollection =>
   answered({ ...refused, ...change });
-const running = new TerminalUnavailable("busy", "the terminal still carries it out");
+const busy = new TerminalUnavailable("busy", "another service runs");
 
 function houseOf(off: readonly Assumption[] = [], path = join(temporaryFolder(), "journal.db")) {
   const terminal = new AskedById();
-  const at = house(path, terminal, { off, confirmAfterMs: 0 });
+  const at = house(path, terminal, { off, confirmAfterMs: 0, paymentTimeoutMs: 60_000 });
+  terminal.clock = at.clock;
   return { at, terminal };
 }
 
@@ -108,12 +84,13 @@ function proofOf(at: House, orderId = "A-1") {
 describe("a payment whose answer was lost", () => {
   test("is asked about by the reference that was sent, and is charged at once", async () => {
     const { at, terminal } = houseOf();
-    terminal.recollection = answered();
+    terminal.recollection = { kind: "answered", report: sold(), ticket: "its own receipt" };
     expect(await loses(at)).toBe("Unknown");
     await at.clock.advance(0);
     expect(phaseOf(at)).toBe("charged");
     const [paid] = terminal.paid;
-    expect(terminal.asked).toEqual([{ command: "payment", reference: paid?.reference }]);
+    expect(terminal.asked).toMatchObject([{ command: "payment", reference: paid?.reference }]);
+    expect(at.journal.attempts.decisive("A-1")?.ticket).toBe("its own receipt");
     expect(JSON.stringify(proofOf(at))).toContain("status-remembers");
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(terminal.paid).toHaveLength(1);
@@ -126,6 +103,9 @@ describe("a payment whose answer was lost", () => {
     await loses(at);
     await at.clock.advance(0);
     expect(phaseOf(at)).toBe("not-charged");
+    expect(at.journal.attempts.decisive("A-1")?.state).toMatchObject({
+      outcome: { status: "declined", error: "PAYMENT_DECLINED", terminalCode: "Refusal" },
+    });
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
@@ -139,6 +119,62 @@ describe("a payment whose answer was lost", () => {
     terminal.recollection = answered();
     await at.clock.advance(20_000);
     expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("that runs for ever blocks no sale for ever, and is asked about on and on", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = running;
+    await loses(at);
+    await at.clock.advance(LIMIT_MS + 10_000);
+    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    terminal.recollection = answered();
+    await at.clock.advance(HOUR_MS);
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test.each(["a cancel", "the time limit"])("and that still runs is ended by %s", async (what) => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = running;
+    await loses(at);
+    await at.clock.advance(10_000);
+    expect(terminal.aborted).toEqual([]);
+    if (what === "a cancel") await at.arbiter.running.cancel();
+    else await at.clock.advance(60_000);
+    const reference = terminal.paid[0]?.reference ?? "";
+    expect(terminal.aborted).toEqual([{ command: "payment", reference, registerId: "kiosk" }]);
+    expect(phaseOf(at)).toBe("in-doubt");
+    terminal.recollection = failed({ resultCode: "Aborted", reason: "cancelled" });
+    await at.clock.advance(10_000);
+    expect(phaseOf(at)).toBe("not-charged");
+    await expect(at.arbiter.running.cancel()).rejects.toMatchObject({ code: "NOTHING_TO_CANCEL" });
+  });
+
+  test("is asked about by the name that the register had then", async () => {
+    const first = houseOf();
+    first.terminal.recollection = busy;
+    await loses(first.at);
+    await first.at.clock.advance(0);
+    first.at.close();
+    const second = houseOf([], first.at.path);
+    second.terminal.baseline = { ...second.terminal.baseline, registerId: "another" };
+    second.at.start();
+    await second.at.clock.advance(0);
+    expect(second.terminal.asked[0]?.registerId).toBe("kiosk");
+  });
+
+  test("is asked about although two others before it get no answer", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = { kind: "not-told", why: "it repeated another answer" };
+    for (const orderId of ["A-1", "A-2", "A-3"]) {
+      await loses(at, orderId);
+      await at.clock.advance(0);
+    }
+    terminal.asked.length = 0;
+    terminal.takesMs = 15_000;
+    terminal.recollection = new TerminalUnavailable("no-answer", "silent");
+    await at.clock.advance(HOUR_MS);
+    expect(new Set(terminal.asked.map(({ reference }) => reference)).size).toBe(3);
   });
 
   test("that is not found may still be found within its time limit", async () => {
@@ -177,6 +213,13 @@ describe("a payment whose answer was lost", () => {
     await at.clock.advance(LIMIT_MS);
     expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
     expect(terminal.asked).toHaveLength(1);
+    // It is asked again every few minutes; an answer that says nothing new is stored once.
+    const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
+    const stored = at.journal.attempts.events(transactionId).length;
+    await at.clock.advance(HOUR_MS);
+    expect(terminal.asked.length).toBeGreaterThan(10);
+    expect(at.journal.attempts.events(transactionId)).toHaveLength(stored);
+    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
   });
 
   test("is not taken for another order's, when the terminal answers with its record", async () => {
@@ -215,8 +258,29 @@ describe("a payment whose answer was lost", () => {
     later.terminal.recollection = answered();
     later.at.start();
     await later.at.clock.advance(0);
-    expect(later.terminal.asked).toEqual([{ command: "payment", reference: paid?.reference }]);
+    const asked = { command: "payment", reference: paid?.reference };
+    expect(later.terminal.asked).toMatchObject([asked]);
     expect(phaseOf(later.at)).toBe("charged");
+  });
+
+  test.each([
+    ["an approval", sold(), "charged", 0],
+    ["a failure", sold(refused), "not-charged", 1],
+    ["another amount", sold({ amountMinor: 500 }), "in-doubt", 1],
+  ])("after a crash with %s on disk needs no terminal that remembers it", async (...row) => {
+    const [, stored, phase, asked] = row;
+    const { at, terminal } = houseOf();
+    terminal.script = (_order, observer) => {
+      observer.report(stored);
+      return new Promise(() => {});
+    };
+    void pay(at, request("A-1"));
+    await at.clock.advance(0);
+    at.close();
+    const later = houseOf([], at.path);
+    later.at.start();
+    await later.at.clock.advance(0);
+    expect([phaseOf(later.at), later.terminal.asked.length]).toEqual([phase, asked]);
   });
 });
 
@@ -226,7 +290,7 @@ test("a busy terminal is asked again about a payment that stayed unknown", async
   await loses(at);
   await at.clock.advance(0);
   terminal.recollection = answered();
-  terminal.unavailable = running;
+  terminal.unavailable = busy;
   expect((await pay(at, request("B-1"))).body.error).toMatchObject({ code: "TERMINAL_BUSY" });
   terminal.unavailable = undefined;
   await at.clock.advance(1_000);
@@ -275,7 +339,7 @@ describe("a payment with an answer", () => {
 
   test("that a cancel crossed waits for an answer of a terminal that is busy", async () => {
     const { at, terminal } = houseOf();
-    terminal.recollection = running;
+    terminal.recollection = busy;
     const { paying } = await cancels({ at, terminal });
     await at.clock.advance(60_000);
     expect([outcome(await paying), phaseOf(at)]).toEqual(["Unknown", "in-doubt"]);
@@ -350,7 +414,7 @@ describe("a reversal", () => {
     const [sent] = terminal.reversed;
     expect(sent).toMatchObject({ receiptNumber: "sim1.S1", namedAt: "2026-01-15T12:00:00Z" });
     expect(sent?.reference).not.toBe(terminal.paid[0]?.reference);
-    expect(terminal.asked[0]).toEqual({ command: "reversal", reference: sent?.reference });
+    expect(terminal.asked[0]).toMatchObject({ command: "reversal", reference: sent?.reference });
     // The terminal has received it; what became of it, an operator has to find out.
     expect(phaseOf(at)).toBe("reversal-in-doubt");
     expect(alarms(at)).toContain("payment-unknown");

@@ -26,6 +26,7 @@ export const silent: Inquiry["heard"] = {
   unclear: false,
   second: null,
   answeredBefore: [],
+  untoldBefore: false,
   end: "unheard",
 };
 export const approved: Inquiry["heard"] = { ...silent, good: report() };

@@ -109,7 +109,8 @@ test("the last receipt is sent only to a terminal that begins no payment by itse
 });
 
 describe("a terminal that proves its name by a certificate", () => {
-  const nexo = `${setupText()}TERMINAL_PROTOCOL=nexo\n`;
+  const serial = `${setupText()}TERMINAL_PROTOCOL=nexo\n`;
+  const nexo = serial.replace(/SERIAL_PORT=.*/, "SERIAL_PORT=tcp://192.0.2.7:8443");
   const named = `${nexo}NEXO_POIID=P400Plus-275039202\nNEXO_CA_FILE=/etc/root.pem\n`;
   const key = "NEXO_KEY_IDENTIFIER=kiosk\nNEXO_KEY_PASSPHRASE=a phrase\n";
 
@@ -117,6 +118,7 @@ describe("a terminal that proves its name by a certificate", () => {
     [nexo, ["NEXO_POIID", "NEXO_CA_FILE", "NEXO_KEY_IDENTIFIER", "NEXO_KEY_PASSPHRASE"]],
     [named, ["NEXO_KEY_IDENTIFIER", "NEXO_KEY_PASSPHRASE"]],
     [`${named}${key}`, []],
+    [`${named}${key}`.replace(/SERIAL_PORT=.*/, "SERIAL_PORT=/dev/ttyUSB0"), ["SERIAL_PORT"]],
     [`${named}NEXO_ENVIRONMENT=test\n`, []],
     [`${named}NEXO_ENVIRONMENT=test\nNEXO_KEY_IDENTIFIER=kiosk\n`, ["NEXO_KEY_PASSPHRASE"]],
     [`${setupText()}NEXO_ENVIRONMENT=live\n`, []],

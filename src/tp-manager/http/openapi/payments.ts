@@ -70,10 +70,16 @@ export const baseline = z.object({
   identity: terminalIdentity,
   last: lastTransaction,
   clockOffsetMs: z.number().nullable(),
+  registerId: z.string().optional(),
 });
 
 const recollection = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("answered"), report: transactionReport }),
+  z.object({
+    kind: z.literal("answered"),
+    report: transactionReport,
+    ticket: z.string().optional(),
+  }),
+  z.object({ kind: z.literal("running") }),
   z.object({ kind: z.literal("not-found") }),
   z.object({ kind: z.literal("not-told"), why: z.string() }),
 ]);
@@ -108,6 +114,7 @@ export const attemptEvent = z.object({
       advice: declineAdvice,
       ticket: z.string(),
       receiptNumber: z.string(),
+      reference: z.string(),
       because: z.string(),
       observation: observation.nullable(),
       proof: z.object({ facts: z.array(z.string()), assumes: z.array(z.string()), rules: z.int() }),

@@ -30,7 +30,7 @@ export type Reply =
   /** The genuine answer to this very request. */
   | { readonly reply: "answer"; readonly message: NexoMessage }
   /** The terminal has not understood the request, and began nothing (docs/nexo.md 9.2). */
-  | { readonly reply: "refused"; readonly problem: string }
+  | { readonly reply: "refused"; readonly problem: string; readonly isOfForm: boolean }
   /** The terminal has the request and answers it without a message, as every abort. */
   | { readonly reply: "bare" }
   | { readonly reply: "not-sent"; readonly problem: string }
@@ -39,6 +39,7 @@ export type Reply =
 
 const ANSWER_MS = 10_000;
 const OK = 200;
+const OK_MAX = 299;
 const BAD_REQUEST = 400;
 const ID_BYTES = 5;
 /** Later than this, it may be the answer to a request carried out that could not be protected. */
@@ -83,14 +84,17 @@ export class Exchange {
   #read(posted: Posted, ids: HeaderIds, category: string, isEarly: boolean): Reply {
     if (posted.posted === "not-sent") return { reply: "not-sent", problem: posted.problem };
     if (posted.posted === "lost") return { reply: "unread", problem: posted.problem };
-    const { status, text } = posted;
+    const { status, text, isNamed } = posted;
     if (status === BAD_REQUEST) {
       const refusal = readRefusal(text);
       const problem = refusal?.text ?? "the terminal answered HTTP status 400";
-      const isProof = refusal?.about === "form" || (refusal?.about === "key" && isEarly);
-      return { reply: isProof ? "refused" : "unread", problem };
+      const isOfForm = refusal?.about === "form";
+      // In clear, only the certificate says who refuses: it must name our terminal.
+      const isProof = isNamed && (isOfForm || (refusal?.about === "key" && isEarly));
+      return isProof ? { reply: "refused", problem, isOfForm } : { reply: "unread", problem };
     }
-    if (status !== OK) return { reply: "unread", problem: `the answer has HTTP status ${status}` };
+    if (status < OK || status > OK_MAX)
+      return { reply: "unread", problem: `the answer has HTTP status ${status}` };
     if (/^\s*(ok|\{\s*\})?\s*$/i.test(text)) return { reply: "bare" };
     try {
       const message = readMessage(text, this.#context.options.key);

@@ -16,7 +16,13 @@ export interface TerminalAddress {
 
 /** What became of a request. Only "answered" says that the terminal has read it. */
 export type Posted =
-  | { readonly posted: "answered"; readonly status: number; readonly text: string }
+  | {
+      readonly posted: "answered";
+      readonly status: number;
+      readonly text: string;
+      /** Whether the certificate names our terminal; otherwise only one of the same maker. */
+      readonly isNamed: boolean;
+    }
   /** No byte of the request was sent. */
   | { readonly posted: "not-sent"; readonly problem: string }
   | { readonly posted: "lost"; readonly problem: string };
@@ -35,7 +41,8 @@ interface PostLimits {
 const CONNECT_MS = 5_000;
 /** So that a terminal that restarted, or a pulled cable, is noticed while an answer is awaited. */
 const KEEP_ALIVE_MS = 10_000;
-const PATH = "/nexo";
+/** With the slash with which the maker's own libraries send it. */
+const PATH = "/nexo/";
 /** The longest answer, with two receipts, has some ten thousand bytes. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
@@ -93,7 +100,7 @@ async function securedSocket(to: TerminalAddress, clock: Clock, ended: AbortSign
 
 /** Returns why a certificate is not that of our terminal; undefined: it is (docs/nexo.md 2.2). */
 function nameFault({ subject }: PeerCertificate, to: TerminalAddress): Error | undefined {
-  const [name = ""] = [subject?.CN ?? ""].flat();
+  const name = commonNameOf(subject);
   const read = readCommonName(name, to.environment);
   const quoted = JSON.stringify(name.slice(0, 80));
   if (!read) return new Error(`the certificate ${quoted} is of no ${to.environment} terminal`);
@@ -102,13 +109,19 @@ function nameFault({ subject }: PeerCertificate, to: TerminalAddress): Error | u
   return isAnother ? new Error(`the certificate ${quoted} is of another terminal`) : undefined;
 }
 
+function commonNameOf(subject: PeerCertificate["subject"] | undefined): string {
+  return [subject?.CN ?? ""].flat()[0] ?? "";
+}
+
 async function answerOn(
   socket: TLSSocket,
-  { host, port }: TerminalAddress,
+  { host, port, environment }: TerminalAddress,
   body: string,
   { clock, answerMs, signal }: PostLimits,
 ): Promise<Posted> {
   const { promise, resolve } = Promise.withResolvers<Posted>();
+  const name = commonNameOf(socket.getPeerCertificate().subject);
+  const isNamed = readCommonName(name, environment)?.of === "terminal";
   const request = httpRequest({
     createConnection: () => socket,
     method: "POST",
@@ -125,7 +138,10 @@ async function answerOn(
   request.on("response", (response) => {
     const tooLong = (): void => lost("the answer is too long");
     readText(response, ANSWER_BYTES_MAX, tooLong).then(
-      (text) => resolve({ posted: "answered", status: response.statusCode ?? 0, text: text ?? "" }),
+      (text) => {
+        const status = response.statusCode ?? 0;
+        resolve({ posted: "answered", status, text: text ?? "", isNamed });
+      },
       ({ message }: Error) => lost(message),
     );
   });

@@ -39,6 +39,8 @@ const fields = withTexts({
 });
 
 type Values = ValuesOf<typeof fields>;
+type Common = "TERMINAL_PROTOCOL" | "SERIAL_PORT";
+const ADDRESS = "SERIAL_PORT must be the terminal's address, such as tcp://192.168.1.60:8443";
 
 export const nexoDriver: Driver = {
   protocol: "nexo",
@@ -51,14 +53,17 @@ export const nexoDriver: Driver = {
   },
 };
 
-/** Returns the settings that this protocol needs and that are missing. */
-function missing(values: Partial<Values> & { readonly TERMINAL_PROTOCOL?: unknown }) {
-  if (values.TERMINAL_PROTOCOL !== "nexo") return [];
+/** Returns the settings that this protocol needs and that are missing or of another protocol. */
+function missing(values: Partial<Values> & Readonly<Partial<Record<Common, unknown>>>) {
+  const { TERMINAL_PROTOCOL, SERIAL_PORT } = values;
+  if (TERMINAL_PROTOCOL !== "nexo") return [];
+  const isOnLan = SERIAL_PORT === undefined || String(SERIAL_PORT).startsWith("tcp://");
   const needed = (name: keyof Values, why: string): readonly ValueFault[] =>
     values[name] === undefined ? [{ name, message: `${name} ${why}` }] : [];
   const isLive = values.NEXO_ENVIRONMENT === "live";
   const hasKey = values.NEXO_KEY_IDENTIFIER !== undefined || values.NEXO_KEY_PASSPHRASE;
   return [
+    ...(isOnLan ? [] : [{ name: "SERIAL_PORT", message: ADDRESS }]),
     ...needed("NEXO_POIID", "must name the terminal"),
     ...needed("NEXO_CA_FILE", "must name the file with the root certificate of the terminals"),
     ...(isLive || hasKey
@@ -75,7 +80,7 @@ async function optionsOf(config: Config): Promise<NexoOptions> {
   const own = valuesOf(fields, config);
   const address = parseTcpAddress(config.SERIAL_PORT);
   const poiId = own.NEXO_POIID ?? "";
-  if (!address) throw new Error("SERIAL_PORT must be the terminal's tcp://host:8443");
+  if (!address) throw new Error(ADDRESS);
   return {
     address: {
       host: address.host,

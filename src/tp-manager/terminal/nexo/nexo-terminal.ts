@@ -141,7 +141,8 @@ export class NexoTerminal implements Terminal {
       }
       await sleep(clock, "busy terminal", ASK_AGAIN_MS, signal);
     }
-    return { identity: this.#identity, last: unknownLast, clockOffsetMs: null };
+    const { saleId: registerId } = options;
+    return { identity: this.#identity, last: unknownLast, clockOffsetMs: null, registerId };
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
@@ -250,7 +251,11 @@ export class NexoTerminal implements Terminal {
       running.withdrawal.abort(new Error(CANCELLED));
       return { answer: "taken" };
     }
-    const body = abortBody(running.serviceId, this.#context.options.saleId);
+    return await this.abort({ command: "payment", reference: running.serviceId });
+  }
+
+  async abort({ reference, registerId }: RecallOrder): Promise<CancelAnswer> {
+    const body = abortBody(reference, registerId ?? this.#context.options.saleId);
     const reply = await this.#exchange.ask({ category: "Abort", body });
     switch (reply.reply) {
       case "answer":
@@ -266,31 +271,33 @@ export class NexoTerminal implements Terminal {
 
   async recall(asked: RecallOrder, signal: AbortSignal): Promise<Recollection> {
     if (this.#running) throw new TerminalUnavailable("busy", "a payment runs");
-    const { saleId } = this.#context.options;
+    const saleId = asked.registerId ?? this.#context.options.saleId;
     const category = asked.command === "payment" ? "Payment" : "Reversal";
     const body = recallBody(asked, saleId);
     const message = await this.#answerTo("TransactionStatus", body, signal);
+    if (typeof message === "string") return { kind: "not-told", why: message };
     const own = { category, saleId, serviceId: asked.reference } as const;
     const remembered = readRemembered(message, own);
     switch (remembered.remembered) {
       case "running":
-        throw new TerminalUnavailable("busy", "the terminal still carries the request out");
+      case "not-found":
+        return { kind: remembered.remembered };
       case "no-answer":
         throw new TerminalUnavailable(remembered.isBusy ? "busy" : "no-answer", remembered.why);
-      case "not-found":
-        return { kind: "not-found" };
       case "nothing-clear":
         return { kind: "not-told", why: remembered.why };
       case "answer": {
         const reading = readRepeated(remembered.body.Response, asked);
-        return { kind: "answered", report: paymentReport(remembered.body, reading) };
+        const ticket = ticketOf(remembered.body);
+        const report = paymentReport(remembered.body, reading);
+        return { kind: "answered", report, ...(ticket === "" ? {} : { ticket }) };
       }
     }
   }
 
   async #diagnose(signal: AbortSignal): Promise<TerminalStatus> {
     const message = await this.#answerTo("Diagnosis", diagnosisBody, signal);
-    const body = readBody(message, "DiagnosisResponse");
+    const body = typeof message === "string" ? message : readBody(message, "DiagnosisResponse");
     const status = typeof body === "string" ? statusOf("2", body) : readStatus(body);
     const isNews = status.cr !== this.#status?.cr || status.detail !== this.#status.detail;
     this.#status = status;
@@ -299,10 +306,11 @@ export class NexoTerminal implements Terminal {
   }
 
   /**
-   * Asks what is no financial command. Throws {@link TerminalUnavailable} when no message comes
-   * back, or `signal.reason`.
+   * Asks what is no financial command. Returns the problem as a text if the terminal does not know
+   * the form of the request. Throws {@link TerminalUnavailable} when no message comes back, or
+   * `signal.reason`.
    */
-  async #answerTo(category: string, body: object, signal: AbortSignal): Promise<NexoMessage> {
+  async #answerTo(category: string, body: object, signal: AbortSignal) {
     const reply = await this.#onWire(() => this.#exchange.ask({ category, body, signal }));
     this.#closed.signal.throwIfAborted();
     signal.throwIfAborted();
@@ -314,6 +322,7 @@ export class NexoTerminal implements Terminal {
       throw new TerminalUnavailable("no-answer", "the terminal answered without a message");
     }
     const { problem } = reply;
+    if (reply.reply === "refused" && reply.isOfForm && category !== "Diagnosis") return problem;
     this.#linkIs(problem);
     const reason = { refused: "not-registered", "not-sent": "disconnected", unread: "no-answer" };
     throw new TerminalUnavailable(reason[reply.reply] as "no-answer", problem);

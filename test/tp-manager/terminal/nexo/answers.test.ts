@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { type NexoMessage, writePairs, writeRefusal } from "../../../../src/nexo/index.ts";
 import type { Clock } from "../../../../src/shared/time.ts";
-import type { ReversalOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
+import { nothingKnown } from "../../../../src/tp-manager/attempts/attempt-event.ts";
+import type { AttemptState } from "../../../../src/tp-manager/attempts/payment.ts";
+import { advance } from "../../../../src/tp-manager/attempts/payment-machine.ts";
+import { emptyReport, type ReversalOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { fakeTerminal } from "./fake.ts";
 import { order, paid, soon } from "./started.ts";
@@ -12,6 +15,13 @@ const card = "4111111111111111";
 const secret = `${card} ${"long ".repeat(1_000)}`;
 const own = { reference: "KTESTTEST7", command: "payment" } as const;
 const sale: ReversalOrder = { ...order(), receiptNumber: "a.b", namedAt: "2026-01-01T12:00:00Z" };
+
+const reversing: AttemptState = {
+  phase: "reversing",
+  sale: { report: emptyReport, by: "payment" },
+  baseline: nothingKnown,
+  last: null,
+};
 
 const bodyFor = (name: string, body: object) => (asked: NexoMessage) => ({
   root: "SaleToPOIResponse" as const,
@@ -60,7 +70,6 @@ describe("HTTP 400", () => {
 describe("a question by id", () => {
   test.each([
     ["Busy", "busy"],
-    ["InProgress", "busy"],
     ["DeviceOut", "no-answer"],
     ["MessageFormat", "no-answer"],
     ["no known condition", "no-answer", secret],
@@ -71,6 +80,25 @@ describe("a question by id", () => {
     expect(error).toMatchObject({ reason });
     expect(String(error)).not.toContain(card);
     expect(String(error).length).toBeLessThan(300);
+  });
+
+  test("that the terminal does not understand says nothing, and blocks nothing", async () => {
+    const error = "At SaleToPOIRequest, field TransactionStatusRequest: Unexpected";
+    const { driver } = await fakeTerminal(() => writeRefusal(error));
+    expect(await driver.recall(own, soon())).toEqual({ kind: "not-told", why: error });
+  });
+
+  test("names the register as it was when the command was sent", async () => {
+    const { driver, asked } = await fakeTerminal(
+      bodyFor("TransactionStatusResponse", failure("InProgress")),
+    );
+    expect(await driver.recall({ ...own, registerId: "before" }, soon())).toEqual({
+      kind: "running",
+    });
+    expect(asked[0]).toMatchObject({
+      header: { SaleID: "kiosk" },
+      body: { MessageReference: { SaleID: "before", ServiceID: own.reference } },
+    });
   });
 
   test("that repeats Busy with its own id says nothing clear", async () => {
@@ -93,7 +121,11 @@ describe("a reversal", () => {
     const { driver } = await fakeTerminal((asked, number) =>
       (number === 0 ? bodyFor : repeating)("ReversalResponse", body)(asked),
     );
-    expect(await driver.reverse(sale)).toMatchObject({ end: expected, text: "it failed" });
+    const end = await driver.reverse(sale);
+    expect(end).toMatchObject({ end: expected, text: "it failed" });
+    // Only what was not begun leaves the order charged: the bank may have carried out the rest.
+    const { phase } = advance(reversing, { input: "end", end });
+    expect(phase).toBe(expected === "lost" ? "reversal-in-doubt" : "charged");
     const remembered = await driver.recall({ ...own, command: "reversal" }, soon());
     expect(remembered).toMatchObject({ report: { good: false, resultCode } });
   });

@@ -1,7 +1,6 @@
 import { TLSSocket } from "node:tls";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CertificateKind } from "../../../../src/simulator/terminal/nexo/options.ts";
-import { TerminalUnavailable } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { anotherKey, nexoOptions } from "../../../support/terminals/nexo-options.ts";
 import { chargedAt, driverOf, order, paid, recalled, soon, startedTerminal } from "./started.ts";
@@ -94,6 +93,7 @@ describe("with the fault", () => {
       simulator.arm(fault);
       const { end, report } = await paid(driver);
       expect(end.end, JSON.stringify(end)).toBe(expected);
+      if (end.end !== "lost") expect(chargedAt(simulator)).toBe(charged);
       const codes = report ? [report.resultCode ?? "none"] : [];
       expect(codes).toEqual(code === undefined ? [] : [code]);
       if (report?.good) expect(report.amountMinor).toBe(charged);
@@ -115,9 +115,8 @@ describe("with the fault", () => {
     simulator.arm("hold:at=card,ms=300");
     const driver = driverOf(simulator, { paymentLimitMs: 100 });
     expect((await paid(driver)).end).toMatchObject({ end: "lost" });
-    await expect(
-      driver.recall({ reference: "KTESTTEST7", command: "payment" }, soon()),
-    ).rejects.toMatchObject({ reason: "busy" });
+    const asked = { reference: "KTESTTEST7", command: "payment" } as const;
+    expect(await driver.recall(asked, soon())).toEqual({ kind: "running" });
     expect(await recalled(driver)).toMatchObject({ kind: "answered", report: { good: true } });
   });
 
@@ -179,13 +178,13 @@ describe("a question by id", () => {
     expect(chargedAt(simulator)).toBe(1_200);
   });
 
-  test("is busy as long as the terminal says that the payment runs", async () => {
+  test("is running as long as the terminal says that the payment runs", async () => {
     const simulator = await startedTerminal();
     const driver = driverOf(simulator);
     await paid(driver);
     simulator.arm("in-progress");
     const asked = { reference: "KTESTTEST7", command: "payment" } as const;
-    await expect(driver.recall(asked, soon())).rejects.toBeInstanceOf(TerminalUnavailable);
+    expect(await driver.recall(asked, soon())).toEqual({ kind: "running" });
     expect((await recalled(driver)).kind).toBe("answered");
   });
 });
@@ -201,6 +200,12 @@ describe("a certificate", () => {
     const simulator = await startedTerminal({ certificate });
     const { end } = await paid(driverOf(simulator));
     expect(end.end, JSON.stringify(end)).toBe(expected);
+  });
+
+  test("that names no terminal leaves a refusal in clear without proof", async () => {
+    const simulator = await startedTerminal({ certificate: "legacy" });
+    simulator.arm("crypto-error:code=3");
+    expect((await paid(driverOf(simulator))).end.end).toBe("lost");
   });
 
   test("is checked whatever the environment says, on a line that is watched", async () => {
@@ -271,6 +276,17 @@ describe("a cancel", () => {
     await until(() => simulator.terminal.running !== undefined);
     expect(await driver.cancel()).toEqual({ answer: "taken" });
     expect((await paying).report).toMatchObject({ good: true });
+  });
+
+  test("ends a payment whose answer was lost, by its id", async () => {
+    const simulator = await startedTerminal();
+    const driver = driverOf(simulator, { paymentLimitMs: 50 });
+    simulator.arm("hold:at=card,ms=300");
+    expect((await paid(driver)).end.end).toBe("lost");
+    const asked = { reference: "KTESTTEST7", command: "payment" } as const;
+    expect(await driver.abort(asked)).toEqual({ answer: "taken" });
+    expect(await recalled(driver)).toMatchObject({ report: { resultCode: "Aborted" } });
+    expect(chargedAt(simulator)).toBe(0);
   });
 
   test("of nothing, and before anything was sent", async () => {

@@ -71,11 +71,12 @@ export async function paid(driver: NexoTerminal, asked = order()) {
 export async function recalled(driver: NexoTerminal, reference = REFERENCE) {
   const deadline = steppedClock.monotonicMs() + PATIENCE_MS;
   for (;;) {
-    try {
-      return await driver.recall({ reference, command: "payment" }, soon());
-    } catch (error) {
-      if (steppedClock.monotonicMs() > deadline) throw error;
-      await new Promise((resolve) => steppedClock.startTimer("again", 20, () => resolve(null)));
-    }
+    const answer = await driver
+      .recall({ reference, command: "payment" }, soon())
+      .catch((error: unknown) => {
+        if (steppedClock.monotonicMs() > deadline) throw error;
+      });
+    if (answer && answer.kind !== "running") return answer;
+    await new Promise((resolve) => steppedClock.startTimer("again", 20, () => resolve(null)));
   }
 }
