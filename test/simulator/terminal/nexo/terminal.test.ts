@@ -182,6 +182,17 @@ describe("the simulated terminal", () => {
     expect((await ask(at, wrong)).status).toBe(400);
     const unknown = { category: "CardAcquisition", serviceId: "C1", body: {}, own: null };
     expect((await ask(at, unknown)).status).toBe(400);
+    // What was refused has not begun, and its ids may come again.
+    const asked = { ...status("S1", "P1"), own: null };
+    expect((await ask(at, asked)).body).toMatchObject(failure("NotFound"));
+    expect((await ask(at, { ...payment("P1"), own: null })).status).toBe(200);
+  });
+
+  test("takes no message in clear where it plays a live terminal", async () => {
+    const at = await started({ passphrase: null, environment: "live" });
+    const { status: http, text } = await ask(at, { ...payment("P1"), own: null });
+    expect([http, text]).toEqual([400, expect.stringContaining("REQUIRES payload crypto")]);
+    expect(at.ledger.charged).toBe(0);
   });
 
   test("writes no card data into its trace, and gives out its root certificate", async () => {
@@ -189,7 +200,8 @@ describe("the simulated terminal", () => {
     await ask(at, payment("P1"));
     const trace = JSON.stringify(at.terminal.trace.last(50));
     expect(trace).toContain("541333 **** 0006");
-    expect(trace).not.toMatch(/ExpiryDate":"\d|CardSeqNumb":"\d/);
+    expect(trace).toContain("SensitiveCardData");
+    expect(trace).not.toMatch(/SensitiveCardData\.|ExpiryDate|CardSeqNumb/);
     const pem = await (await fetch(`${at.controlUrl}/ca`)).text();
     expect(pem).toBe(at.terminal.rootCertificate);
     const state = await (await fetch(`${at.controlUrl}/state`)).json();

@@ -36,6 +36,12 @@ function withIds(value: unknown, ids: Json): unknown {
   );
 }
 
+/** Recorded answers that name no card, or something else in its place. */
+const withoutCard = [
+  "messages/payment-response-success.json",
+  "mock-terminal/paymentResponse.json",
+];
+
 /** Serves one recorded answer after the other. */
 function fake(...answers: readonly Json[]) {
   return fakeTerminal(({ header }, number) => {
@@ -61,7 +67,9 @@ describe.skipIf(!hasVectors)("recorded answers (CONFORMANCE_VECTORS)", () => {
     const { end, report } = await paid(driver, order(amountMinor));
     expect(end.end, JSON.stringify(end)).toBe("completed");
     expect(report).toMatchObject({ good: true, amountMinor, currencyNumeric: "978" });
-    expect(report?.maskedPan ?? "541333XXXXXX0010").toMatch(/^\d{6}X+\d{4}$/);
+    expect(report?.maskedPan).toEqual(
+      withoutCard.includes(file) ? null : expect.stringMatching(/^\d{6}X+\d{4}$/),
+    );
   });
 
   test("the ticket is the customer's copy, as the terminal wrote it", async () => {

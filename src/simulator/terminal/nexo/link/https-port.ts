@@ -20,13 +20,13 @@ const PATHS = new Set(["/nexo", "/nexo/"]);
 
 /** Speaks HTTPS on byte ports; several registers may be connected (docs/nexo.md 2.1). */
 export class HttpsPorts {
-  readonly #context: SecureContext;
+  readonly #context: () => SecureContext;
   readonly #isMuted: () => boolean;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #lines = new WeakMap<object, string>();
   readonly #called: (call: Call) => void;
 
-  constructor(context: SecureContext, isMuted: () => boolean, called: (call: Call) => void) {
+  constructor(context: () => SecureContext, isMuted: () => boolean, called: (call: Call) => void) {
     this.#context = context;
     this.#isMuted = isMuted;
     this.#called = called;
@@ -34,7 +34,7 @@ export class HttpsPorts {
 
   connect(port: BytePort): void {
     const stream = streamOf(port, this.#isMuted);
-    const socket = new TLSSocket(stream, { isServer: true, secureContext: this.#context });
+    const socket = new TLSSocket(stream, { isServer: true, secureContext: this.#context() });
     // A register that refuses our certificate ends its connection; nothing else depends on it.
     socket.on("error", () => stream.destroy());
     stream.on("error", () => socket.destroy());

@@ -20,29 +20,35 @@ export class NexoParts extends TerminalParts<NexoOptions> {
 const DAY_MS = 24 * 3_600_000;
 const YEAR_MS = 365 * DAY_MS;
 
-/** The root of the simulated maker, and the certificate that the terminal shows. */
+/** The root of the simulated maker, and the certificate of a terminal with a certain name. */
 export function certificates(
-  poiId: string,
   kind: CertificateKind,
   environment: "test" | "live",
   clock: Clock,
-): { readonly root: string; readonly context: SecureContext } {
+): { readonly root: string; readonly contextOf: (poiId: string) => SecureContext } {
   const nowMs = clock.now();
   const valid = { fromMs: nowMs - DAY_MS, toMs: nowMs + YEAR_MS };
   const other = environment === "test" ? "live" : "test";
-  const names: Readonly<Record<CertificateKind, string>> = {
-    own: `${poiId}.${environment}.terminal.adyen.com`,
-    expired: `${poiId}.${environment}.terminal.adyen.com`,
-    legacy: `legacy-terminal-certificate.${environment}.terminal.adyen.com`,
-    "other-name": "wrong.example.com",
-    "other-environment": `${poiId}.${other}.terminal.adyen.com`,
+  const nameOf = (poiId: string): string => {
+    if (kind === "other-name") return "wrong.example.com";
+    const name = kind === "legacy" ? "legacy-terminal-certificate" : poiId;
+    return `${name}.${kind === "other-environment" ? other : environment}.terminal.adyen.com`;
   };
   const commonName = "Simulated Terminal Fleet Root";
   const root = certified({ commonName, isAuthority: true, ...valid });
   const past = { fromMs: nowMs - 2 * DAY_MS, toMs: nowMs - DAY_MS };
-  const own = certified({ commonName: names[kind], ...(kind === "expired" ? past : valid) }, root);
+  const made = new Map<string, SecureContext>();
+  const contextOf = (poiId: string): SecureContext => {
+    const during = kind === "expired" ? past : valid;
+    const { key, cert } = certified({ commonName: nameOf(poiId), ...during }, root);
+    return createSecureContext({ key, cert, minVersion: "TLSv1.2" });
+  };
   return {
     root: root.cert,
-    context: createSecureContext({ key: own.key, cert: own.cert, minVersion: "TLSv1.2" }),
+    contextOf: (poiId) => {
+      const known = made.get(poiId) ?? contextOf(poiId);
+      made.set(poiId, known);
+      return known;
+    },
   };
 }

@@ -1,6 +1,9 @@
 import type { NexoMessage } from "../../../../nexo/index.ts";
 import type { Clock } from "../../../../shared/time.ts";
 
+/** So many requests, the newest, are shown. */
+const LISTED_MAX = 20;
+
 interface Remembered {
   readonly category: string;
   readonly saleId: string;
@@ -25,6 +28,7 @@ export class Requests {
   begin(category: string, saleId: string, serviceId: string): Remembered | undefined {
     if (this.find(saleId, serviceId)) return undefined;
     const atMs = this.#clock.now();
+    for (const [key, old] of this.#all) if (this.#isOver(old)) this.#all.delete(key);
     const begun: Remembered = { category, saleId, serviceId, atMs, answer: null };
     this.#all.set(keyOf(saleId, serviceId), begun);
     return begun;
@@ -32,14 +36,24 @@ export class Requests {
 
   find(saleId: string, serviceId: string): Remembered | undefined {
     const found = this.#all.get(keyOf(saleId, serviceId));
-    if (found && this.#clock.now() - found.atMs <= this.#rememberedMs) return found;
-    this.#all.delete(keyOf(saleId, serviceId));
-    return undefined;
+    return found && !this.#isOver(found) ? found : undefined;
   }
 
-  /** The newest answered request but one: what a wrong answer repeats. */
+  #isOver({ atMs }: Remembered): boolean {
+    return this.#clock.now() - atMs > this.#rememberedMs;
+  }
+
+  /** Forgets a request that was refused or ran out: its ids may come again. */
+  drop({ saleId, serviceId }: Remembered): void {
+    this.#all.delete(keyOf(saleId, serviceId));
+  }
+
+  /** The newest answered request of the category but one: what a wrong answer repeats. */
   another(than: Remembered): Remembered | undefined {
-    return [...this.#all.values()].findLast((one) => one !== than && one.answer !== null);
+    const { category } = than;
+    return [...this.#all.values()].findLast(
+      (one) => one !== than && one.answer !== null && one.category === category,
+    );
   }
 
   /** Forgets what still ran when the power failed, or everything. */
@@ -50,7 +64,7 @@ export class Requests {
   }
 
   get list(): readonly object[] {
-    return [...this.#all.values()].map(({ answer, ...request }) => ({
+    return [...this.#all.values()].slice(-LISTED_MAX).map(({ answer, ...request }) => ({
       ...request,
       isAnswered: answer !== null,
     }));

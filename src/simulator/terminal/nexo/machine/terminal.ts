@@ -45,13 +45,13 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
     super(parts);
     const { options, clock } = parts;
     const { certificate, environment, rememberedMs } = options.behaviour;
-    const { root, context } = certificates(parts.poiId, certificate, environment, clock);
-    this.rootCertificate = root;
-    writeRoot(options, root);
+    const made = certificates(certificate, environment, clock);
+    this.rootCertificate = made.root;
+    writeRoot(options, made.root);
     this.#key = keyOf(options);
     this.#requests = new Requests(clock, rememberedMs);
     this.#ports = new HttpsPorts(
-      context,
+      () => made.contextOf(parts.poiId),
       () => parts.faults.muted,
       (call) => void this.#called(call).catch(ifOver),
     );
@@ -117,6 +117,12 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
       if (!(error instanceof NexoCodecError)) throw error;
       return this.#refuse(call, ...faultsOf(error));
     }
+    if (message.root !== "SaleToPOIRequest" || message.header.MessageType !== "Request") {
+      return this.#refuse(call, "At toplevel, field SaleToPOIRequest: Missing");
+    }
+    if (this.#key === null && this.parts.options.behaviour.environment === "live") {
+      return this.#refuse(call, "Direct API REQUIRES payload crypto on live");
+    }
     this.#note(call.line, "in", traceOf(message));
     try {
       await this.#serve(call, message);
@@ -135,7 +141,7 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
     const { header } = message;
     const { MessageCategory: category, SaleID: saleId = "", ServiceID: serviceId = "" } = header;
     const isOurs = header.POIID?.toUpperCase() === this.parts.poiId.toUpperCase();
-    if (!isOurs || serviceId === "" || serviceId.length > 10 || saleId === "") {
+    if (!isOurs || !/^[A-Za-z0-9]{1,10}$/.test(serviceId) || saleId === "") {
       return this.#refuse(call, "At SaleToPOIRequest.MessageHeader: a wrong or missing id");
     }
     const dropped = this.parts.fault("lost-request");
@@ -147,6 +153,16 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
     }
     const begun = this.#requests.begin(category, saleId, serviceId);
     if (!begun) return this.#refuse(call, "At MessageHeader: these ids were used before");
+    try {
+      await this.#carryOut(call, begun, message);
+    } finally {
+      // What was refused never began, and what moves no money is never asked about.
+      if (begun.answer === null || !isOfMoney(begun)) this.#requests.drop(begun);
+    }
+  }
+
+  async #carryOut(call: Call, begun: Remembered, message: NexoMessage): Promise<void> {
+    const { category } = begun;
     switch (category) {
       case "Payment":
         return await this.#pay(call, begun, bodyOf(message, "PaymentRequest"));
@@ -285,20 +301,23 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
     const late = begun.category === "Payment" ? this.parts.fault("late-answer") : undefined;
     const { clock } = this.parts;
     if (late) await sleep(clock, "fault late answer", Number(late["ms"]), this.#powered.signal);
-    const isOfMoney = begun.category === "Payment" || begun.category === "Reversal";
-    if (isOfMoney && this.parts.fault("lost-answer")) return call.drop();
+    const isMoney = isOfMoney(begun);
+    if (isMoney && this.parts.fault("lost-answer")) return call.drop();
     const nonce = randomBytes(NONCE_BYTES);
     const right = (): string => writeMessage(message, this.#key, nonce);
-    const other = isOfMoney ? this.#requests.another(begun)?.answer : undefined;
-    const wrong = isOfMoney
+    const other = isMoney ? this.#requests.another(begun)?.answer : undefined;
+    const wrong = isMoney
       ? damaged(this.parts, { message, key: this.#key, stale: other ?? null, nonce })
       : undefined;
     const text = wrong ?? right();
     this.#note(call.line, "out", traceOf(message));
-    if (isOfMoney && this.parts.fault("cut-answer")) return call.cut(text);
+    if (isMoney && this.parts.fault("cut-answer")) return call.cut(text);
     call.answer(200, text);
   }
 }
+
+const isOfMoney = ({ category }: Remembered): boolean =>
+  category === "Payment" || category === "Reversal";
 
 function ifOver(error: unknown): void {
   if (!(error instanceof ProcessOver)) throw error;
