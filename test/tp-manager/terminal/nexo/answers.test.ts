@@ -67,6 +67,55 @@ describe("HTTP 400", () => {
   });
 });
 
+const huge = "x".repeat(1_048_577);
+
+describe("what no terminal should answer", () => {
+  test.each<[string, number, string]>([
+    ["nothing", 204, ""],
+    ["another address", 301, ""],
+    ["not found", 404, "{}"],
+    ["a fault", 500, '{"errors":["At toplevel: Missing"]}'],
+    ["no service", 503, "busy"],
+    ["errors as if all were well", 200, '{"errors":["At toplevel: Missing"]}'],
+    ["the two letters of an abort", 200, "ok"],
+    ["a page", 400, "<html>Bad Request</html>"],
+    ["no errors", 400, '{"errors":[]}'],
+    ["a deep text", 200, "[".repeat(100_000)],
+    ["a text with a quote that never ends", 200, `"${'\\"'.repeat(200_000)}`],
+    ["more than a message has", 200, huge],
+    ["no JSON", 200, "Success"],
+  ])("%s (status %d) leaves the payment lost", async (_what, status, text) => {
+    const { driver } = await fakeTerminal(() => ({ status, text }));
+    const { end, reports } = await paid(driver);
+    expect([end.end, reports]).toEqual(["lost", []]);
+  });
+
+  test.each(["ServiceID", "SaleID", "POIID", "MessageCategory"])(
+    "another or no %s in the header leaves the payment lost",
+    async (name) => {
+      const body = {
+        Response: { Result: "Success" },
+        PaymentResult: { AmountsResp: { Currency: "EUR", AuthorizedAmount: 12 } },
+      };
+      for (const change of [{ [name]: "Other" }, { [name]: undefined }]) {
+        const { driver } = await fakeTerminal((asked) => {
+          const right = bodyFor("PaymentResponse", body)(asked);
+          return { ...right, header: { ...right.header, ...change } } as NexoMessage;
+        });
+        const { end, reports } = await paid(driver);
+        expect([end.end, reports]).toEqual(["lost", []]);
+      }
+    },
+  );
+
+  test("an abort that is answered with status 204, or not at all", async () => {
+    const { driver } = await fakeTerminal(() => ({ status: 204, text: "" }));
+    expect(await driver.abort(own)).toEqual({ answer: "taken" });
+    const other = await fakeTerminal(() => ({ status: 500, text: "" }));
+    expect(await other.driver.abort(own)).toMatchObject({ answer: "no-answer" });
+  });
+});
+
 describe("a question by id", () => {
   test.each([
     ["Busy", "busy"],

@@ -22,8 +22,8 @@ const key = nexoKey("CryptoKeyIdentifier12345", 1, "p@ssw0rd123456");
 const serialNumber = "275039202";
 export const poiId = `P400Plus-${serialNumber}`;
 
-/** A message, or what comes in its place with the HTTP status 400. */
-type Answer = NexoMessage | string;
+/** A message, what comes in its place with the HTTP status 400, or any other answer. */
+type Answer = NexoMessage | string | { readonly status: number; readonly text: string };
 
 /** A terminal that answers as the test says, and a driver that asks it. */
 export async function fakeTerminal(
@@ -40,9 +40,11 @@ export async function fakeTerminal(
     const message = readMessage(text ?? "", key);
     const answer = answerTo(message, asked.length);
     asked.push(message);
-    if (typeof answer === "string") {
-      response.statusCode = 400;
-      response.end(answer);
+    if (typeof answer === "string" || "status" in answer) {
+      const { status, text: own } =
+        typeof answer === "string" ? { status: 400, text: answer } : answer;
+      response.statusCode = status;
+      response.end(own);
     } else response.end(writeMessage(answer, key, randomBytes(NONCE_BYTES)));
   });
   server.listen(0, "127.0.0.1");
