@@ -14,6 +14,8 @@ const assumptions = [
   "one-result-each",
   "own-connection",
   "echoes-reference",
+  "status-remembers",
+  "not-found-is-final",
 ] as const;
 export type Assumption = (typeof assumptions)[number];
 
@@ -28,7 +30,7 @@ export const dimensions = [
 ] as const;
 export type Dimension = (typeof dimensions)[number];
 
-export const families = ["zvt", "concert", "caisse-ap"] as const;
+export const families = ["zvt", "concert", "caisse-ap", "by-id"] as const;
 export type Family = (typeof families)[number];
 
 const ofAll = ["sole-user", "own-report", "decline-final", "abort-final"] as const;
@@ -40,6 +42,8 @@ export const defaults: Readonly<Record<Family, readonly Assumption[]>> = {
   zvt: [...ofAll, ...ofStorage],
   concert: [...ofAll, ...ofOneWay],
   "caisse-ap": [...ofAll, ...ofOneWay, "own-connection"],
+  // Who else sells at the terminal does not matter: its answer is about the very command.
+  "by-id": ["decline-final", "abort-final", "status-remembers"],
 };
 
 /** A verdict under one of these is given at once, and corrected when the contrary shows. */

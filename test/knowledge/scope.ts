@@ -37,12 +37,10 @@ export function scopesOf(family: Family, faults: number): Scope[] {
   // On a connection for each payment the order of results says nothing by itself.
   const without = family === "caisse-ap" ? ["sole-user", "ordered-results"] : ["sole-user"];
   const others = defaults[family].filter((each) => !without.includes(each));
-  const sets: Assumption[][] = [
-    [],
-    ["sole-user"],
-    ...others.map((each): Assumption[] => [each]),
-    ...others.map((each): Assumption[] => ["sole-user", each]),
-  ];
+  const alone = others.map((each): Assumption[] => [each]);
+  const isSole = defaults[family].includes("sole-user");
+  const shared = [[], ...alone].map((each): Assumption[] => ["sole-user", ...each]);
+  const sets: Assumption[][] = [[], ...alone, ...(isSole ? shared : [])];
   const declared = sets.map((off): Scope => ({ ...about, off, believed: [] }));
   const broken = sets
     .map((off): Scope => ({ ...about, off, believed: off.filter((each) => isRevocable(each)) }))

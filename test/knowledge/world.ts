@@ -2,7 +2,7 @@ import { AppError } from "../../src/shared/catalog/errors.ts";
 import { chargedOf, type PaymentStatus } from "../../src/tp-manager/attempts/phase-table.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
-import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
+import type { Terminal, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { charge, type Device, keep, newDevice, plain } from "../explore/device.ts";
 import { AMOUNT_MINOR, type Entry, type Spelling } from "../explore/entry-reports.ts";
 import { Life } from "../simulation/life.ts";
@@ -18,6 +18,7 @@ const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
 /** A kiosk that is refused asks again. */
 const AGAIN_MS = [15_000, 60_000, 180_000];
 const FAILED_IN_A_ROW = 3;
+const ANSWERS_MAX = 2;
 const SET_MS = -45 * 60_000;
 const [SOON_MS, PATIENCE_MS, REST_MS] = [2_000, 600_000, 900_000];
 
@@ -37,6 +38,15 @@ function makeHouse(
 
 /** The driver of one life, for the device of a world. */
 type TerminalOf = (world: World, life: Life, family: Family) => Terminal;
+
+/** What a terminal knows of a command; `charge`: the card was charged this in it. */
+export type AnswerById =
+  | { readonly says: "runs" }
+  | {
+      readonly says: "approval" | "failure";
+      readonly report: TransactionReport;
+      readonly charge?: number;
+    };
 
 interface Answer {
   /** Of the payment, or the code of a refusal. */
@@ -60,6 +70,8 @@ export class World {
   lastReported: ResultOfCharge | undefined;
   /** Attempts by the reference that they were sent with. */
   readonly named = new Map<string, string>();
+  /** What a terminal that is asked by id answers about each of our commands. */
+  readonly answers = new Map<string, AnswerById>();
   /** Of the terminal's own clock. */
   clockAheadMs = 0;
   /** Nobody answers. */
@@ -72,6 +84,7 @@ export class World {
   readonly #journal: KeptJournal;
   readonly #declared: readonly Assumption[];
   readonly #asked = new Set<string>();
+  readonly #askedById = new Map<string, number>();
   readonly #family: Family;
   readonly #terminalOf: TerminalOf;
   #life: Life;
@@ -102,7 +115,8 @@ export class World {
     const stores = asked("it stores", storing);
     this.storesReversals = stores === "reversals too";
     this.forgetsReversed = stores === "sales that stand";
-    this.echoes = family === "zvt" ? "" : chooser.choose("the reference comes back", echoing, true);
+    const isNamed = family === "zvt" || family === "by-id";
+    this.echoes = isNamed ? "" : chooser.choose("the reference comes back", echoing, true);
     this.device = newDevice({ ...plain, spelling });
     this.device.nextReceipt = Number(isFirst);
     this.bank();
@@ -190,6 +204,19 @@ export class World {
     const { key } = recorder;
     recorder.leaves.push({ seq: recorder.next(), what, order, attempt, key, names });
     recorder.known(`-> ${what} of ${order}, attempt ${attempt}`);
+  }
+
+  /** Only the first answers to questions about a command differ: there are many. */
+  mayChooseAbout(reference: string): boolean {
+    const before = this.#askedById.get(reference) ?? 0;
+    this.#askedById.set(reference, before + 1);
+    return before < ANSWERS_MAX;
+  }
+
+  /** The kiosk cancels the payment that runs. */
+  cancels(): void {
+    this.recorder.known("the kiosk cancels");
+    this.#house.arbiter.running.cancel().catch(() => {});
   }
 
   /** tp-manager is killed. */
