@@ -107,7 +107,7 @@ async function start(context: ProgramContext): Promise<void> {
   const gatewayLog = areaLog("gateway");
   const gatewayParts = { journal, guard, link: supervisor, clock, log: gatewayLog };
   const gateway = owned("open returns", new GatewayOperations(gatewayParts));
-  const returned = owned("return poll", returnPoll(returns, supervisor, clock, gatewayLog));
+  const repaid = owned("return poll", returnPoll(returns, supervisor, clock, gatewayLog, arbiter));
   const hours = watchHours(context, house);
   const options: ApiOptions = {
     ...setUpOf(context),
@@ -142,7 +142,7 @@ async function start(context: ProgramContext): Promise<void> {
     startAlarms(context, house, monitor);
     owned("hours", hours).start();
     gateway.start();
-    returned.start();
+    repaid.start();
   });
 }
 

@@ -10,7 +10,10 @@ import {
   type Detail,
   isCharged,
   isPaying,
+  isRequested,
   REVERSAL_BEGINS,
+  returnableMinorOf,
+  reversalBeganAtMs,
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
@@ -38,6 +41,8 @@ const PROBE = "recovery-look";
 const LINE_LOST = "no-end";
 /** The pause before a terminal is asked by id again about what stays unknown. */
 const ASK_AGAIN_MS = 5 * 60_000;
+/** After this time an operator has to find out what became of a requested reversal. */
+const REQUESTED_ALARM_MS = 24 * 3_600_000;
 /** The kinds of events which show that the terminal itself reported the end of its command. */
 const heardEnds = ["end-completed", "end-aborted"];
 
@@ -77,7 +82,40 @@ export class Recovery {
   recover(transactionId: string): Promise<void> {
     const attempt = this.#parts.journal.attempts.read(transactionId);
     if (!attempt || !inDoubtStateOf(attempt)) return Promise.resolve();
+    if (isRequested(attempt.state)) {
+      this.#awaitOthers(attempt);
+      return Promise.resolve();
+    }
     return this.#inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
+  }
+
+  /**
+   * Ends a reversal that was requested from others when the gateway says that the whole amount went
+   * back: the sale counts as charged, and the gateway's return as the only one.
+   */
+  returned(attempt: Attempt): void {
+    const isWhole = attempt.returnedMinor >= returnableMinorOf(attempt);
+    if (!isRequested(attempt.state) || !isWhole) return;
+    const because = "the gateway says that the reversal, which the terminal passed on, is done";
+    const writer = new AttemptWriter(attempt, this.#parts);
+    writer.advance({ input: "proved-not-reversed", because });
+  }
+
+  /** Raises an alarm about a requested reversal of which nobody has heard for a day. */
+  #awaitOthers(attempt: Attempt): void {
+    const { attempts } = this.#parts.journal;
+    const beganAtMs = reversalBeganAtMs(attempts.events(attempt.transactionId)) ?? 0;
+    const isLate = this.#parts.clock.now() - beganAtMs >= REQUESTED_ALARM_MS;
+    if (!isLate) this.#learnLater();
+    else if (!this.#wasUnsettled(attempt.transactionId)) {
+      this.#staysUnknown(attempt, "nobody has said what became of the requested reversal", null);
+    }
+  }
+
+  #learnLater(): void {
+    const { clock } = this.#parts;
+    this.#timer?.clear();
+    this.#timer = clock.startTimer("unknown orders", ASK_AGAIN_MS, () => this.learn());
   }
 
   askAgain(): void {
@@ -143,6 +181,7 @@ export class Recovery {
    * Settles like {@link recover}.
    */
   doubted(attempt: Attempt, unwritten?: WrittenEvent[]): Promise<void> {
+    if (isRequested(attempt.state)) return this.recover(attempt.transactionId);
     return this.#inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
@@ -313,6 +352,9 @@ export class Recovery {
       case "not-reversed":
         writer.advance({ input: "proved-not-reversed", ...grounds });
         return;
+      case "requested":
+        this.#awaitOthers(writer.advance({ input: "proved-requested", ...grounds }));
+        return;
       default: {
         this.#staysUnknown(before, because, probe);
       }
@@ -320,11 +362,8 @@ export class Recovery {
   }
 
   #staysUnknown({ transactionId, request }: Attempt, because: string, probe: Probe | null): void {
-    const { log, terminal, clock } = this.#parts;
-    if (terminal.recall !== undefined) {
-      this.#timer?.clear();
-      this.#timer = clock.startTimer("unknown orders", ASK_AGAIN_MS, () => this.learn());
-    }
+    const { log, terminal } = this.#parts;
+    if (terminal.recall !== undefined) this.#learnLater();
     const said = { because, recalled: probe?.recalled };
     const isNews = !this.#wasUnsettled(transactionId);
     if (probe?.recalled && !isNews && isDeepStrictEqual(said, this.#saidLast(transactionId)))

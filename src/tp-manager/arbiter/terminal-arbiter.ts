@@ -51,7 +51,7 @@ export class TerminalArbiter {
   readonly lastAnswer: Pick<LastAnswer, "ask" | "kept" | "silence">;
   /** What is known about a one-way terminal; undefined: the terminal answers queries. */
   readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned"> | undefined;
-  readonly recovery: Pick<Recovery, "recover">;
+  readonly recovery: Pick<Recovery, "recover" | "returned">;
   readonly unmatched: Pick<Unmatched, "lateReport">;
   readonly commands: FinancialCommands;
   readonly running: RunningPayment;
@@ -86,7 +86,7 @@ export class TerminalArbiter {
     this.identityCheck = viewOf(identityCheck, "accept", "replaced");
     this.lastAnswer = viewOf(lastAnswer, "ask", "kept", "silence");
     this.oneWay = oneWay && viewOf(oneWay, "ambiguousOrders", "learned");
-    this.recovery = viewOf(recovery, "recover");
+    this.recovery = viewOf(recovery, "recover", "returned");
     this.unmatched = viewOf(unmatched, "lateReport");
     this.commands = new FinancialCommands(parts, tools);
     this.running = new RunningPayment(parts, tools);

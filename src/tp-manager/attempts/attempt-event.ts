@@ -108,6 +108,7 @@ const forms: {
   "proved-not-charged": ["recovery-not-charged", ...grounds],
   "proved-reversed": ["recovery-reversed", ...grounds],
   "proved-not-reversed": ["recovery-not-reversed", ...grounds],
+  "proved-requested": ["recovery-requested", ...grounds],
   "found-charged": ["charged-late", "report", ...grounds],
   "found-in-doubt": ["doubted-late", "report", "judgement", ...grounds],
   "found-reversed": ["found-reversed", "report", ...grounds],

@@ -52,6 +52,8 @@ interface Inputs {
   "proved-not-charged": Grounds & { takenBack?: true; report?: TransactionReport };
   "proved-reversed": Reported & Grounds;
   "proved-not-reversed": Grounds;
+  /** The terminal has passed the reversal on, and does not know what became of it. */
+  "proved-requested": Grounds;
   /** The terminal has stored a sale that it reported after it had reported the payment's end. */
   "found-charged": Reported & Grounds;
   /**

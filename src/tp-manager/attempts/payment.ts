@@ -151,6 +151,8 @@ export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perh
   readonly why: string;
   /** Set when the terminal reported that it did not reverse the sale. */
   readonly heardBad?: true;
+  /** Set when the terminal has passed the reversal on; only others know what became of it. */
+  readonly requested?: true;
 }
 
 interface ReversedState {
@@ -338,6 +340,10 @@ export function endReportOf(state: AttemptState): TransactionReport | undefined 
 export function lastReportOf(state: AttemptState): TransactionReport | undefined {
   return endReportOf(state) ?? saleOf(state)?.report;
 }
+
+/** Whether a reversal was requested from others, and the terminal knows no more about it. */
+export const isRequested = (state: AttemptState): boolean =>
+  state.phase === "reversal-in-doubt" && state.requested === true;
 
 /** The kind of the event that is the write-ahead record of a reversal. */
 export const REVERSAL_BEGINS = "reversal-begins";

@@ -37,6 +37,7 @@ export function advanceReversal(
         return { phase: "reversed", sale: state.sale, report: input.report };
       }
       if (input.input === "proved-not-reversed") return { phase: "charged", ...state.sale };
+      if (input.input === "proved-requested") return { ...state, requested: true };
       if (input.input === "settled" && input.outcome === "charged") {
         return { phase: "charged", ...state.sale };
       }
@@ -108,7 +109,10 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
         ...(end.end === "aborted" ? { heardBad: true } : {}),
       };
     case "lost":
-      return inDoubt(state, "lost", end.text);
+      return {
+        ...inDoubt(state, "lost", end.text),
+        ...(end.code === "requested" ? { requested: true } : {}),
+      };
   }
 }
 

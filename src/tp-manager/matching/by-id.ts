@@ -71,7 +71,8 @@ export const byIdTable: readonly EvidenceRow[] = [
   {
     holds: ({ recalled }) => recalled === "answered",
     because: "the terminal has received the reversal, and does not know what became of it",
-    reversal: "unsettled",
+    reversal: "requested",
+    assumes: ["status-remembers"],
   },
   {
     holds: ({ recalled, asReported }) => recalled === "answered" && asReported === "different",

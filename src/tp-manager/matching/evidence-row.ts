@@ -12,7 +12,7 @@ export type SaleVerdict =
   | "not-charged-reversed"
   | "unsettled"
   | Waiting;
-export type ReversalVerdict = "reversed" | "not-reversed" | "unsettled" | Waiting;
+export type ReversalVerdict = "reversed" | "not-reversed" | "requested" | "unsettled" | Waiting;
 /** A verdict about an unmatched transaction; "taken-back": the terminal has reversed it. */
 export type UnmatchedVerdict = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
 /** When to probe again: soon, after the command's time limit, or at the right terminal. */

@@ -49,6 +49,8 @@ export type Conclusion = Grounds &
     | { readonly verdict: "reversed"; readonly report: TransactionReport }
     /** A reversal in doubt was not carried out, so the sale stands. */
     | { readonly verdict: "not-reversed" }
+    /** A reversal in doubt was passed on, so the terminal can say no more about it. */
+    | { readonly verdict: "requested" }
     /** These probes prove nothing, so the attempt stays in doubt. */
     | { readonly verdict: "unsettled" }
     | { readonly verdict: UnmatchedVerdict }

@@ -3,6 +3,7 @@ import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { AlarmLog, Logger } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { Attempt } from "../attempts/payment.ts";
 import { alarmReturnedTwice, isReturnedTwice } from "../attempts/phase-table.ts";
 import type { HandOffRows } from "../journal/hand-off-rows.ts";
 import type { AlarmRows } from "../journal/operator-rows.ts";
@@ -67,9 +68,16 @@ export function deliveryPoll(store: HandOffRows, link: SupervisorLink, clock: Cl
 /**
  * Asks about money that was paid back without this program: a refund in the gateway's own pages, or
  * a chargeback. The order is then answered as reversed, and a repetition of it charges nothing
- * (docs/rules/08-finished.md, docs/rules/27-both-sides.md).
+ * (docs/rules/08-finished.md, docs/rules/27-both-sides.md). The arbiter gets each such attempt,
+ * and again after a crash (docs/rules/07-returns.md).
  */
-export function returnPoll(store: ReturnRows, link: SupervisorLink, clock: Clock, log: AlarmLog) {
+export function returnPoll(
+  store: ReturnRows,
+  link: SupervisorLink,
+  clock: Clock,
+  log: AlarmLog,
+  arbiter?: { readonly recovery: { returned(attempt: Attempt): void } },
+) {
   const alarmed = new Set<string>();
   const alarmOnce = ({ attempt }: NotedAttempt): void => {
     const { transactionId, returnedMinor } = attempt;
@@ -88,6 +96,7 @@ export function returnPoll(store: ReturnRows, link: SupervisorLink, clock: Clock
       if (answer.last === after && returns.length + some.length === 0) return;
       const noted = store.noteReturns([...returns, ...some], clock.now());
       // Alarms are raised before the page counts as read, so that a crash in between loses none.
+      for (const { attempt } of noted) arbiter?.recovery.returned(attempt);
       if (answer.last !== after) noted.forEach(alarmOnce);
       store.setReturnsReadTo(answer.last);
       for (const one of returns) log.info(one, "the gateway notified that money was paid back");

@@ -301,7 +301,7 @@ export type PaymentEnd =
       readonly advice?: DeclineAdvice;
       readonly ticket: string;
     }
-  /** The outcome is unknown: the line or the protocol failed, or the time ran out. */
+  /** The outcome is unknown; the code "requested": the terminal has passed a reversal on. */
   | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
 
 /** Why a payment or a reversal failed: what a bad result or abort means for the customer. */

@@ -1,51 +1,25 @@
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { AppError } from "../../../src/shared/catalog/errors.ts";
 import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts";
 import {
-  type PaymentEnd,
   type Recollection,
   TerminalUnavailable,
-  type TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
-import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import {
-  alarms,
-  type House,
-  house,
-  outcome,
-  pay,
-  request,
-} from "../../support/house/payment-house.ts";
-import { AskedById, LIMIT_MS } from "../../support/terminals/asked-by-id.ts";
+  answered,
+  busy,
+  failed,
+  houseOf,
+  phaseOf,
+  refused,
+  running,
+  sold,
+} from "../../support/house/by-id-house.ts";
+import { alarms, type House, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { LIMIT_MS } from "../../support/terminals/asked-by-id.ts";
 import { report } from "../../support/terminals/reports.ts";
 import { approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 const HOUR_MS = 3_600_000;
-
-const running: Recollection = { kind: "running" };
-const named = { receiptNumber: "sim1.S1", traceNumber: null, namedAt: "2026-01-15T12:00:00Z" };
-const sold = (change: Partial<TransactionReport> = {}) => report({ ...named, ...change });
-const answered = (change: Partial<TransactionReport> = {}): Recollection => ({
-  kind: "answered",
-  report: sold(change),
-});
-const refused = {
-  good: false,
-  resultCode: "Refusal",
-  reason: "declined",
-  amountMinor: null,
-} as const;
-const failed = (change: Partial<TransactionReport> = {}): Recollection =>
-  answered({ ...refused, ...change });
-const busy = new TerminalUnavailable("busy", "another service runs");
-
-function houseOf(off: readonly Assumption[] = [], path = join(temporaryFolder(), "journal.db")) {
-  const terminal = new AskedById();
-  const at = house(path, terminal, { off, confirmAfterMs: 0, paymentTimeoutMs: 60_000 });
-  terminal.clock = at.clock;
-  return { at, terminal };
-}
 
 /** The answer to the payment is lost on the wire. */
 async function loses(at: House, orderId = "A-1"): Promise<string> {
@@ -71,8 +45,6 @@ async function cancels({ at, terminal }: ReturnType<typeof houseOf>) {
   terminal.script = approves;
   return { paying };
 }
-
-const phaseOf = (at: House, orderId = "A-1") => at.journal.attempts.decisive(orderId)?.state.phase;
 
 /** The proof of the last verdict about an order. */
 function proofOf(at: House, orderId = "A-1") {
@@ -389,57 +361,5 @@ describe("a payment with an answer", () => {
     await loses(at);
     await at.clock.advance(LIMIT_MS);
     expect([phaseOf(at, "B-1"), phaseOf(at)]).toEqual(["not-charged", "in-doubt"]);
-  });
-});
-
-describe("a reversal", () => {
-  async function reversed(recollection: Recollection, end: PaymentEnd = lost("received")) {
-    const { at, terminal } = houseOf();
-    terminal.script = (_order, observer) => {
-      observer.report(sold());
-      return Promise.resolve({ end: "completed", ticket: "" });
-    };
-    await pay(at, request("A-1"));
-    terminal.reversal = () => Promise.resolve(end);
-    terminal.recollection = recollection;
-    const reversing = at.afterSale.reverse("A-1").catch(() => undefined);
-    await at.clock.advance(0);
-    await reversing;
-    await at.clock.advance(LIMIT_MS + 10_000);
-    return { at, terminal };
-  }
-
-  test("names the sale as the terminal named it, with a reference of its own", async () => {
-    const { at, terminal } = await reversed(answered());
-    const [sent] = terminal.reversed;
-    expect(sent).toMatchObject({ receiptNumber: "sim1.S1", namedAt: "2026-01-15T12:00:00Z" });
-    expect(sent?.reference).not.toBe(terminal.paid[0]?.reference);
-    expect(terminal.asked[0]).toMatchObject({ command: "reversal", reference: sent?.reference });
-    // The terminal has received it; what became of it, an operator has to find out.
-    expect(phaseOf(at)).toBe("reversal-in-doubt");
-    expect(alarms(at)).toContain("payment-unknown");
-  });
-
-  // The nexo driver gives a code only where nothing was begun, such as Busy.
-  test.each([null, "Busy"])(
-    "remembered as failed with the code %s may have been carried out",
-    async (resultCode) => {
-      const { at } = await reversed(failed({ resultCode, reason: null }));
-      expect([phaseOf(at), alarms(at)]).toEqual(["reversal-in-doubt", ["payment-unknown"]]);
-    },
-  );
-
-  const text = "no host";
-  const aborted = { end: "aborted", code: "x", reason: "terminal-fault", ticket: "" } as const;
-  test.each<[string, PaymentEnd, string, number]>([
-    ["failed, is not sent", { ...aborted, text }, "REVERSAL_NOT_SAFE", 1],
-    ["was not sent, is sent", { end: "not-sent", code: "x", text }, "REVERSAL_REFUSED", 2],
-    ["was refused, is sent", { end: "refused", code: "x", text }, "REVERSAL_REFUSED", 2],
-  ])("after one that %s", async (_what, end, code, sent) => {
-    const { at, terminal } = await reversed({ kind: "not-found" }, end);
-    expect(phaseOf(at)).toBe("charged");
-    const again = at.afterSale.reverse("A-1").catch((error: AppError) => error.code);
-    await at.clock.advance(0);
-    expect([await again, terminal.reversed.length]).toEqual([code, sent]);
   });
 });

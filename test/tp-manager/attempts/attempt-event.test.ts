@@ -66,6 +66,7 @@ const inputs: readonly AttemptInput[] = [
   { input: "proved-not-charged", because: "nothing new", observation, proof },
   { input: "proved-not-charged", because: "reversed", observation, proof, takenBack: true },
   { input: "proved-not-reversed", because: "nothing new", observation },
+  { input: "proved-requested", because: "passed on", observation },
 ];
 
 /** An attempt after the inputs of these numbers, without those that its state forbids. */
@@ -139,6 +140,7 @@ test.each<[string, AttemptInput, object, object]>([
     { report: other },
   ],
   ["recovery-not-reversed", { input: "proved-not-reversed", ...verdict }, {}, {}],
+  ["recovery-requested", { input: "proved-requested", ...verdict }, {}, {}],
 ])("a proof is published as %s, with its grounds", (kind, input, detailed, kept) => {
   const detail = { ...detailed, ...verdict };
   const step = stepOf(eventAt(9, input), notCharged);

@@ -171,7 +171,8 @@ export class NexoTerminal implements Terminal {
       // The terminal only passes the reversal on; what becomes of it, it does not know. After a
       // failure, too, the bank may have it: then a refund would give the money back twice.
       if (reading.reading === "not-begun") return notBegun(reading, order);
-      return lost(reading.reading === "approved" ? RECEIVED : reading.text);
+      if (reading.reading === "approved") return { ...lost(RECEIVED), code: "requested" };
+      return lost(reading.text);
     });
   }
 
