@@ -192,6 +192,26 @@ export const byIdMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "the amount of a return that ends a requested reversal",
+    ["07-returns", "When the gateway says that the whole amount went back"],
+    ["test/tp-manager/arbiter/requested-reversal.test.ts"],
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      "if (!isRequested(attempt.state) || !isWhole) return;",
+      "if (!isRequested(attempt.state)) return;",
+    ],
+  ),
+  oneEdit(
+    "the alarm about a reversal of which nobody hears",
+    ["07-returns", "After 24 hours without either the alarm"],
+    ["test/tp-manager/arbiter/requested-reversal.test.ts"],
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      "const isLate = this.#parts.clock.now() - beganAtMs >= REQUESTED_ALARM_MS;",
+      "const isLate = beganAtMs >= REQUESTED_ALARM_MS && REQUESTED_ALARM_MS < 0;",
+    ],
+  ),
+  oneEdit(
     "the masking of this protocol's texts",
     ["6.2", "The connector keeps at most the first"],
     answers,
