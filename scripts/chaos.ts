@@ -13,6 +13,7 @@ import { systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
 import type { PowerCuts } from "../test/crash/power/power-cuts.ts";
+import { BY_ID_SEEDS } from "../test/simulation/by-id/by-id-plan.ts";
 import { ONE_WAY_SEEDS } from "../test/simulation/one-way/one-way-plan.ts";
 import { addRow, merge, newTally, type Tally } from "../test/simulation/tally.ts";
 import { misused, readArguments } from "./command-line.ts";
@@ -35,6 +36,8 @@ if (![runs, strikes, seed].every((number) => Number.isInteger(number) && Number(
 const IMAGES_EACH = "10";
 /** The share of simulated runs with a one-way terminal. */
 const ONE_WAY_SHARE = 0.4;
+/** The share of simulated runs with a terminal that is asked by id. */
+const BY_ID_SHARE = 0.2;
 
 const startedMs = systemClock.monotonicMs();
 const simulated = await simulate(Number(runs), Number(seed));
@@ -89,13 +92,14 @@ function powerCuts(): string[] {
   ];
 }
 
-/** Simulates runs on all processors, a share of the runs with a one-way terminal. */
+/** Simulates runs on all processors, shares of them with a one-way terminal and one asked by id. */
 async function simulate(count: number, from: number): Promise<Tally> {
   const oneWay = Math.round(count * ONE_WAY_SHARE);
-  const [asked, others] = [from * 1_000_000, ONE_WAY_SEEDS + from * 1_000_000];
+  const byId = Math.round(count * BY_ID_SHARE);
   return merge([
-    ...(await simulateFrom(count - oneWay, asked)),
-    ...(await simulateFrom(oneWay, others)),
+    ...(await simulateFrom(count - oneWay - byId, from * 1_000_000)),
+    ...(await simulateFrom(oneWay, ONE_WAY_SEEDS + from * 1_000_000)),
+    ...(await simulateFrom(byId, BY_ID_SEEDS + from * 1_000_000)),
   ]);
 }
 

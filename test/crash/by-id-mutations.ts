@@ -2,6 +2,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const table = "src/tp-manager/matching/by-id.ts";
 const asked = ["test/tp-manager/arbiter/asked-by-id.test.ts"];
+const requested = ["test/tp-manager/arbiter/requested-reversal.test.ts"];
 const driven = ["test/tp-manager/terminal/nexo/payment.test.ts"];
 const answers = ["test/tp-manager/terminal/nexo/answers.test.ts"];
 const contradicts =
@@ -68,7 +69,7 @@ export const byIdMutations: readonly Mutation[] = [
   oneEdit(
     "a reversal that was sent before",
     ["16-fresh", "a reversal of it was sent before and may have been carried out"],
-    asked,
+    requested,
     [
       "src/tp-manager/matching/fresh-number.ts",
       "return mayBeReversed(events) ?",
@@ -194,7 +195,7 @@ export const byIdMutations: readonly Mutation[] = [
   oneEdit(
     "the amount of a return that ends a requested reversal",
     ["07-returns", "When the gateway says that the whole amount went back"],
-    ["test/tp-manager/arbiter/requested-reversal.test.ts"],
+    requested,
     [
       "src/tp-manager/arbiter/recovery.ts",
       "if (!isRequested(attempt.state) || !isWhole) return;",
@@ -204,7 +205,7 @@ export const byIdMutations: readonly Mutation[] = [
   oneEdit(
     "the alarm about a reversal of which nobody hears",
     ["07-returns", "After 24 hours without either the alarm"],
-    ["test/tp-manager/arbiter/requested-reversal.test.ts"],
+    requested,
     [
       "src/tp-manager/arbiter/recovery.ts",
       "const isLate = this.#parts.clock.now() - beganAtMs >= REQUESTED_ALARM_MS;",

@@ -1,6 +1,7 @@
 import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { defaultSettings } from "../support/house/payment-house.ts";
+import { ByIdDevice } from "./by-id/by-id-device.ts";
 import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
 import { notTheFold } from "./fold-invariant.ts";
@@ -202,6 +203,9 @@ function needlesslyUnknown(end: End): string[] {
     .filter((order) => found.get(order)?.status === "Unknown")
     .filter((order) => {
       const { baseline, state, transactionId = "" } = attempts?.decisive(order) ?? {};
+      if (world.device instanceof ByIdDevice) {
+        return state?.phase === "in-doubt" && world.device.canProve(referenceOf(transactionId));
+      }
       if (world.device instanceof OneWayDevice) {
         const isReported = world.device.hasReported(order, referenceOf(transactionId));
         // Turned away, and then approved by a result that names no order
@@ -345,7 +349,7 @@ function leftWaiting({ world, found }: End): string[] {
   }
   // A journal gap lasts a day; until it is closed no resync is reported as complete.
   const lasting = journal.gaps.open() ? "|resync|age of the gap" : "";
-  const polls = "|return poll|open return poll";
+  const polls = "|return poll|open return poll|unknown orders";
   const allowed = `^(ipc limit|end of day|recovery at another terminal${polls}${lasting})`;
   const waiting = [...life.timers].filter((name) => !new RegExp(allowed).test(name));
   if (waiting.length > 0) wrong.push(`timers run: ${waiting.join(", ")}`);

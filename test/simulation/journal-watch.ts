@@ -10,7 +10,8 @@ const readers = {
   WHERE a.phase IN ('sent', 'in-doubt', 'reversing', 'reversal-in-doubt') AND a.order_id <> ?
     AND NOT EXISTS (SELECT 1 FROM attempt_event e
       WHERE e.transaction_id = a.transaction_id
-        AND e.kind IN ('recovery-unsettled', 'doubted-late'))`,
+        AND (e.kind IN ('recovery-unsettled', 'recovery-requested', 'doubted-late')
+          OR e.kind = 'end-lost' AND json_extract(e.detail, '$.code') = 'requested'))`,
 };
 
 /** What another process reads from the journal's file in the moment in which something leaves. */

@@ -1,10 +1,12 @@
 import { Random } from "../support/inputs/random.ts";
+import { BY_ID_SEEDS, byIdPlanOf } from "./by-id/by-id-plan.ts";
 import { withFurtherFaults } from "./further-faults.ts";
 import { ONE_WAY_SEEDS, oneWayPlanOf } from "./one-way/one-way-plan.ts";
 import { type Action, type Behaviour, moments, outcomes, type Plan, type Step } from "./plan.ts";
 
 /** The run of a seed: a few orders with about as many faults as orders. */
 export function planOf(seed: number): Plan {
+  if (seed >= BY_ID_SEEDS) return byIdPlanOf(seed);
   if (seed >= ONE_WAY_SEEDS) return oneWayPlanOf(seed);
   const random = new Random(seed);
   const orders = random.between(1, 4);

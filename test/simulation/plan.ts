@@ -1,3 +1,4 @@
+import type { ByIdBehaviour } from "./by-id/by-id-kinds.ts";
 import type { OneWayBehaviour, OneWayKind } from "./one-way/one-way-kinds.ts";
 
 /** What the terminal does with one financial command. */
@@ -20,6 +21,8 @@ export interface Behaviour {
   readonly cancel: "taken" | "refused" | "ignored" | "taken-but-approves";
   /** Of a terminal that cannot be asked. */
   readonly oneWay?: OneWayBehaviour;
+  /** Of a terminal that is asked by id. */
+  readonly byId?: ByIdBehaviour;
 }
 
 export const outcomes = [
@@ -60,6 +63,8 @@ export interface Plan {
   readonly steps: readonly Step[];
   /** The terminal is one that cannot be asked (docs/rules/25-one-way.md). */
   readonly oneWay?: OneWayKind;
+  /** The terminal is asked by id (docs/rules/37-by-id.md). */
+  readonly byId?: true;
 }
 
 export type Step = { readonly afterMs: number } & Action;

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { runToEnd } from "../support/programs/own-processes.ts";
 import { isWhole } from "../support/run/scope.ts";
 import { root } from "../tidy/sources.ts";
+import { BY_ID_SEEDS } from "./by-id/by-id-plan.ts";
 import { ONE_WAY_SEEDS } from "./one-way/one-way-plan.ts";
 import { planOf } from "./plan-of-seed.ts";
 import type { Tally } from "./tally.ts";
@@ -36,6 +37,15 @@ test("no promise is broken at one-way terminals (docs/rules/25-one-way.md)", asy
   expect(tally.byFault["cannot be asked: result after the 504"]?.ends["Success"]).toBeGreaterThan(
     0,
   );
+});
+
+test("no promise is broken at terminals that are asked by id", async () => {
+  const given = ["--from", `${BY_ID_SEEDS + 1}`, "--runs", `${ONE_WAY_RUNS}`];
+  const { tally, timeline } = await simulate(...given);
+  expect([tally.violations, timeline]).toEqual([0, ""]);
+  const faults = Object.keys(tally.byFault).filter((fault) => fault.startsWith("by id"));
+  expect(faults.length).toBeGreaterThan(10);
+  expect(tally.byFault["by id: answer lost"]?.ends["Success"]).toBeGreaterThan(0);
 });
 
 test.each([

@@ -79,7 +79,7 @@ export class World {
   readonly #cancelled = new WeakSet<object>();
   #operatorSettles = false;
   #driver: ModelTerminal | undefined;
-  readonly #oneWay: Plan["oneWay"];
+  readonly #kind: Plan["oneWay"] | "by-id";
   #behaviours: Plan["behaviours"];
   #wireMs: number[];
   #next = 0;
@@ -91,7 +91,7 @@ export class World {
   #away: ModelDevice | undefined;
 
   constructor(plan: Plan) {
-    this.#oneWay = plan.oneWay;
+    this.#kind = plan.byId ? "by-id" : plan.oneWay;
     this.#behaviours = plan.behaviours;
     this.#wireMs = [...plan.wireMs];
     this.device = this.#newDevice();
@@ -442,7 +442,7 @@ export class World {
       return behaviour ?? goodBehaviour;
     };
     const { clock, bank } = this;
-    const device = deviceOf(this.#oneWay, { clock, bank, serial, struck, next });
+    const device = deviceOf(this.#kind, { clock, bank, serial, struck, next });
     this.devices.push(device);
     return device;
   }

@@ -313,7 +313,8 @@ export class Inquiries {
     const isNews = open.because !== verdict.because || sinceMs === undefined;
     if (isNews) {
       const detail = { ...question.about, verdict: verdict.verdict };
-      this.#parts.log.warn(detail, `recovery: ${verdict.because}`);
+      // A question that is asked again and again, without delaying a sale, is no news each time.
+      this.#parts.log[question.blocks ? "warn" : "debug"](detail, `recovery: ${verdict.because}`);
     }
     open.because = verdict.because;
     switch (verdict.verdict) {

@@ -2,6 +2,8 @@ import type { AlarmLog } from "../../../src/shared/process/logger.ts";
 import { OneWayTerminal } from "../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
 import { defaultSettings } from "../../support/house/payment-house.ts";
+import { ByIdDevice } from "../by-id/by-id-device.ts";
+import { ByIdDriver } from "../by-id/by-id-driver.ts";
 import type { Life } from "../life.ts";
 import { ModelDevice } from "../model-device.ts";
 import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
@@ -15,8 +17,9 @@ const SILENCE_MS = 10_000;
 type DeviceParts = Omit<OneWayParts, "kind"> & { readonly serial: string };
 
 /** The device of a run. */
-export function deviceOf(kind: OneWayKind | undefined, parts: DeviceParts): ModelDevice {
+export function deviceOf(kind: OneWayKind | "by-id" | undefined, parts: DeviceParts): ModelDevice {
   const { clock, bank, serial, next } = parts;
+  if (kind === "by-id") return new ByIdDevice(parts);
   return kind ? new OneWayDevice({ kind, ...parts }) : new ModelDevice(clock, bank, serial, next);
 }
 
@@ -30,6 +33,10 @@ export function driverOf(
   log: AlarmLog,
 ): { readonly terminal: Terminal; readonly model: ModelTerminal | undefined } {
   const device = watch.device();
+  if (device instanceof ByIdDevice) {
+    const now = (): ByIdDevice => watch.device() as ByIdDevice;
+    return { terminal: new ByIdDriver(life, watch, now), model: undefined };
+  }
   if (!(device instanceof OneWayDevice)) {
     const model = new ModelTerminal(life, watch);
     return { terminal: model, model };
