@@ -1,7 +1,7 @@
 /**
  * Sends card numbers of nobody to a whole installation by every way in, and searches every file and
  * every answer for them (docs/pci.md):
- *   npm run card-numbers -- [--only zvt|concert|caisse-ap] [--keep FOLDER]
+ *   npm run card-numbers -- [--only zvt|concert|caisse-ap|nexo] [--keep FOLDER]
  * Real programs run with a simulated terminal that masks nothing. Prints what was sent, what was
  * searched and what was found. --keep leaves a copy of the files in FOLDER, to be searched with
  * other tools. Ends with 1 when a card number was found, or when the search misses one that was put
@@ -18,6 +18,7 @@ import { Journal } from "../src/tp-manager/journal/journal.ts";
 import { fleetBroker } from "../test/card-numbers/fleet-broker.ts";
 import { findsIn, type Searched, searchFolder, writingsOf } from "../test/card-numbers/search.ts";
 import { terminalPan, unmaskingLine } from "../test/card-numbers/unmasking-line.ts";
+import { unmaskingNexo } from "../test/card-numbers/unmasking-nexo.ts";
 import {
   doors,
   everyCall,
@@ -44,7 +45,7 @@ const FLEET_BYTES = "fleet-broker";
 /** Figures come once a minute, and the refused connection is repeated within half a minute. */
 const REPORTED_LIMIT_MS = 180_000;
 
-const runs = { zvt, concert, "caisse-ap": caisseAp } as const;
+const runs = { zvt, concert, "caisse-ap": caisseAp, nexo } as const;
 const chosen = Object.entries(runs).filter(([name]) => name === (values.only ?? name));
 if (chosen.length === 0) misused();
 searchFindsWhatIsThere();
@@ -150,6 +151,32 @@ async function concert(): Promise<void> {
 
 async function caisseAp(): Promise<void> {
   await oneWay("Caisse-AP", "caisse-ap");
+}
+
+async function nexo(): Promise<void> {
+  const [port, poiId] = [await freePort(), "P400Plus-275039202"];
+  const terminal = await unmaskingNexo(port, poiId, terminalPan);
+  const folder = mkdtempSync(join(tmpdir(), "card-numbers-"));
+  const caFile = join(folder, "root.pem");
+  writeFileSync(caFile, terminal.root);
+  const at = installation({
+    TERMINAL_PROTOCOL: "nexo",
+    SERIAL_PORT: `tcp://127.0.0.1:${port}`,
+    NEXO_POIID: poiId,
+    NEXO_ENVIRONMENT: "test",
+    NEXO_CA_FILE: caFile,
+  });
+  try {
+    await at.start();
+    await at.connected();
+    print(`\nnexo: a payment is ${await paid(at)}; the terminal masks nothing.`);
+    if (terminal.unmasked() === 0) problems.push("the terminal sent no card number");
+    await searched(at);
+  } finally {
+    terminal.close();
+    await at.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** One-way terminals of the simulator can report the whole number by themselves. */
