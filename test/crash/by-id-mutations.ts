@@ -102,8 +102,8 @@ export const byIdMutations: readonly Mutation[] = [
     asked,
     [
       table,
-      'recalled === "running" && silenceLeftMs > 0,',
-      'recalled === "running" && silenceLeftMs !== 0,',
+      'carries the command out, after its time limit",\n    sale: "unsettled",',
+      'carries the command out, after its time limit",\n    sale: "no-answer",',
     ],
   ),
   oneEdit(
