@@ -1,5 +1,7 @@
-import { writeFileSync } from "node:fs";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { nexoKey } from "../../../nexo/index.ts";
+import { certified } from "../../certificates.ts";
 import {
   flag,
   formed,
@@ -61,12 +63,41 @@ export function keyOf({ behaviour: { passphrase, keyIdentifier, keyVersion } }: 
   return passphrase === null ? null : nexoKey(keyIdentifier, keyVersion, passphrase);
 }
 
-/** Writes the root certificate for registers to trust. Throws {@link ValueError}. */
-export function writeRoot({ behaviour: { caFile } }: NexoOptions, root: string): void {
-  if (caFile === null) return;
+/**
+ * Returns the root of the simulated maker, and writes its certificate for registers to trust. The
+ * key is kept in a file next to it, so that a terminal that starts again is trusted as before.
+ * Throws {@link ValueError}.
+ */
+export function rootOf({ behaviour: { caFile } }: NexoOptions, nowMs: number): Root {
+  const valid = { fromMs: nowMs - DAY_MS, toMs: nowMs + YEAR_MS };
+  const kept = caFile === null ? undefined : keptRoot(caFile, nowMs);
+  const root = kept ?? certified({ commonName: ROOT_NAME, isAuthority: true, ...valid });
+  if (caFile === null || kept) return root;
   try {
-    writeFileSync(caFile, root);
+    writeFileSync(caFile, root.cert);
+    writeFileSync(keyFileOf(caFile), root.key, { mode: 0o600 });
+    return root;
   } catch (error) {
     throw new ValueError(`--ca-file cannot be written: ${(error as Error).message}`);
+  }
+}
+
+type Root = ReturnType<typeof certified>;
+const ROOT_NAME = "Simulated Terminal Fleet Root";
+export const DAY_MS = 24 * 3_600_000;
+export const YEAR_MS = 365 * DAY_MS;
+const keyFileOf = (caFile: string): string => `${caFile}.key`;
+
+/** Returns the root that was written before; undefined: there is none that is valid. */
+function keptRoot(caFile: string, nowMs: number): Root | undefined {
+  try {
+    const [cert, key] = [caFile, keyFileOf(caFile)].map((file) => readFileSync(file, "utf8"));
+    const privateKey = createPrivateKey(key ?? "");
+    const read = new X509Certificate(cert ?? "");
+    const isValid = read.checkPrivateKey(privateKey) && Date.parse(read.validTo) > nowMs + DAY_MS;
+    if (!isValid || cert === undefined || key === undefined) return undefined;
+    return { commonName: ROOT_NAME, privateKey, key, cert };
+  } catch {
+    return undefined;
   }
 }

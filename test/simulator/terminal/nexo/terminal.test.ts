@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type HeaderIds,
@@ -16,6 +18,7 @@ import { completed } from "../../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../../src/simulator/terminal/terminal-simulator.ts";
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { TestClock } from "../../../support/clocks/test-clock.ts";
+import { temporaryFolder } from "../../../support/files/temporary-folder.ts";
 
 const pace = { customerMs: 0, hostMs: 0, walkAwayMs: 0, rebootMs: 20 };
 const key = nexoKey("simulator", 1, "simulated terminal");
@@ -206,6 +209,19 @@ describe("the simulated terminal", () => {
     expect(pem).toBe(at.terminal.rootCertificate);
     const state = await (await fetch(`${at.controlUrl}/state`)).json();
     expect(state).toMatchObject({ poiId: "P400Plus-275039202", protocol: "nexo" });
+  });
+
+  test("is trusted again after a start, by the root that it has written", async () => {
+    const caFile = join(temporaryFolder(), "root.pem");
+    const [first, again, other] = [
+      await started({ caFile }),
+      await started({ caFile }),
+      await started(),
+    ];
+    expect(readFileSync(caFile, "utf8")).toBe(first.terminal.rootCertificate);
+    expect(again.terminal.rootCertificate).toBe(first.terminal.rootCertificate);
+    expect(other.terminal.rootCertificate).not.toBe(first.terminal.rootCertificate);
+    expect((await ask(again, payment("P1"))).status).toBe(200);
   });
 
   test("receives a reversal of a sale once, and the bank carries it out", async () => {

@@ -22,7 +22,7 @@ import { ProcessOver } from "../../terminal-parts.ts";
 import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
 import { type Call, HttpsPorts } from "../link/https-port.ts";
-import { keyOf, writeRoot } from "../options.ts";
+import { keyOf, rootOf } from "../options.ts";
 import { traceOf } from "../reading.ts";
 import { answerName, bankReference, failedBody, responseOf, transactionId } from "./answers.ts";
 import { certificates, type NexoParts } from "./parts.ts";
@@ -45,13 +45,13 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
     super(parts);
     const { options, clock } = parts;
     const { certificate, environment, rememberedMs } = options.behaviour;
-    const made = certificates(certificate, environment, clock);
-    this.rootCertificate = made.root;
-    writeRoot(options, made.root);
+    const root = rootOf(options, clock.now());
+    const contextOf = certificates(root, certificate, environment, clock);
+    this.rootCertificate = root.cert;
     this.#key = keyOf(options);
     this.#requests = new Requests(clock, rememberedMs);
     this.#ports = new HttpsPorts(
-      () => made.contextOf(parts.poiId),
+      () => contextOf(parts.poiId),
       () => parts.faults.muted,
       (call) => void this.#called(call).catch(ifOver),
     );
