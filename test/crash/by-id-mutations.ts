@@ -165,7 +165,7 @@ export const byIdMutations: readonly Mutation[] = [
   oneEdit(
     "the ServiceID of an answer",
     ["37-by-id", "its category and its ids are those of the request"],
-    driven,
+    answers,
     [
       "src/tp-manager/terminal/nexo/exchange.ts",
       'if (header.ServiceID !== ids.serviceId) return "it has another ServiceID";',
