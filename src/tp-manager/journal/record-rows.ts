@@ -27,10 +27,12 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const ofTrace = `SELECT * FROM record INDEXED BY record_trace
   WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
 
-/** Returns the SQL for records with a trace number, a time or, without both, a receipt number. */
+/** Returns the SQL for records with a trace number, a time, a name or, alone, a receipt number. */
 const sharing = (moment: string): string => `${ofTrace}
   UNION ALL SELECT * FROM record INDEXED BY record_moment
   WHERE local_time = ?2 AND local_date = ?3${moment}
+  UNION ALL SELECT * FROM record INDEXED BY record_name
+  WHERE receipt_number = ?5 AND receipt_number GLOB '*[^0-9]*'
   UNION ALL SELECT * FROM record INDEXED BY record_receipt
   WHERE CAST(receipt_number AS INTEGER) = ?4 AND trace_number IS NULL AND local_time IS NULL`;
 
@@ -77,8 +79,9 @@ export class RecordRows extends rows("records", {
       AND kind IN ('end-completed', 'end-aborted') LIMIT 1`,
 })<{ attempts: AttemptRows }> {
   /**
-   * Returns the records, even archived ones, that have a number or the time of this record, the
-   * oldest first. If this record has no time, all records stored since `sinceMs` are returned too.
+   * Returns the records, even archived ones, that have a number, the name or the time of this
+   * record, the oldest first. If this record has no time, all records stored since `sinceMs` are
+   * returned too.
    */
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
     return this.#sharing(record, sinceMs, this.sql.sharingName);
@@ -92,10 +95,11 @@ export class RecordRows extends rows("records", {
   }
 
   #sharing(record: NamedRecord, sinceMs: number, statement: Statement): KnownRecord[] {
-    const { localDate, localTime, traceNumber, receiptNumber } = record;
+    const { localDate, localTime, traceNumber, receiptNumber, namedAt } = record;
     const trace = traceNumber === null ? null : lastDigits(traceNumber);
     const receipt = receiptNumber === null ? null : Number(receiptNumber);
-    const rows = statement.all(trace, localTime, localDate, receipt);
+    const name = namedAt === undefined ? null : receiptNumber;
+    const rows = statement.all(trace, localTime, localDate, receipt, name);
     if (localTime === null) rows.push(...this.#since(sinceMs));
     const byId = new Map(rows.map((row) => [Number(row["id"]), row]));
     return [...byId.entries()].sort(([a], [b]) => a - b).map(([, row]) => knownRecordOf(row));

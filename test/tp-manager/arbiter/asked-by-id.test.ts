@@ -194,14 +194,18 @@ describe("a payment whose answer was lost", () => {
     expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
   });
 
-  test("is not taken for another order's, when the terminal answers with its record", async () => {
+  test.each([
+    ["its record", {}],
+    // The name stays, whatever the machine makes of the terminal's time stamp.
+    ["its record in the time of another zone", { localTime: "235959" }],
+  ])("is not taken for another order's, when the terminal answers with %s", async (_, change) => {
     const { at, terminal } = houseOf();
     terminal.script = (_order, observer) => {
       observer.report(sold());
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
-    terminal.recollection = answered();
+    terminal.recollection = answered(change);
     await loses(at);
     await at.clock.advance(LIMIT_MS);
     expect(phaseOf(at)).toBe("in-doubt");

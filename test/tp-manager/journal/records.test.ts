@@ -18,3 +18,15 @@ test("a record of the same second shares a name, and with another trace no numbe
   expect(found(records.sharingNumber(report(), 0))).toEqual([1, 2]);
   expect(found(records.sharingNumber(report({ traceNumber: null }), 0))).toEqual([0, 2]);
 });
+
+test("a record with a name that is unique for ever is found at any time", () => {
+  const { records, terminalLog } = new Journal(join(temporaryFolder(), "journal.db"));
+  const named = { receiptNumber: "4sim.S1", traceNumber: null, namedAt: "2026-01-15T12:00:00Z" };
+  const reports = [named, { ...named, receiptNumber: "4sim.S2" }, { receiptNumber: "4" }];
+  for (const [atMs, one] of reports.entries())
+    terminalLog.keepUnmatched({ report: report(one), identity, atMs, isOfNoOrder: false });
+  const again = report({ ...named, localTime: "235959" });
+  for (const known of [records.sharingName(again, 0), records.sharingNumber(again, 0)]) {
+    expect(known.map(({ atMs }) => atMs)).toEqual([0]);
+  }
+});

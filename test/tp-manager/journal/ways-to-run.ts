@@ -58,8 +58,8 @@ const auditEntries: Record<string, Ways> = {
 };
 
 const sharing: Ways = (n) => [
-  [n / 2, String(n / 2).padStart(6, "0"), "0101", n / 2],
-  [0, "999999", "0101", 0],
+  [n / 2, String(n / 2).padStart(6, "0"), "0101", n / 2, "sim.S1"],
+  [0, "999999", "0101", 0, null],
 ];
 
 const records: Record<string, Ways> = {

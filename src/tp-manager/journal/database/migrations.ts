@@ -454,4 +454,10 @@ export const migrations: readonly Migration[] = [
   INSERT INTO packing VALUES (0, unixepoch() * 1000);
   `,
   },
+  // Adds an index of the records with a name, which is unique for ever, in place of a number.
+  {
+    goesOn: `
+  CREATE INDEX record_name ON record (receipt_number) WHERE receipt_number GLOB '*[^0-9]*';
+  `,
+  },
 ];
