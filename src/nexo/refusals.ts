@@ -52,8 +52,8 @@ const refusalSchema = z.object({
 
 const answerSchema = z.object({ Response: responseSchema });
 
-/** The errors of a refusal in clear, joined. */
 interface Refusal {
+  /** The errors, and then what the terminal warns of or notes, which proves nothing. */
   readonly text: string;
   /**
    * "form": a member of the request is missing or not known. "key": it cannot be deciphered, or the
@@ -67,10 +67,10 @@ const forms = {
   key: /^Nexo Service: crypto error(?: \(\d+\))?$/,
 } as const;
 
-function refusalOf(errors: readonly string[]): Refusal {
+function refusalOf(errors: readonly string[], hints: readonly string[]): Refusal {
   const all = (pattern: RegExp): boolean => errors.every((error) => pattern.test(error));
   const about = all(forms.form) ? "form" : all(forms.key) ? "key" : null;
-  return { text: errors.join("; "), about };
+  return { text: [...errors, ...hints].join("; "), about };
 }
 
 /**
@@ -80,12 +80,14 @@ function refusalOf(errors: readonly string[]): Refusal {
 export function readRefusal(text: string): Refusal | null {
   try {
     const { data } = refusalSchema.safeParse(readObject(text));
-    if (data) return refusalOf(data.errors);
+    if (data) return refusalOf(data.errors, data.warnings ?? []);
     const message = readMessage(text, null);
     const { ErrorCondition, AdditionalResponse } =
       answerSchema.safeParse(message.body).data?.Response ?? {};
     if (conditionOf(ErrorCondition) !== "message") return null;
-    return refusalOf([readAdditional(AdditionalResponse).get("errors") ?? "no error is named"]);
+    const pairs = readAdditional(AdditionalResponse);
+    const hints = ["warnings", "note"].flatMap((name) => pairs.get(name) ?? []);
+    return refusalOf([pairs.get("errors") ?? "no error is named"], hints);
   } catch (error) {
     if (error instanceof NexoCodecError) return null;
     throw error;
@@ -93,6 +95,7 @@ export function readRefusal(text: string): Refusal | null {
 }
 
 /** Writes such a body. */
-export function writeRefusal(...errors: readonly string[]): string {
-  return JSON.stringify({ errors, ServiceID: "-NULL-" });
+export function writeRefusal(errors: readonly string[], ...warnings: readonly string[]): string {
+  const hints = warnings.length === 0 ? {} : { warnings };
+  return JSON.stringify({ errors, ...hints, ServiceID: "-NULL-" });
 }

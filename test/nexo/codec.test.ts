@@ -310,8 +310,11 @@ test.each<[string, Record<string, unknown>]>([
 test("errors in clear are read, and nothing else is taken for them", () => {
   const missing = "At SaleToPOIRequest, field PaymentRequest: Missing";
   const noKey = "Nexo Service: crypto error (3)";
-  const about = (...errors: readonly string[]) => readRefusal(writeRefusal(...errors))?.about;
-  expect(readRefusal(writeRefusal(noKey))).toEqual({ text: noKey, about: "key" });
+  const about = (...errors: readonly string[]) => readRefusal(writeRefusal(errors))?.about;
+  expect(readRefusal(writeRefusal([noKey]))).toEqual({ text: noKey, about: "key" });
+  const text = `${missing}; field NexoBlob: Unexpected`;
+  const warned = writeRefusal([missing], "field NexoBlob: Unexpected");
+  expect(readRefusal(warned)).toEqual({ text, about: "form" });
   expect([about(missing), about("At toplevel: Missing", missing)]).toEqual(["form", "form"]);
   for (const other of ["Did not receive a response from the POI.", `${noKey} after the payment`]) {
     expect([about(other), about(noKey, other)]).toEqual([null, null]);
@@ -339,7 +342,7 @@ test("a message of a wrong form is refused by the terminal's own answer, also in
   });
   const text = (condition: string) => writeMessage(refused(condition), null, Buffer.alloc(0));
   expect(readRefusal(text("MessageFormat"))).toEqual({
-    text: "field Currency: Missing",
+    text: "field Currency: Missing; x",
     about: "form",
   });
   expect([readRefusal(text("Refusal")), readRefusal(text("Busy"))]).toEqual([null, null]);

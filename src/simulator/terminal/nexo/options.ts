@@ -18,6 +18,8 @@ import { members } from "../switches.ts";
 const certificateKinds = ["own", "legacy", "other-name", "other-environment", "expired"] as const;
 export type CertificateKind = (typeof certificateKinds)[number];
 
+/** How long a terminal of this protocol waits for a card (docs/nexo.md 4.3). */
+const CARD_WAIT_MS = 120_000;
 /** How long the terminal remembers a request by its ids. */
 const REMEMBERED_MS = 48 * 3_600_000;
 
@@ -38,6 +40,7 @@ export const nexoDefaults = {
   ...defaultOptions,
   tcp: { host: "127.0.0.1", port: 8_443 } as TerminalOptions["tcp"],
   manyConnections: true,
+  pace: { ...defaultOptions.pace, cardWaitMs: CARD_WAIT_MS },
   device: { ...defaultOptions.device, name: "P400Plus", serialNumber: "275039202" },
   behaviour,
 };

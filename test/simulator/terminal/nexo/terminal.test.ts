@@ -10,6 +10,7 @@ import {
   NONCE_BYTES,
   nexoKey,
   readMessage,
+  readRefusal,
   writeMessage,
 } from "../../../../src/nexo/index.ts";
 import { nexoProtocol } from "../../../../src/simulator/terminal/nexo/nexo-protocol.ts";
@@ -194,8 +195,26 @@ describe("the simulated terminal", () => {
   test("takes no message in clear where it plays a live terminal", async () => {
     const at = await started({ passphrase: null, environment: "live" });
     const { status: http, text } = await ask(at, { ...payment("P1"), own: null });
-    expect([http, text]).toEqual([400, expect.stringContaining("REQUIRES payload crypto")]);
+    expect(http).toBe(400);
+    const { name, header, body } = readMessage(text, null);
+    expect([name, header.ServiceID, header.MessageType]).toEqual([
+      "PaymentResponse",
+      "P1",
+      "Response",
+    ]);
+    expect(body).toMatchObject(failure("MessageFormat"));
+    expect(readRefusal(text)).toMatchObject({ about: "form" });
+    expect(readRefusal(text)?.text).toContain("REQUIRES payload crypto on live");
     expect(at.ledger.charged).toBe(0);
+  });
+
+  test("without a key names the body that it cannot see in a protected message", async () => {
+    const at = await started({ passphrase: null });
+    const { text } = await ask(at, { category: "Diagnosis", serviceId: "D1", body: {} });
+    expect(JSON.parse(text)).toMatchObject({
+      errors: ["At SaleToPOIRequest, field DiagnosisRequest: Missing"],
+      warnings: [expect.stringContaining("NexoBlob"), expect.stringContaining("SecurityTrailer")],
+    });
   });
 
   test("writes no card data into its trace, and gives out its root certificate", async () => {

@@ -48,7 +48,7 @@ describe("HTTP 400", () => {
     ["Did not receive a response from the POI.", "lost"],
     ["a long text with a card number", "lost", `The card ${secret}`],
   ])("with %s: the payment is %s", async (name, expected, error = name) => {
-    const { driver } = await fakeTerminal(() => writeRefusal(error));
+    const { driver } = await fakeTerminal(() => writeRefusal([error]));
     const { end } = await paid(driver);
     expect(end).toMatchObject({ end: expected, text: expect.stringContaining(error.slice(0, 8)) });
     expect(JSON.stringify(end)).not.toContain(card);
@@ -61,7 +61,7 @@ describe("HTTP 400", () => {
     const clock: Clock = { ...steppedClock, monotonicMs };
     const { driver } = await fakeTerminal(() => {
       lateMs = 3_000;
-      return writeRefusal("Nexo Service: crypto error (3)");
+      return writeRefusal(["Nexo Service: crypto error (3)"]);
     }, clock);
     expect((await paid(driver)).end).toMatchObject({ end: "lost" });
   });
@@ -133,7 +133,7 @@ describe("a question by id", () => {
 
   test("that the terminal does not understand says nothing, and blocks nothing", async () => {
     const error = "At SaleToPOIRequest, field TransactionStatusRequest: Unexpected";
-    const { driver } = await fakeTerminal(() => writeRefusal(error));
+    const { driver } = await fakeTerminal(() => writeRefusal([error]));
     expect(await driver.recall(own, soon())).toEqual({ kind: "not-told", why: error });
   });
 

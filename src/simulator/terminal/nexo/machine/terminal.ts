@@ -11,6 +11,7 @@ import {
   type NexoMessage,
   NONCE_BYTES,
   readMessage,
+  readRefusal,
   writeMessage,
   writeRefusal,
 } from "../../../../nexo/index.ts";
@@ -27,6 +28,7 @@ import { traceOf } from "../reading.ts";
 import { answerName, bankReference, failedBody, responseOf, transactionId } from "./answers.ts";
 import { certificates, type NexoParts } from "./parts.ts";
 import { NexoPayment, undo } from "./payment.ts";
+import { refusalOf } from "./refused.ts";
 import { type Remembered, Requests } from "./requests.ts";
 import { damaged } from "./wrong-answers.ts";
 
@@ -115,14 +117,13 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
       message = readMessage(call.text, this.#key);
     } catch (error) {
       if (!(error instanceof NexoCodecError)) throw error;
-      return this.#refuse(call, ...faultsOf(error));
+      return this.#refuseUnread(call, error.code);
     }
     if (message.root !== "SaleToPOIRequest" || message.header.MessageType !== "Request") {
       return this.#refuse(call, "At toplevel, field SaleToPOIRequest: Missing");
     }
-    if (this.#key === null && this.parts.options.behaviour.environment === "live") {
-      return this.#refuse(call, "Direct API REQUIRES payload crypto on live");
-    }
+    const { environment } = this.parts.options.behaviour;
+    if (this.#key === null && environment === "live") return this.#refuseUnread(call, "clear");
     this.#note(call.line, "in", traceOf(message));
     try {
       await this.#serve(call, message);
@@ -134,7 +135,13 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
 
   #refuse(call: Call, ...errors: readonly string[]): void {
     this.#note(call.line, "out", { message: "errors", says: errors.join("; ") });
-    call.answer(400, writeRefusal(...errors));
+    call.answer(400, writeRefusal(errors));
+  }
+
+  #refuseUnread(call: Call, why: NexoCodecError["code"]): void {
+    const body = refusalOf(why, call.text, this.parts.options.behaviour.environment);
+    this.#note(call.line, "out", { message: "errors", says: readRefusal(body)?.text ?? "" });
+    call.answer(400, body);
   }
 
   async #serve(call: Call, message: NexoMessage): Promise<void> {
@@ -321,21 +328,4 @@ const isOfMoney = ({ category }: Remembered): boolean =>
 
 function ifOver(error: unknown): void {
   if (!(error instanceof ProcessOver)) throw error;
-}
-
-/** Returns the errors with which a terminal refuses a message (docs/nexo.md 9.2). */
-function faultsOf({ code }: NexoCodecError): readonly string[] {
-  switch (code) {
-    case "json":
-    case "shape":
-      return ["At toplevel, field SaleToPOIRequest: Missing", "At toplevel: Missing"];
-    case "clear":
-      return ["At SaleToPOIRequest, field NexoBlob: Missing"];
-    case "protected":
-      return ["At SaleToPOIRequest, field PaymentRequest: Missing"];
-    case "key":
-      return ["Nexo Service: crypto error (9)"];
-    default:
-      return ["Nexo Service: crypto error (3)"];
-  }
 }
