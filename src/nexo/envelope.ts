@@ -66,8 +66,7 @@ export function readMessage(text: string, key: NexoKey | null): NexoMessage {
   const { root, members } = readRoot(text);
   const { NexoBlob: blob, SecurityTrailer: trailer } = members;
   if (blob == null) {
-    const message = plainMessage(root, members);
-    if (key === null) return message;
+    if (key === null) return plainMessage(root, members);
     throw new NexoCodecError("clear", "the message is not protected");
   }
   if (key === null) throw new NexoCodecError("protected", "the message is protected");

@@ -223,7 +223,7 @@ describe("a protected message", () => {
     ["a nonce that is cut", "not-genuine", (it) => (it.SecurityTrailer["Nonce"] = "AAAA")],
     ["a nonce that is no base64", "not-genuine", (it) => (it.SecurityTrailer["Nonce"] = "?")],
     ["an empty protected text", "not-genuine", (it) => (it.NexoBlob = "")],
-    ["no protected text", "shape", (it) => Reflect.deleteProperty(it, "NexoBlob")],
+    ["no protected text", "clear", (it) => Reflect.deleteProperty(it, "NexoBlob")],
     ["a further member of the header", "header", (it) => (it.MessageHeader["DeviceID"] = "1")],
     ["a member less of the header", "header", (it) => delete it.MessageHeader["SaleID"]],
     ["no header", "shape", (it) => Reflect.deleteProperty(it, "MessageHeader")],

@@ -1,5 +1,5 @@
 import { createCipheriv, createHmac } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type BodyName,
   bodyOf,
@@ -89,11 +89,15 @@ describe.skipIf(!hasVectors)("published protected messages (CONFORMANCE_VECTORS)
     (_id, vector) => {
       const key = keyOf(vector);
       const message = readMessage(JSON.stringify(vector.message), key);
-      const again = writeMessage(message, key, Buffer.from(trailerOf(vector).Nonce, "base64"));
-      expect(readMessage(again, key)).toEqual(message);
-      const members = Object.values(JSON.parse(again) as CryptoVector["message"])[0];
-      const { Hmac: _, ...trailer } = trailerOf(vector) as Trailer & { Hmac: string };
-      expect(members?.["SecurityTrailer"]).toMatchObject(trailer);
+      const nonce = Buffer.from(trailerOf(vector).Nonce, "base64");
+      expect(readMessage(writeMessage(message, key, nonce), key)).toEqual(message);
+      // The terminal wrote the members in another order, so its own text is protected here.
+      const stringify = vi.spyOn(JSON, "stringify").mockReturnValueOnce(vector.plaintext ?? "");
+      onTestFinished(() => void stringify.mockRestore());
+      const again = JSON.parse(writeMessage(message, key, nonce)) as CryptoVector["message"];
+      const [members, published] = [again, vector.message].map((one) => Object.values(one)[0]);
+      expect(members?.["SecurityTrailer"]).toEqual(published?.["SecurityTrailer"]);
+      expect(members?.["NexoBlob"]).toBe(String(published?.["NexoBlob"]).replace(/\s/g, ""));
     },
   );
 
@@ -179,7 +183,8 @@ describe.skipIf(!hasVectors)("published messages in clear (CONFORMANCE_VECTORS)"
     expect(bodyOf(message, message.name as BodyName)).toBeTypeOf("object");
     // Where a key is set, no message in clear is read, whatever it says.
     const key = nexoKey("id", 1, "phrase");
-    expect(codeOf(() => readMessage(vectorText(file), key))).toMatch(/^(clear|shape)$/);
+    const clear = writeMessage(message, null, Buffer.alloc(0));
+    expect(codeOf(() => readMessage(clear, key))).toBe("clear");
   });
 
   test("a message without a body is refused", () => {
