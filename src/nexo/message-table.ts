@@ -122,6 +122,8 @@ const bodies = {
       .optional(),
   }),
   AbortRequest: z.object({ MessageReference: reference, AbortReason: optional }),
+  /** Not part of this dialect, in which an abort has no answer. */
+  AbortResponse: z.object({ Response: responseSchema }),
   DiagnosisRequest: z.object({ HostDiagnosisFlag: loose(flag) }),
   DiagnosisResponse: z.object({
     Response: responseSchema,

@@ -15,6 +15,12 @@ export const byIdMutations: readonly Mutation[] = [
     "ids.every((id) => id === own.serviceId) &&",
     "ids.every((id) => id !== undefined) &&",
   ]),
+  oneEdit(
+    "the name of a payment in a repeated answer",
+    ["37-by-id", "our question, which it repeats too, does not count"],
+    answers,
+    ["src/tp-manager/terminal/nexo/answer-policy.ts", "    isNamed &&\n", ""],
+  ),
   oneEdit("the record of another order in a repeated answer", ["matching", contradicts], asked, [
     table,
     'recalled === "answered" && otherCandidate !== null,',

@@ -9,7 +9,7 @@ import {
   readAdditional,
   safeText,
 } from "../../../nexo/index.ts";
-import type { AbortReason, RecallOrder, TerminalStatus } from "../terminal.ts";
+import type { AbortReason, CancelAnswer, RecallOrder, TerminalStatus } from "../terminal.ts";
 
 /* What an answer of the terminal says. Pure. */
 
@@ -114,7 +114,10 @@ export function readRemembered(message: NexoMessage, own: OwnRequest): Remembere
   const references = [body.MessageReference, repeated?.MessageHeader];
   const sale = payment?.SaleData?.SaleTransactionID?.TransactionID;
   const ids = [...references.map((one) => one?.ServiceID), sale].filter((id) => id !== undefined);
+  // The reference only repeats our question. A reversal's answer may have no id of its own.
+  const isNamed = payment ? (repeated?.MessageHeader?.ServiceID ?? sale) !== undefined : true;
   const isOurs =
+    isNamed &&
     ids.length > 0 &&
     ids.every((id) => id === own.serviceId) &&
     references.every(
@@ -135,6 +138,16 @@ export function readBody<N extends BodyName>(message: NexoMessage, name: N): Bod
     if (error instanceof NexoCodecError) return error.message;
     throw error;
   }
+}
+
+/** Reads the answer that some terminals may give to an abort (docs/nexo.md 5.1). */
+export function readAborted(message: NexoMessage): CancelAnswer {
+  const body = readBody(message, "AbortResponse");
+  if (typeof body === "string") return { answer: "no-answer", text: body };
+  const { Result, ErrorCondition } = body.Response;
+  if (Result === "Success") return { answer: "taken" };
+  const { text } = readResponse(body.Response);
+  return { answer: "refused", code: safeText(ErrorCondition ?? Result), text };
 }
 
 /** Returns the status by a terminal's answer to a diagnosis (docs/nexo.md 8.1). */

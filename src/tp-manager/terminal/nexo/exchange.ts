@@ -111,7 +111,8 @@ export class Exchange {
 
 /** Returns in what a message is not the answer to a request with these ids; undefined: it is. */
 function faultOf({ root, header }: NexoMessage, ids: HeaderIds, category: string) {
-  if (root !== "SaleToPOIResponse") return "it is a request";
+  const isAnswer = root === "SaleToPOIResponse" && header.MessageType === "Response";
+  if (!isAnswer) return "it is no response";
   if (header.MessageCategory !== category) return "it has another category";
   if (header.ServiceID !== ids.serviceId) return "it has another ServiceID";
   if (header.SaleID !== ids.saleId) return "it has another SaleID";

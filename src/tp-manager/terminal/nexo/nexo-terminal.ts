@@ -22,6 +22,7 @@ import {
 } from "../terminal.ts";
 import {
   type Reading,
+  readAborted,
   readBody,
   readRemembered,
   readRepeated,
@@ -260,6 +261,7 @@ export class NexoTerminal implements Terminal {
     const reply = await this.#exchange.ask({ category: "Abort", body });
     switch (reply.reply) {
       case "answer":
+        return readAborted(reply.message);
       case "bare":
         return { answer: "taken" };
       case "refused":

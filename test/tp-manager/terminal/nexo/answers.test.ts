@@ -1,4 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import type { Writable } from "node:stream";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type NexoMessage, writePairs, writeRefusal } from "../../../../src/nexo/index.ts";
 import type { Clock } from "../../../../src/shared/time.ts";
 import { nothingKnown } from "../../../../src/tp-manager/attempts/attempt-event.ts";
@@ -23,6 +27,12 @@ const reversing: AttemptState = {
   last: null,
 };
 
+const missing = "At SaleToPOIRequest, field PaymentRequest: Missing";
+const approval = {
+  Response: { Result: "Success" },
+  PaymentResult: { AmountsResp: { Currency: "EUR", AuthorizedAmount: 12 } },
+};
+
 const bodyFor = (name: string, body: object) => (asked: NexoMessage) => ({
   root: "SaleToPOIResponse" as const,
   header: { ...asked.header, MessageType: "Response" },
@@ -38,7 +48,10 @@ const repeating = (name: string, body: object) =>
   bodyFor("TransactionStatusResponse", {
     Response: { Result: "Success" },
     MessageReference: { ServiceID: own.reference },
-    RepeatedMessageResponse: { RepeatedResponseMessageBody: { [name]: body } },
+    RepeatedMessageResponse: {
+      MessageHeader: { ServiceID: own.reference },
+      RepeatedResponseMessageBody: { [name]: body },
+    },
   });
 
 describe("HTTP 400", () => {
@@ -90,29 +103,121 @@ describe("what no terminal should answer", () => {
     expect([end.end, reports]).toEqual(["lost", []]);
   });
 
-  test.each(["ServiceID", "SaleID", "POIID", "MessageCategory"])(
+  /** A terminal whose approval has a changed header. */
+  const changed = (change: object) =>
+    fakeTerminal((asked) => {
+      const right = bodyFor("PaymentResponse", approval)(asked);
+      return { ...right, header: { ...right.header, ...change } } as NexoMessage;
+    });
+
+  test.each(["ServiceID", "SaleID", "POIID", "MessageCategory", "MessageType"])(
     "another or no %s in the header leaves the payment lost",
     async (name) => {
-      const body = {
-        Response: { Result: "Success" },
-        PaymentResult: { AmountsResp: { Currency: "EUR", AuthorizedAmount: 12 } },
-      };
       for (const change of [{ [name]: "Other" }, { [name]: undefined }]) {
-        const { driver } = await fakeTerminal((asked) => {
-          const right = bodyFor("PaymentResponse", body)(asked);
-          return { ...right, header: { ...right.header, ...change } } as NexoMessage;
-        });
+        const { driver } = await changed(change);
         const { end, reports } = await paid(driver);
         expect([end.end, reports]).toEqual(["lost", []]);
       }
     },
   );
 
-  test("an abort that is answered with status 204, or not at all", async () => {
-    const { driver } = await fakeTerminal(() => ({ status: 204, text: "" }));
+  test("a POIID in small letters is the same", async () => {
+    const { driver } = await changed({ POIID: "p400plus-275039202" });
+    expect((await paid(driver)).end.end).toBe("completed");
+  });
+});
+
+describe("on the wire", () => {
+  const head = "HTTP/1.1 200 OK\r\n";
+  test.each<[string, (socket: Writable) => void]>([
+    ["no byte", () => {}],
+    ["a body that never ends", (to) => to.write(`${head}Content-Length: 9\r\n\r\n{`)],
+    ["a body that is cut", (to) => to.end(`${head}Connection: close\r\n\r\n{"SaleToPOI`)],
+    ["a head that never ends", (to) => to.write(head + "x: y\r\n".repeat(9_000))],
+    ["two answers", (to) => to.write(`${head}Content-Length: 0\r\n\r\n`.repeat(2))],
+    ["no HTTP", (to) => to.write("220 ready\r\n")],
+    ["the end of the connection", (to) => to.destroy()],
+  ])("%s leaves the payment lost", async (_what, write) => {
+    const limit = { paymentLimitMs: 100 };
+    const answer = ({ socket }: ServerResponse): void => void (socket && write(socket));
+    const { driver } = await fakeTerminal(() => answer, steppedClock, limit);
+    const { end, reports } = await paid(driver);
+    expect([end.end, reports]).toEqual(["lost", []]);
+  });
+
+  test.each<[string, (socket: Writable) => void]>([
+    ["says nothing", () => {}],
+    ["speaks in clear", (to) => to.write("HTTP/1.1 400 Bad Request\r\n\r\n")],
+    ["hangs up", (to) => to.destroy()],
+  ])("a port that %s gets no payment", async (_what, write) => {
+    const server = createServer((socket) => write(socket.on("error", () => {}))).listen(0);
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const startTimer: Clock["startTimer"] = (name, ms, fire) =>
+      steppedClock.startTimer(name, name === "tls connect" ? 100 : ms, fire);
+    const address = { host: "127.0.0.1", port, roots: [], environment: "test" } as const;
+    const { driver } = await fakeTerminal(
+      () => "",
+      { ...steppedClock, startTimer },
+      {
+        address: { ...address, serialNumber: "275039202" },
+      },
+    );
+    expect((await paid(driver)).end).toMatchObject({ end: "not-sent", code: "line" });
+  });
+
+  test("a payment that runs when the connector stops is lost", async () => {
+    const begun = Promise.withResolvers<void>();
+    const { driver } = await fakeTerminal(() => () => begun.resolve());
+    const paying = paid(driver);
+    await begun.promise;
+    await driver.close();
+    expect((await paying).end).toMatchObject({ end: "lost" });
+  });
+});
+
+describe("an abort", () => {
+  test.each<[string, Parameters<typeof fakeTerminal>[0], object]>([
+    ["status 204", () => ({ status: 204, text: "" }), { answer: "taken" }],
+    ["status 500", () => ({ status: 500, text: "" }), { answer: "no-answer" }],
+    ["errors", () => writeRefusal([missing]), { answer: "refused", text: missing }],
+    ["Success", bodyFor("AbortResponse", { Response: { Result: "Success" } }), { answer: "taken" }],
+    [
+      "a failure",
+      bodyFor("AbortResponse", failure("NotAllowed", { message: "too late" })),
+      { answer: "refused", code: "NotAllowed", text: "too late" },
+    ],
+    ["another body", bodyFor("LoginResponse", {}), { answer: "no-answer" }],
+  ])("that is answered with %s", async (_what, answer, expected) => {
+    const { driver } = await fakeTerminal(answer);
+    expect(await driver.abort(own)).toMatchObject(expected);
+  });
+
+  test("waits for no other request, may come twice, and ends no reversal", async () => {
+    const held: ServerResponse[] = [];
+    const { driver, asked } = await fakeTerminal(({ name }) =>
+      name === "AbortRequest" ? { status: 200, text: "" } : (response) => void held.push(response),
+    );
+    const until = async (count: number): Promise<void> => {
+      while (held.length < count) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const checking = driver.check(soon()).catch(() => undefined);
+    await until(1);
     expect(await driver.abort(own)).toEqual({ answer: "taken" });
-    const other = await fakeTerminal(() => ({ status: 500, text: "" }));
-    expect(await other.driver.abort(own)).toMatchObject({ answer: "no-answer" });
+    held[0]?.destroy();
+    await checking;
+    const paying = paid(driver);
+    await until(2);
+    for (const _ of [1, 2]) expect(await driver.cancel()).toEqual({ answer: "taken" });
+    held[1]?.destroy();
+    expect((await paying).end.end).toBe("lost");
+    const reversing = driver.reverse(sale);
+    await until(3);
+    expect(await driver.cancel()).toEqual({ answer: "nothing-running" });
+    held[2]?.destroy();
+    expect((await reversing).end).toBe("lost");
+    expect(asked.filter(({ name }) => name === "AbortRequest")).toHaveLength(3);
   });
 });
 
@@ -148,6 +253,25 @@ describe("a question by id", () => {
       header: { SaleID: "kiosk" },
       body: { MessageReference: { SaleID: "before", ServiceID: own.reference } },
     });
+  });
+
+  test("that repeats a payment with our question as its only name is not answered", async () => {
+    const named = { SaleTransactionID: { TransactionID: own.reference } };
+    for (const [SaleData, kind] of [
+      [{}, "not-told"],
+      [{ SaleData: named }, "answered"],
+    ] as const) {
+      const { driver } = await fakeTerminal(
+        bodyFor("TransactionStatusResponse", {
+          Response: { Result: "Success" },
+          MessageReference: { ServiceID: own.reference },
+          RepeatedMessageResponse: {
+            RepeatedResponseMessageBody: { PaymentResponse: { ...approval, ...SaleData } },
+          },
+        }),
+      );
+      expect((await driver.recall(own, soon())).kind).toBe(kind);
+    }
   });
 
   test("that repeats Busy with its own id says nothing clear", async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
@@ -22,13 +23,19 @@ const key = nexoKey("CryptoKeyIdentifier12345", 1, "p@ssw0rd123456");
 const serialNumber = "275039202";
 export const poiId = `P400Plus-${serialNumber}`;
 
-/** A message, what comes in its place with the HTTP status 400, or any other answer. */
-type Answer = NexoMessage | string | { readonly status: number; readonly text: string };
+type Answer =
+  | NexoMessage
+  /** What comes in place of a message, with the HTTP status 400 or another one. */
+  | string
+  | { readonly status: number; readonly text: string }
+  /** Answers by itself, or not at all. */
+  | ((response: ServerResponse) => void);
 
 /** A terminal that answers as the test says, and a driver that asks it. */
 export async function fakeTerminal(
   answerTo: (message: NexoMessage, number: number) => Answer,
   clock: Clock = steppedClock,
+  changes: Partial<NexoOptions> = {},
 ) {
   const [fromMs, toMs] = [Date.now() - 1e6, Date.now() + 1e9];
   const root = certified({ commonName: "root", isAuthority: true, fromMs, toMs });
@@ -40,7 +47,8 @@ export async function fakeTerminal(
     const message = readMessage(text ?? "", key);
     const answer = answerTo(message, asked.length);
     asked.push(message);
-    if (typeof answer === "string" || "status" in answer) {
+    if (typeof answer === "function") answer(response);
+    else if (typeof answer === "string" || "status" in answer) {
       const { status, text: own } =
         typeof answer === "string" ? { status: 400, text: answer } : answer;
       response.statusCode = status;
@@ -49,7 +57,10 @@ export async function fakeTerminal(
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   const options: NexoOptions = {
     address: {
       host: "127.0.0.1",
@@ -65,8 +76,10 @@ export async function fakeTerminal(
     busyWaitMs: 0,
     pollMs: 5_000,
     reconnectMs: 5_000,
+    ...changes,
   };
-  const driver = new NexoTerminal({ options, clock, log: recordingLog().log });
+  const { log, lines } = recordingLog();
+  const driver = new NexoTerminal({ options, clock, log });
   onTestFinished(() => driver.close());
-  return { driver, asked };
+  return { driver, asked, lines };
 }
