@@ -13,8 +13,9 @@ const ignored = z.unknown().transform(() => undefined);
 /** A member that decides nothing about money: in any other form it counts as left out. */
 const loose = <T extends z.ZodType>(schema: T) => z.union([schema, ignored]).optional();
 const looseText = loose(text);
-/** Real messages also write a boolean as a text. */
-const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((one) => one === "true")]);
+/** Real messages also write a boolean as a text, in small or in capital letters. */
+const flagText = text.toLowerCase().pipe(z.enum(["true", "false"]));
+const flag = z.union([z.boolean(), flagText.transform((one) => one === "true")]);
 const oneOrMore = z.union([z.array(text), text.transform((one) => [one])]);
 
 /** Who sends what, and the ids that join an answer to its request (docs/nexo.md 1.3). */
@@ -51,6 +52,7 @@ const poiData = z.object({ POITransactionID: loose(namedId) });
 
 const receipt = z.object({
   DocumentQualifier: looseText,
+  RequiredSignatureFlag: loose(flag),
   OutputContent: loose(
     z.object({ OutputText: loose(z.array(loose(z.object({ Text: looseText })))) }),
   ),
@@ -69,6 +71,7 @@ const paymentResponse = z.object({
   PaymentReceipt: receipts,
   PaymentResult: z
     .object({
+      OnlineFlag: loose(flag),
       AmountsResp: z.object({ Currency: optional, AuthorizedAmount: optional }).optional(),
       PaymentAcquirerData: loose(z.object({ MerchantID: looseText, ApprovalCode: looseText })),
       PaymentInstrumentData: loose(

@@ -305,6 +305,7 @@ test.each<[string, Record<string, unknown>]>([
   const read = bodyOf(readMessage(writeMessage(clear, null, Buffer.alloc(0)), null), name);
   expect(read.Response).toMatchObject({ Result: "Success", AdditionalResponse: '{"a":"b"}' });
   expect(read.PaymentResult?.AmountsResp).toEqual({ Currency: "EUR", AuthorizedAmount: "12.5" });
+  expect(read.PaymentResult?.OnlineFlag).toBe(true);
 });
 
 test("errors in clear are read, and nothing else is taken for them", () => {

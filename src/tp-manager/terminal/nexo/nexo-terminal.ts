@@ -32,7 +32,7 @@ import {
 } from "./answer-policy.ts";
 import { Exchange, type Reply } from "./exchange.ts";
 import type { NexoContext } from "./nexo-options.ts";
-import { paymentReport, ticketOf } from "./payment-report.ts";
+import { cautionOf, paymentReport, ticketOf } from "./payment-report.ts";
 import { abortBody, diagnosisBody, paymentBody, recallBody, reversalBody } from "./requests.ts";
 
 const unknownLast = {
@@ -237,6 +237,11 @@ export class NexoTerminal implements Terminal {
     const reading = readResponse(answer.Response);
     if (reading.reading === "not-begun") return notBegun(reading, order);
     const ticket = ticketOf(answer);
+    const caution = reading.reading === "approved" ? cautionOf(answer) : undefined;
+    if (caution !== undefined) {
+      const { reference: serviceId } = order;
+      this.#context.log.warn({ serviceId }, `the terminal approved a payment ${caution}`);
+    }
     try {
       observer.report(paymentReport(answer, reading));
     } catch (error) {

@@ -36,11 +36,12 @@ export function paymentReport(body: PaymentResponse, reading: Reading): Transact
   const moment = momentOf(TimeStamp);
   const amount =
     amountMinor === null ? "" : String(amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0");
+  const caution = good ? cautionOf(body) : undefined;
   const report = {
     ...emptyReport,
     good,
     resultCode: resultCodeOf(body, reading),
-    resultText: reading.text,
+    resultText: caution === undefined ? reading.text : `${reading.text}, ${caution}`,
     reason: reading.reading === "failed" ? reading.reason : null,
     amountMinor,
     currencyNumeric: currency?.numeric ?? null,
@@ -74,7 +75,17 @@ export function paymentReport(body: PaymentResponse, reading: Reading): Transact
       label: cardName ?? "",
     },
   };
-  return { ...report, fallbackTicket: fallbackTicket(report) };
+  return { ...report, fallbackTicket: fallbackTicket({ ...report, resultText: reading.text }) };
+}
+
+/** Returns what a machine should not get with an approval; undefined: nothing of that. */
+export function cautionOf({ Response, PaymentResult, PaymentReceipt = [] }: PaymentResponse) {
+  const offline = readAdditional(Response.AdditionalResponse).get("offline");
+  const cautions = [
+    ...(PaymentResult?.OnlineFlag === false || offline === "true" ? ["without the bank"] : []),
+    ...(PaymentReceipt.some((one) => one?.RequiredSignatureFlag) ? ["with a signature"] : []),
+  ];
+  return cautions.length === 0 ? undefined : cautions.join(" and ");
 }
 
 /** Returns the customer's receipt; "": the terminal sent none (docs/nexo.md 10.1). */

@@ -329,6 +329,23 @@ test("no text of a terminal is stored with a card number, or as long as it came"
   }
 });
 
+test.each<[string, object]>([
+  ["without the bank", { PaymentResult: { ...approval.PaymentResult, OnlineFlag: "False" } }],
+  [
+    "without the bank",
+    { Response: { Result: "Success", AdditionalResponse: writePairs({ offline: "true" }) } },
+  ],
+  ["with a signature", { PaymentReceipt: [{ RequiredSignatureFlag: true }] }],
+])("an approval %s is a charge, and the timeline and the log say so", async (caution, change) => {
+  const { driver, lines } = await fakeTerminal(
+    bodyFor("PaymentResponse", { ...approval, ...change }),
+  );
+  const { report } = await paid(driver);
+  expect(report).toMatchObject({ good: true, resultText: `approved, ${caution}` });
+  expect(report?.fallbackTicket).not.toContain(caution);
+  expect(JSON.stringify(lines)).toContain(caution);
+});
+
 test("a real terminal's id of a transaction stays as it came", async () => {
   const id = { TransactionID: "4r7i001557325515012.8815573255107661" };
   const stamp = { TimeStamp: "2019-05-08T14:25:15.000Z" };
