@@ -4,7 +4,15 @@
  * The folder lies like the sources: package.json, docs, `src` with the files that programs read,
  * `programs/NAME.js` with source maps. Native packages stay outside, in node_modules.
  */
-import { cpSync, globSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { rolldown } from "rolldown";
@@ -75,6 +83,9 @@ export async function makeBundle(out: string): Promise<Bundle> {
     const isScript = fileName.endsWith(".script.js");
     writeFileSync(join(out, "programs", fileName), isScript ? asScript(text) : text);
   }
+  for (const map of globSync("programs/*.map", { cwd: out })) {
+    writeFileSync(join(out, map), withoutPackages(readFileSync(join(out, map), "utf8")));
+  }
   const files = Object.values(packageFiles).map((path) => `node_modules/${path}`);
   const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...files];
   const packages = new Set(modules.flatMap((id) => packageOf(id) ?? []));
@@ -121,6 +132,14 @@ const maps = {
     return `../${inProject}`.replaceAll("\\", "/");
   },
 } as const;
+
+/** The source map without the texts of packages, which anybody has who looks into one. */
+function withoutPackages(map: string): string {
+  const read = JSON.parse(map) as { sources: string[]; sourcesContent?: unknown[] };
+  const isPackage = (at: number): boolean => read.sources[at]?.includes("/node_modules/") === true;
+  const sourcesContent = read.sourcesContent?.map((text, at) => (isPackage(at) ? null : text));
+  return JSON.stringify({ ...read, sourcesContent });
+}
 
 /** Bundles programs to one file for each, and files that they share or load when needed. */
 async function buildParts(entries: readonly Entry[], out: string) {

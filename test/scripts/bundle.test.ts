@@ -59,6 +59,15 @@ test("MQTT is in the thread with the broker, and not in the supervisor", () => {
   expect([...packagesOf("supervisor.script.js")]).not.toContain("mqtt");
 });
 
+test("a source map has the texts of our sources, and of no package", () => {
+  for (const name of ["supervisor.script.js.map", "fleet-broker.js.map"]) {
+    const map = JSON.parse(readFileSync(join(folder, "programs", name), "utf8"));
+    const sources: string[] = map.sources;
+    const texts = sources.filter((_, at) => map.sourcesContent[at] !== null);
+    expect(texts).toEqual(sources.filter((source) => !source.includes("node_modules")));
+  }
+});
+
 test("a bundled program gets the modules of Node.js without an import", () => {
   const programs = join(folder, "programs");
   const files = readdirSync(programs).filter((file) => file.endsWith(".js"));
