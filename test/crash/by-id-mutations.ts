@@ -190,11 +190,11 @@ export const byIdMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the failure after an approval",
-    ["37-by-id", "a failure whose texts say that it was approved"],
+    ["37-by-id", "a failure that shows an approval"],
     driven,
     [
       "src/tp-manager/terminal/nexo/answer-policy.ts",
-      "texts.some((one) => /\\bapproved\\b/i.test(one))",
+      "texts.some((one) => /approved/i.test(one))",
       "texts.length === 0",
     ],
   ),

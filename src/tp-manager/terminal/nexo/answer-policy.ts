@@ -13,7 +13,8 @@ import type { AbortReason, CancelAnswer, RecallOrder, TerminalStatus } from "../
 
 /* What an answer of the terminal says. Pure. */
 
-type Response = PaymentResponse["Response"];
+/** What says in a body how a command ended. */
+type Ended = Pick<PaymentResponse, "Response"> & Partial<PaymentResponse>;
 
 /** How a payment or a reversal ended, by its own answer (docs/nexo.md 4.2, 9.1). */
 export type Reading =
@@ -38,13 +39,13 @@ export type Reading =
 /** The text of a refusal begins with this number when no card came in time. */
 const NO_CARD = "126";
 
-/** Reads the result that a body has in its member Response. */
-export function readResponse({ Result, ErrorCondition, AdditionalResponse }: Response): Reading {
+/** Reads the result of a body. */
+export function readResponse(body: Ended): Reading {
+  const { Result, ErrorCondition, AdditionalResponse } = body.Response;
   const pairs = readAdditional(AdditionalResponse);
   const said = ["refusalReason", "message", "errors"].flatMap((name) => pairs.get(name) ?? []);
-  if (Result === "Success" || Result === "Partial") {
-    return { reading: "approved", text: Result === "Partial" ? "approved in part" : "approved" };
-  }
+  if (Result === "Partial") return { reading: "approved", text: "approved in part" };
+  if (Result === "Success" && !ErrorCondition) return { reading: "approved", text: "approved" };
   const code = safeText(ErrorCondition ?? Result);
   const text = safeText(said[0] ?? code);
   const condition = conditionOf(ErrorCondition);
@@ -56,8 +57,10 @@ export function readResponse({ Result, ErrorCondition, AdditionalResponse }: Res
     return { reading: "not-begun", code, text, isBusy: condition === "busy", busyWith };
   }
   // That the platform then gives the money back is an inference: nobody may rely on it.
-  const texts = [...said, pairs.get("refusalReasonRaw") ?? ""];
-  if (condition !== "declined" && texts.some((one) => /\bapproved\b/i.test(one))) {
+  if (
+    showsApproval(body, pairs) ||
+    (condition !== "declined" && mayBeApproved(body, said, pairs))
+  ) {
     return { reading: "unclear", text: `${code} after the bank had approved: ${text}` };
   }
   const reason = condition ?? "terminal-fault";
@@ -65,12 +68,31 @@ export function readResponse({ Result, ErrorCondition, AdditionalResponse }: Res
   return { reading: "failed", code, text, reason: isLate ? "customer-timeout" : reason };
 }
 
+/** Whether a failed answer has what only an approval has. */
+function showsApproval({ PaymentResult }: Ended, pairs: ReadonlyMap<string, string>): boolean {
+  const { AmountsResp, PaymentAcquirerData } = PaymentResult ?? {};
+  const code = PaymentAcquirerData?.ApprovalCode ?? pairs.get("authCode");
+  return Boolean(code) || Number(AmountsResp?.AuthorizedAmount ?? 0) !== 0;
+}
+
+/** Whether a failure that is no refusal of the bank may be one after its approval. */
+function mayBeApproved(
+  { POIData }: Ended,
+  said: readonly string[],
+  pairs: ReadonlyMap<string, string>,
+): boolean {
+  const texts = [...said, pairs.get("refusalReasonRaw") ?? ""];
+  // After the dot stands the bank's reference, which a payment has that the bank was asked for.
+  const hasReference = POIData?.POITransactionID?.TransactionID.includes(".") === true;
+  return hasReference || texts.some((one) => /approved/i.test(one));
+}
+
 /**
  * Reads the answer that the terminal remembers of a command of ours. That another command runs
  * means nothing if it is this one; of a reversal, only that it was not begun is proved.
  */
-export function readRepeated(response: Response, { command, reference }: RecallOrder): Reading {
-  const reading = readResponse(response);
+export function readRepeated(body: Ended, { command, reference }: RecallOrder): Reading {
+  const reading = readResponse(body);
   const isOwn = reading.reading === "not-begun" && reading.busyWith === reference;
   const isOpen = reading.reading === "failed" && command === "reversal";
   if (!isOwn && !isOpen) return reading;
@@ -146,15 +168,16 @@ export function readAborted(message: NexoMessage): CancelAnswer {
   if (typeof body === "string") return { answer: "no-answer", text: body };
   const { Result, ErrorCondition } = body.Response;
   if (Result === "Success") return { answer: "taken" };
-  const { text } = readResponse(body.Response);
+  const { text } = readResponse(body);
   return { answer: "refused", code: safeText(ErrorCondition ?? Result), text };
 }
 
 /** Returns the status by a terminal's answer to a diagnosis (docs/nexo.md 8.1). */
-export function readStatus({ Response, POIStatus }: Body<"DiagnosisResponse">): TerminalStatus {
-  const reading = readResponse(Response);
+export function readStatus(body: Body<"DiagnosisResponse">): TerminalStatus {
+  const reading = readResponse(body);
   if (reading.reading === "not-begun" && reading.isBusy) return statusOf("1", reading.text);
-  const state = reading.reading === "approved" ? (POIStatus?.GlobalStatus ?? "OK") : reading.text;
+  const state =
+    reading.reading === "approved" ? (body.POIStatus?.GlobalStatus ?? "OK") : reading.text;
   if (state === "OK") return statusOf("0", "the terminal answered");
   return statusOf(state === "Busy" ? "1" : "2", `the terminal reports ${safeText(state)}`);
 }

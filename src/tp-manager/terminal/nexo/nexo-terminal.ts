@@ -168,7 +168,7 @@ export class NexoTerminal implements Terminal {
     return await this.#financial("reversal", order, body, (message) => {
       const answer = readBody(message, "ReversalResponse");
       if (typeof answer === "string") return lost(answer);
-      const reading = readResponse(answer.Response);
+      const reading = readResponse(answer);
       // The terminal only passes the reversal on; what becomes of it, it does not know. After a
       // failure, too, the bank may have it: then a refund would give the money back twice.
       if (reading.reading === "not-begun") return notBegun(reading, order);
@@ -234,7 +234,7 @@ export class NexoTerminal implements Terminal {
   #paid(answer: PaymentResponse, order: PaymentOrder, observer: PaymentObserver): PaymentEnd {
     const named = answer.SaleData?.SaleTransactionID?.TransactionID;
     if (named !== undefined && named !== order.reference) return lost("it names another sale");
-    const reading = readResponse(answer.Response);
+    const reading = readResponse(answer);
     if (reading.reading === "not-begun") return notBegun(reading, order);
     const ticket = ticketOf(answer);
     const caution = reading.reading === "approved" ? cautionOf(answer) : undefined;
@@ -295,7 +295,7 @@ export class NexoTerminal implements Terminal {
       case "nothing-clear":
         return { kind: "not-told", why: remembered.why };
       case "answer": {
-        const reading = readRepeated(remembered.body.Response, asked);
+        const reading = readRepeated(remembered.body, asked);
         const ticket = ticketOf(remembered.body);
         const report = paymentReport(remembered.body, reading);
         return { kind: "answered", report, ...(ticket === "" ? {} : { ticket }) };

@@ -127,6 +127,42 @@ describe("what no terminal should answer", () => {
   });
 });
 
+describe("a payment stays without a result", () => {
+  const cancelled = { ...failure("Cancel"), PaymentResult: {} };
+  const idOf = (TransactionID: string) => ({ POIData: { POITransactionID: { TransactionID } } });
+  test.each<[string, object]>([
+    ["a failure with a text of approval", failure("Cancel", { message: "APPROVED_CANCELLED" })],
+    ["a failure with another one", failure("UnreachableHost", { message: "TX_APPROVED" })],
+    ["a failure with a code of approval", failure("Refusal", { authCode: "123456" })],
+    [
+      "a failure with the member of one",
+      { ...cancelled, PaymentResult: { PaymentAcquirerData: { ApprovalCode: "123456" } } },
+    ],
+    ["a failure with an amount", { ...cancelled, PaymentResult: approval.PaymentResult }],
+    ["a cancel with the bank's reference", { ...cancelled, ...idOf("sim1.S1") }],
+    [
+      "a success with a reason of failure",
+      { ...approval, Response: { Result: "Success", ErrorCondition: "Cancel" } },
+    ],
+  ])("after %s", async (_what, body) => {
+    const { driver } = await fakeTerminal(bodyFor("PaymentResponse", body));
+    const { end, report } = await paid(driver);
+    expect([end.end, report?.resultCode]).toEqual(["completed", null]);
+  });
+
+  test.each<[string, object]>([
+    ["a refusal with the bank's reference", { ...failure("Refusal"), ...idOf("sim1.S1") }],
+    ["a cancel with the terminal's own id", { ...failure("Cancel"), ...idOf("sim1") }],
+    [
+      "a cancel with the amount 0",
+      { ...cancelled, PaymentResult: { AmountsResp: { AuthorizedAmount: 0.0 } } },
+    ],
+  ])("but not after %s", async (_what, body) => {
+    const { driver } = await fakeTerminal(bodyFor("PaymentResponse", body));
+    expect((await paid(driver)).report).toMatchObject({ good: false, reason: expect.any(String) });
+  });
+});
+
 describe("on the wire", () => {
   const head = "HTTP/1.1 200 OK\r\n";
   test.each<[string, (socket: Writable) => void]>([
