@@ -9,8 +9,11 @@ const given = process.env["CONFORMANCE_VECTORS"];
 const folder = given ? join(given, "nexo") : "";
 export const hasVectors = folder !== "" && existsSync(folder);
 
+/** Returns the path of a file of the vectors. */
+export const vectorFile = (file: string): string => join(folder, file);
+
 /** Returns the text of a file of the vectors. */
-export const vectorText = (file: string): string => readFileSync(join(folder, file), "utf8");
+export const vectorText = (file: string): string => readFileSync(vectorFile(file), "utf8");
 
 /** Returns the vectors of a file; none without the environment variable. */
 export function rowsOf<T>(file: string): readonly T[] {

@@ -1,6 +1,11 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { NexoMessage } from "../../../../src/nexo/index.ts";
-import { hasVectors, vectorText } from "../../../nexo/vectors.ts";
+import { certificatesIn } from "../../../../src/shared/config/server-trust.ts";
+import { projectRoot } from "../../../../src/shared/version-files.ts";
+import { hasVectors, vectorFile, vectorText } from "../../../nexo/vectors.ts";
 import { fakeTerminal, poiId } from "./fake.ts";
 import { order, paid, soon } from "./started.ts";
 
@@ -125,6 +130,13 @@ describe.skipIf(!hasVectors)("recorded answers (CONFORMANCE_VECTORS)", () => {
     expect(asked[0]?.body).toMatchObject({
       MessageReference: { MessageCategory: "Payment", ServiceID: "KTESTTEST7" },
     });
+  });
+
+  test("the published root is taken, and has the fingerprint of the book", () => {
+    const [root = ""] = certificatesIn("NEXO_CA_FILE", vectorFile("adyen-terminal-root-test.pem"));
+    const { fingerprint256, ca } = new X509Certificate(root);
+    const book = readFileSync(join(projectRoot, "docs/nexo.md"), "utf8");
+    expect([ca, book.includes(fingerprint256.replaceAll(":", ""))]).toEqual([true, true]);
   });
 
   test("a repeated reversal is received, and no more", async () => {
