@@ -133,7 +133,7 @@ const maps = {
   },
 } as const;
 
-/** The source map without the texts of packages, which anybody has who looks into one. */
+/** The source map without the texts of packages, which are published anyway. */
 function withoutPackages(map: string): string {
   const read = JSON.parse(map) as { sources: string[]; sourcesContent?: unknown[] };
   const isPackage = (at: number): boolean => read.sources[at]?.includes("/node_modules/") === true;
