@@ -1,5 +1,9 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/shared/time.ts";
+import { nexoProtocol } from "../../src/simulator/terminal/nexo/nexo-protocol.ts";
+import { completed } from "../../src/simulator/terminal/options.ts";
+import { openTerminal } from "../../src/simulator/terminal/terminal-simulator.ts";
 import {
   started as startFrench,
   taggedRequest,
@@ -393,6 +397,14 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(await hardToUse(page)).toEqual([]);
     expect(await axeFaults(page)).toEqual([]);
     await stays("terminal/caisse-ap");
+    // Nor with nexo, whose terminals have a name and register nobody.
+    const options = completed(nexoProtocol.defaults, systemClock, { tcp, controlPort: 0 });
+    const nexo = await openTerminal(nexoProtocol, options);
+    onTestFinished(() => nexo.close());
+    await page.goto(`${nexo.controlUrl}/`);
+    await display(/Welcome/);
+    const namedBench = await page.locator(".bench").innerText();
+    expect(namedBench).toMatch(/^(?![\s\S]*Forget registration)[\s\S]*Another terminal/);
   });
 
   test("pages of other origins can open the page, but neither read nor do anything", async () => {

@@ -116,7 +116,7 @@ const hints = {
  */
 function Condition({ state, act }) {
   const { outOfOrder, paperOut, busy, swapped, condition } = state;
-  // Of the French protocols none names the terminal to the connector, or registers anybody.
+  // Of the French protocols none names the terminal to the connector.
   const hasName = state.protocol in families;
   const marks = /** @type {const} */ ([
     ["lock", "lock.means", outOfOrder, outOfOrder ? "unlock" : "lock"],
@@ -140,7 +140,7 @@ function Condition({ state, act }) {
           `,
         )}
         ${
-          hasName &&
+          "unregistered" in state &&
           html`<${Button} off=${condition !== "ready"} onClick=${() => act("unregister")}>
             ${t("unregister")}<small>${t("unregister.means")}</small><//>`
         }

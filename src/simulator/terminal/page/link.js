@@ -15,6 +15,7 @@
  * @property {boolean} paperOut
  * @property {boolean} busy
  * @property {boolean} swapped
+ * @property {boolean} [unregistered]
  * @property {readonly string[]} [displayed]
  */
 
