@@ -14,6 +14,8 @@ import { englishTexts } from "../../../src/tp-manager/console/english-texts.ts";
 import * as entryTexts from "../../../src/tp-manager/console/pages/maintenance/entry-texts.js";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import * as pageTexts from "../../../src/tp-manager/console/pages/texts.js";
+// @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
+import * as stepTexts from "../../../src/tp-manager/console/pages/views/step-texts.js";
 import { health } from "../../../src/tp-manager/http/openapi/installation.ts";
 import { warningNames } from "../../../src/tp-manager/orders/answer.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
@@ -166,6 +168,30 @@ test.each([["English", base] as const, ...others])(
     expect([said(200, null), said(null, null)]).toEqual([texts["audit.done"], texts["audit.open"]]);
   },
 );
+
+test("a step of a terminal that is asked by id says what it answered", () => {
+  const said = (event: object) => stepTexts.sentenceOf(event, "EUR", (key: string) => key).text;
+  const observation = { recalled: { kind: "answered" } };
+  for (const [event, sentence] of [
+    [{ kind: "end-lost", code: "requested" }, "reversal-received"],
+    [{ kind: "end-lost", code: "no-answer" }, "end-lost"],
+    [{ kind: "recovery-requested", observation }, "reversal-received"],
+    [
+      { kind: "recovery-not-reversed", because: "the gateway says that it is done" },
+      "reversal-returned",
+    ],
+    [
+      { kind: "recovery-not-reversed", because: "the storage is the same" },
+      "recovery-not-reversed",
+    ],
+    [{ kind: "recovery-charged", observation }, "recalled-charged"],
+    [{ kind: "recovery-not-charged", observation }, "recalled-not-charged"],
+    [{ kind: "recovery-not-charged", observation: {} }, "recovery-not-charged"],
+  ] as const) {
+    expect(said(event)).toBe(`timeline.step.${sentence}`);
+    expect(base).toHaveProperty([`timeline.step.${sentence}`]);
+  }
+});
 
 const findings = Object.entries(findingTable);
 

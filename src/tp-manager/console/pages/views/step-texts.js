@@ -48,6 +48,8 @@ export function sentenceOf(event, currency, texts) {
     quote,
   });
   const quote = String(event.text || event.because || event.why || event.reason || "");
+  const asked = askedById(event);
+  if (asked !== null) return say(asked);
   if (plain.has(kind)) return say(kind);
   if (quoting.has(kind)) return say(kind, {}, quote);
   switch (kind) {
@@ -73,6 +75,19 @@ export function sentenceOf(event, currency, texts) {
     default:
       return say("other", { kind }, quote);
   }
+}
+
+/**
+ * Returns what a terminal that is asked by id says of a payment or reversal. null: no such step.
+ * @param {any} event
+ */
+function askedById({ kind, code, because, observation }) {
+  if (kind === "recovery-requested" || code === "requested") return "reversal-received";
+  const isReturned = kind === "recovery-not-reversed" && /^the gateway says /.test(because);
+  if (isReturned) return "reversal-returned";
+  if (observation?.recalled?.kind !== "answered") return null;
+  if (kind === "recovery-charged") return "recalled-charged";
+  return kind === "recovery-not-charged" ? "recalled-not-charged" : null;
 }
 
 /**
