@@ -45,8 +45,8 @@ const vitest = "node_modules/vitest/vitest.mjs";
 /** The exit code of a part that cannot run on this machine; its last line says what is missing. */
 const skipped = 77;
 
-const knowledge = (family: string): Part => ({
-  shows: `no verdict about a terminal of ${family} says more than its facts`,
+const knowledge = (family: string, terminals = `a terminal of ${family}`): Part => ({
+  shows: `no verdict about ${terminals} says more than its facts`,
   program: "scripts/knowledge.ts",
   words: ["--family", family],
   quick: ["--family", family, "--faults", "1", "--worlds", "2"],
@@ -87,6 +87,7 @@ const parts: Readonly<Record<string, Part>> = {
   "knowledge-zvt": knowledge("zvt"),
   "knowledge-concert": knowledge("concert"),
   "knowledge-caisse-ap": knowledge("caisse-ap"),
+  "knowledge-by-id": knowledge("by-id", "a nexo terminal, which is asked by id,"),
   shop: {
     shows: "no verdict of a busy shop says more than its facts",
     program: "scripts/knowledge.ts",

@@ -33,8 +33,7 @@ test("an unknown protocol is refused with the names that are known", async () =>
   );
 });
 
-// The scenarios pay with a terminal of every protocol but nexo; in the whole scope the demo pays
-// with one of each.
+// The scenarios pay with a terminal of every protocol; in the whole scope the demo does so too.
 test.each(rowsOf(others, others.length))("the demo pays with a terminal of %s", async (name) => {
   const { code, out, err } = await demo("--protocol", name);
   expect({ code, err }).toEqual({ code: 0, err: "" });
