@@ -159,7 +159,8 @@ async function nexo(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "card-numbers-"));
   const caFile = join(folder, "root.pem");
   writeFileSync(caFile, terminal.root);
-  const at = installation({
+  const broker = await fleetBroker(await freePort());
+  const at = installation(broker, {
     TERMINAL_PROTOCOL: "nexo",
     SERIAL_PORT: `tcp://127.0.0.1:${port}`,
     NEXO_POIID: poiId,
@@ -171,9 +172,11 @@ async function nexo(): Promise<void> {
     await at.connected();
     print(`\nnexo: a payment is ${await paid(at)}; the terminal masks nothing.`);
     if (terminal.unmasked() === 0) problems.push("the terminal sent no card number");
-    await searched(at);
+    await reported(broker, ["state", "payment"]);
+    await searched(at, broker);
   } finally {
     terminal.close();
+    broker.close();
     await at.stop();
     rmSync(folder, { recursive: true, force: true });
   }
