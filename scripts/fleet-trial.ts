@@ -241,6 +241,7 @@ async function lateFigures(): Promise<void> {
   await client.endAsync();
   await until(`count_over_time(connector_memory_bytes{kiosk="${kiosk}"}[1h] offset 19h30m) == 1`);
   await until("connector_bridge_up == 1 and connector_bridge_refused_total == 2");
+  await until("connector_broker_certificate_ends_timestamp_seconds > time()");
 }
 
 /** kiosk-1 was away for six hours; each minute has to have its figures, and no counter falls. */

@@ -14,7 +14,8 @@ export interface Sample {
 /** The NaN with which Prometheus marks the end of a series; a number of JavaScript cannot be it. */
 const STALE = Buffer.from("020000000000f07f", "hex");
 const LITERAL_BYTES_MAX = 65_536;
-const PATIENCE_MS = 10_000;
+/** As long as Prometheus itself waits for a remote write. */
+const PATIENCE_MS = 30_000;
 
 function varint(value: number): Buffer {
   const bytes: number[] = [];
