@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { protocols } from "../../src/simulator/terminal/registry.ts";
 import { protocolPart } from "../../src/tp-manager/terminal/registry.ts";
 import { demoFolder } from "../support/programs/demo-folder.ts";
-import { rowsOf } from "../support/run/scope.ts";
+import { isWhole, rowsOf } from "../support/run/scope.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /** One demo that speaks one protocol after the other. */
@@ -42,8 +42,20 @@ test.each(rowsOf(others, others.length))("the demo pays with a terminal of %s", 
   expect(out).not.toContain("/cancel");
 });
 
+/** A nexo terminal has an identity, so a demo with the next one pays when that is accepted. */
+async function acceptedAfterNexo() {
+  const { code, err } = await demo();
+  expect(code).toBe(69);
+  expect(err).toContain("Accept this one at");
+  const [, port] = /^LOCAL_PORT=(\d+)$/m.exec(config()) ?? [];
+  const login = ["--netrc-file", "data/demo/netrc-operator"];
+  const call = ["-sS", "-f", "-X", "POST", `http://127.0.0.1:${port}/terminal/accept`];
+  expect((await run("curl", [...login, ...call], checkout.root)).code).toBe(0);
+  return await demo();
+}
+
 test("without --protocol the demo speaks the usual one, also when that one is named", async () => {
-  const first = await demo();
+  const first = isWhole ? await acceptedAfterNexo() : await demo();
   expect([first.code, first.out.includes('"status": "Success"')]).toEqual([0, true]);
   expect(config()).not.toContain("TERMINAL_PROTOCOL");
   const named = await demo("--protocol", String(usual));
