@@ -11,9 +11,12 @@ export function safeText(text: string): string {
   return maskPansInText(text).slice(0, SAFE_MAX);
 }
 
-/** Returns a terminal's id, which must stay as it is; null: it holds a card number, or is long. */
+/**
+ * Returns a terminal's id, which must stay as it is; null: it holds a card number, is long, or is
+ * empty, which a terminal reads as its last transaction.
+ */
 export function safeId(id: string | undefined): string | null {
-  return id === undefined || id.length > SAFE_MAX || containsPan(id) ? null : id;
+  return !id?.trim() || id.length > SAFE_MAX || containsPan(id) ? null : id;
 }
 
 /** Returns an amount as a message has it: a JSON number in major units. */

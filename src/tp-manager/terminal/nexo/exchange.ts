@@ -42,7 +42,10 @@ const OK = 200;
 const OK_MAX = 299;
 const BAD_REQUEST = 400;
 const ID_BYTES = 5;
-/** Later than this, it may be the answer to a request carried out that could not be protected. */
+/**
+ * Later than this, it may be the answer to a request carried out that could not be protected; that
+ * to a reversal may be so at once, because the terminal only passes it on.
+ */
 const KEY_REFUSAL_MS = 2_000;
 
 /** Sends requests to the terminal and reads their answers. */
@@ -90,7 +93,8 @@ export class Exchange {
       const problem = refusal?.text ?? "the terminal answered HTTP status 400";
       const isOfForm = refusal?.about === "form";
       // In clear, only the certificate says who refuses: it must name our terminal.
-      const isProof = isNamed && (isOfForm || (refusal?.about === "key" && isEarly));
+      const isOfKey = refusal?.about === "key" && isEarly && category !== "Reversal";
+      const isProof = isNamed && (isOfForm || isOfKey);
       return isProof ? { reply: "refused", problem, isOfForm } : { reply: "unread", problem };
     }
     if (status < OK || status > OK_MAX)

@@ -30,6 +30,7 @@ export function paymentBody(order: PaymentOrder, nowMs: number): object | string
 export function reversalBody(order: ReversalOrder, nowMs: number): object | string {
   const { reference, receiptNumber, namedAt } = order;
   if (reference === undefined) return "a reversal needs its reference";
+  if (!receiptNumber) return "the terminal named no id of the sale";
   if (namedAt === undefined) return "the terminal named no time stamp of the sale";
   const original = { TransactionID: receiptNumber, TimeStamp: namedAt };
   return {
