@@ -204,8 +204,8 @@ export const byIdMutations: readonly Mutation[] = [
     requested,
     [
       "src/tp-manager/arbiter/recovery.ts",
-      "if (!isRequested(attempt.state) || !isWhole) return;",
-      "if (!isRequested(attempt.state)) return;",
+      "if (!isPassedOn(attempt.state) || !isWhole) return false;",
+      "if (!isPassedOn(attempt.state)) return false;",
     ],
   ),
   oneEdit(

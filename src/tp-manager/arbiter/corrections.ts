@@ -184,3 +184,20 @@ export function alarmDifference(writer: AttemptWriter, { good, differs }: Transa
   const text = `the terminal approved with another ${differs.join(" and ")} than was sent`;
   writer.log("error", detail, text);
 }
+
+/** Raises alarms when the terminal charged more than the goods that came out are worth. */
+export function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
+  const { state } = writer.attempt;
+  if ("goods" in before.state && before.state.goods?.decision === null) {
+    const alarm = { alarm: "charged-without-delivery" } as const;
+    writer.log("error", alarm, "the terminal kept a sale of which nobody said that goods came out");
+  }
+  if (!isCharged(state) || state.goodsMinor === undefined) return;
+  const { amountMinor: chargedMinor } = state.report;
+  const detail = {
+    alarm: "charged-beyond-goods",
+    chargedMinor,
+    goodsMinor: state.goodsMinor,
+  } as const;
+  writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
+}

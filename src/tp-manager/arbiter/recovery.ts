@@ -9,6 +9,7 @@ import {
   type Attempt,
   type Detail,
   isCharged,
+  isPassedOn,
   isPaying,
   isRequested,
   REVERSAL_BEGINS,
@@ -29,7 +30,7 @@ import {
   type TransactionReport,
 } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
-import { alarmTwice, chargedBy } from "./corrections.ts";
+import { alarmBeyondGoods, alarmTwice, chargedBy } from "./corrections.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
 import { writeEnd } from "./payment-run.ts";
@@ -82,6 +83,8 @@ export class Recovery {
   recover(transactionId: string): Promise<void> {
     const attempt = this.#parts.journal.attempts.read(transactionId);
     if (!attempt || !inDoubtStateOf(attempt)) return Promise.resolve();
+    // The gateway may have notified the return before the terminal had passed the reversal on.
+    if (this.returned(attempt)) return Promise.resolve();
     if (isRequested(attempt.state)) {
       this.#awaitOthers(attempt);
       return Promise.resolve();
@@ -90,15 +93,18 @@ export class Recovery {
   }
 
   /**
-   * Ends a reversal that was requested from others when the gateway says that the whole amount went
-   * back: the sale counts as charged, and the gateway's return as the only one.
+   * Ends a reversal in doubt that its terminal only passes on when the gateway says that the whole
+   * amount went back: the sale counts as charged, and the gateway's return as the only one. Returns
+   * whether it has ended so.
    */
-  returned(attempt: Attempt): void {
+  returned(attempt: Attempt): boolean {
     const isWhole = attempt.returnedMinor >= returnableMinorOf(attempt);
-    if (!isRequested(attempt.state) || !isWhole) return;
+    if (!isPassedOn(attempt.state) || !isWhole) return false;
     const because = "the gateway says that the reversal, which the terminal passed on, is done";
     const writer = new AttemptWriter(attempt, this.#parts);
     writer.advance({ input: "proved-not-reversed", because });
+    this.#inquiries.reconsider();
+    return true;
   }
 
   /** Raises an alarm about a requested reversal of which nobody has heard for a day. */
@@ -181,7 +187,7 @@ export class Recovery {
    * Settles like {@link recover}.
    */
   doubted(attempt: Attempt, unwritten?: WrittenEvent[]): Promise<void> {
-    if (isRequested(attempt.state)) return this.recover(attempt.transactionId);
+    if (isPassedOn(attempt.state)) return this.recover(attempt.transactionId);
     return this.#inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
@@ -353,7 +359,8 @@ export class Recovery {
         writer.advance({ input: "proved-not-reversed", ...grounds });
         return;
       case "requested":
-        this.#awaitOthers(writer.advance({ input: "proved-requested", ...grounds }));
+        writer.advance({ input: "proved-requested", ...grounds });
+        void this.recover(before.transactionId);
         return;
       default: {
         this.#staysUnknown(before, because, probe);
@@ -414,23 +421,6 @@ export class Recovery {
     const { journal, clock } = this.#parts;
     journal.attempts.addEvent(transactionId, { atMs: clock.now(), kind, detail });
   }
-}
-
-/** Raises alarms when the terminal charged more than the goods that came out are worth. */
-function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
-  const { state } = writer.attempt;
-  if ("goods" in before.state && before.state.goods?.decision === null) {
-    const alarm = { alarm: "charged-without-delivery" } as const;
-    writer.log("error", alarm, "the terminal kept a sale of which nobody said that goods came out");
-  }
-  if (!isCharged(state) || state.goodsMinor === undefined) return;
-  const { amountMinor: chargedMinor } = state.report;
-  const detail = {
-    alarm: "charged-beyond-goods",
-    chargedMinor,
-    goodsMinor: state.goodsMinor,
-  } as const;
-  writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
 }
 
 /** Returns by which reference the terminal got the command of an attempt that is in doubt. */

@@ -17,6 +17,7 @@ import {
   isNotCharged,
   isPaying,
   isReversed,
+  returnableMinorOf,
   saleOf,
 } from "./payment.ts";
 import { alarmReturnedTwice, isReturnedTwice, phaseTable, UNPAID_GOODS } from "./phase-table.ts";
@@ -108,7 +109,9 @@ export class AttemptWriter {
     // What follows a reversal, such as a late decision about the goods, reverses nothing again.
     const wasReversed = isReversed(before);
     const wasSold = saleOf(before) !== undefined;
-    const approvedAtMs = (isPaying(before) && events.at(-1)?.atMs) || startedAtMs;
+    const last = events.at(-1);
+    const isReturned = last?.input === "settled" && last.outcome === "reversed" && isCharged(state);
+    const approvedAtMs = (isPaying(before) && last?.atMs) || startedAtMs;
     this.#attempt = this.#parts.journal.attempts.update(transactionId, {
       from: before.phase,
       state,
@@ -118,6 +121,7 @@ export class AttemptWriter {
         isCharged(state) && !wasSold
           ? transactionOf(this.#attempt, state, approvedAtMs)
           : undefined,
+      returnedMinor: isReturned ? returnableMinorOf({ state, request }) : undefined,
       // The sale does not count any more: it was reversed, or an operator corrected a finding.
       withdraw: wasSold && !wasReversed && phaseTable[state.phase].charged === "no",
     });

@@ -234,9 +234,8 @@ export interface OpenReturn {
 }
 
 /** Returns the largest amount to pay back, in minor units: the charged, else the requested one. */
-export function returnableMinorOf({ state, request }: Attempt): number {
-  const reported = isCharged(state) ? state.report.amountMinor : null;
-  return reported ?? request.amountMinor;
+export function returnableMinorOf({ state, request }: Pick<Attempt, "state" | "request">): number {
+  return saleOf(state)?.report.amountMinor ?? request.amountMinor;
 }
 
 export type Detail = Readonly<Record<string, unknown>>;
@@ -340,6 +339,13 @@ export function endReportOf(state: AttemptState): TransactionReport | undefined 
 export function lastReportOf(state: AttemptState): TransactionReport | undefined {
   return endReportOf(state) ?? saleOf(state)?.report;
 }
+
+/**
+ * Whether a reversal in doubt was sent to a terminal that is asked by id, which only passes it on:
+ * a return that the gateway or its account names is this very reversal, and no second one.
+ */
+export const isPassedOn = (state: AttemptState): boolean =>
+  state.phase === "reversal-in-doubt" && state.reference !== undefined;
 
 /** Whether a reversal was requested from others, and the terminal knows no more about it. */
 export const isRequested = (state: AttemptState): boolean =>

@@ -5,6 +5,7 @@ import {
   type AttemptState,
   type ChargedState,
   earlierAckOf,
+  isPassedOn,
   type JudgedReport,
   type Judgement,
   nextReport,
@@ -38,14 +39,14 @@ export function advanceReversal(
       }
       if (input.input === "proved-not-reversed") return { phase: "charged", ...state.sale };
       if (input.input === "proved-requested") return { ...state, requested: true };
-      if (input.input === "settled" && input.outcome === "charged") {
+      if (input.input !== "settled" || input.outcome === "not-charged") break;
+      // The return of a reversal that was passed on is the gateway's, and noted with the charge.
+      if (input.outcome === "charged" || isPassedOn(state)) {
         return { phase: "charged", ...state.sale };
       }
-      if (input.input === "settled" && input.outcome === "reversed") {
-        return { phase: "reversed", sale: state.sale, report: input.report };
-      }
-      throw impossible(state, input);
+      return { phase: "reversed", sale: state.sale, report: input.report };
   }
+  throw impossible(state, input);
 }
 
 function advanceCharged(state: ChargedState, input: AttemptInput): AttemptState {

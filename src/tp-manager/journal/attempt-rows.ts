@@ -77,6 +77,8 @@ interface Change {
   readonly handOff?: Transaction | undefined;
   /** Whether the sale was reversed and must not reach the gateway. */
   readonly withdraw?: boolean;
+  /** What the gateway has paid back in all, in minor units; missing: nothing new is known. */
+  readonly returnedMinor?: number | undefined;
 }
 
 /** The attempt that was written last, cached because a payment reads it at each step. */
@@ -111,7 +113,8 @@ export class AttemptRows extends rows("attempts", {
     RETURNING number, rowid AS position`,
   update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket),
       ended_at_ms = iif(phase = ?1, ended_at_ms, ?), receipt_number = ?, trace_number = ?,
-      unread_since_ms = coalesce(?, unread_since_ms)
+      unread_since_ms = coalesce(?, unread_since_ms),
+      notified_return_minor = max(notified_return_minor, ?)
     WHERE transaction_id = ? AND phase = ?
       AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
   // Sets only the columns that change, because SQLite rewrites the index of each column set.
@@ -228,7 +231,10 @@ export class AttemptRows extends rows("attempts", {
       for (const step of steps) this.addEvent(transactionId, step);
       if (handOff) this.parts.handOffs.add(transactionId, handOff);
       if (withdraw) this.parts.handOffs.withdraw(transactionId);
-      const after = { ...before, state, endedAtMs, ticket: ticket ?? before.ticket };
+      const returnedMinor = Math.max(before.returnedMinor, change.returnedMinor ?? 0);
+      const returns = { returnedMinor, returnedSome: before.returnedSome || returnedMinor > 0 };
+      const end = { state, endedAtMs, ticket: ticket ?? before.ticket };
+      const after = { ...before, ...returns, ...end };
       const data = paymentEventOf(after);
       if (!isDeepStrictEqual(data, paymentEventOf(before))) emit("payment", data, atMs);
       return [after, this.sql.read.stamp] as const;
@@ -259,6 +265,7 @@ export class AttemptRows extends rows("attempts", {
       sale?.report.receiptNumber ?? null,
       sale?.report.traceNumber ?? null,
       isUnread ? atMs : null,
+      change.returnedMinor ?? 0,
       transactionId,
       from,
     ).changes;

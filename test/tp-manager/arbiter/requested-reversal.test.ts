@@ -2,22 +2,34 @@ import { describe, expect, test } from "vitest";
 import type { AppError } from "../../../src/shared/catalog/errors.ts";
 import { returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import type { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
-import type { PaymentEnd, Recollection } from "../../../src/tp-manager/terminal/terminal.ts";
+import {
+  type PaymentEnd,
+  type Recollection,
+  TerminalUnavailable,
+} from "../../../src/tp-manager/terminal/terminal.ts";
 import { answered, failed, houseOf, phaseOf, sold } from "../../support/house/by-id-house.ts";
-import { alarms, outcome, pay, request } from "../../support/house/payment-house.ts";
+import { alarms, type House, outcome, pay, request } from "../../support/house/payment-house.ts";
 import { LIMIT_MS } from "../../support/terminals/asked-by-id.ts";
 import { approves, lost } from "../../support/terminals/scripted-terminal.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
 describe("a reversal", () => {
-  async function reversed(recollection: Recollection, end: PaymentEnd = lost("no answer")) {
+  async function sale() {
     const { at, terminal } = houseOf();
     terminal.script = (_order, observer) => {
       observer.report(sold());
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     await pay(at, request("A-1"));
+    return { at, terminal };
+  }
+
+  async function reversed(
+    recollection: Recollection | TerminalUnavailable,
+    end: PaymentEnd = lost("no answer"),
+  ) {
+    const { at, terminal } = await sale();
     terminal.reversal = () => Promise.resolve(end);
     terminal.recollection = recollection;
     const reversing = at.afterSale.reverse("A-1").catch(() => undefined);
@@ -35,6 +47,17 @@ describe("a reversal", () => {
     expect(terminal.asked[0]).toMatchObject({ command: "reversal", reference: sent?.reference });
     expect(phaseOf(at)).toBe("reversal-in-doubt");
   });
+
+  /** The supervisor reports what the gateway has paid back of the sale. */
+  async function notified({ at }: Pick<ReturnType<typeof houseOf>, "at">, returnedMinor = 999) {
+    const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
+    const page = { returns: [{ transactionId, returnedMinor }], last: 1, more: false };
+    const link = { call: () => Promise.resolve(page) } as unknown as SupervisorLink;
+    await returnPoll(at.journal.returns, link, at.clock, at.hub.tap(at.log), at.arbiter).ask();
+  }
+
+  const statusOf = (at: House) =>
+    pay(at, request("A-1")).then(outcome, (error: AppError) => error.code);
 
   const requested = { end: "lost", code: "requested", text: "received", ticket: "" } as const;
   const named: Recollection = { kind: "not-found" };
@@ -70,20 +93,61 @@ describe("a reversal", () => {
   });
 
   test.each([
-    ["the whole amount", 999, "Reversed", "charged"],
+    ["the whole amount", 999, "ORDER_REVERSED", "charged"],
     ["a part", 400, "Unknown", "reversal-in-doubt"],
   ])("that was passed on, of which the gateway returned %s", async (...row) => {
     const [, returnedMinor, status, phase] = row;
     const { at } = await reversed(answered(), requested);
-    const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
-    const page = { returns: [{ transactionId, returnedMinor }], last: 1, more: false };
-    const link = { call: () => Promise.resolve(page) } as unknown as SupervisorLink;
-    const log = at.hub.tap(at.log);
-    await returnPoll(at.journal.returns, link, at.clock, log, at.arbiter).ask();
+    await notified({ at }, returnedMinor);
     expect(phaseOf(at)).toBe(phase);
-    const again = await pay(at, request("A-1")).then(outcome, (error: AppError) => error.code);
-    expect(again).toBe(status === "Reversed" ? "ORDER_REVERSED" : status);
+    expect(await statusOf(at)).toBe(status);
     expect(alarms(at)).not.toContain("returned-twice");
+  });
+
+  const away = new TerminalUnavailable("no-answer", "away");
+
+  test.each<[string, PaymentEnd, Recollection | TerminalUnavailable]>([
+    ["whose answer was lost", lost("no answer"), away],
+    ["that failed", lost("UnreachableHost"), failed({ resultCode: null })],
+  ])("%s has ended when the gateway says that all went back", async (_what, end, recollection) => {
+    const { at } = await reversed(recollection, end);
+    expect(phaseOf(at)).toBe("reversal-in-doubt");
+    await notified({ at });
+    expect([phaseOf(at), await statusOf(at)]).toEqual(["charged", "ORDER_REVERSED"]);
+    await at.clock.advance(DAY_MS);
+    expect([phaseOf(at), at.arbiter.inquiries.isAsking]).toEqual(["charged", false]);
+    expect(alarms(at)).not.toContain("returned-twice");
+  });
+
+  test.each([requested, lost("no answer")])(
+    "has ended when the gateway's return came before its answer (%#)",
+    async (end) => {
+      const { at, terminal } = await sale();
+      terminal.recollection = answered();
+      terminal.reversal = async () => {
+        await notified({ at });
+        return end;
+      };
+      const reversing = at.afterSale.reverse("A-1").catch(() => undefined);
+      await at.clock.advance(0);
+      await reversing;
+      expect([phaseOf(at), await statusOf(at)]).toEqual(["charged", "ORDER_REVERSED"]);
+      expect([terminal.reversed.length, alarms(at)]).toEqual([1, []]);
+    },
+  );
+
+  test.each<[string, PaymentEnd]>([
+    ["passed on", requested],
+    ["answered with a failure", lost("UnreachableHost")],
+  ])("that was %s, settled as reversed, counts as the gateway's return", async (_what, end) => {
+    const { at } = await reversed(failed(), end);
+    const before = alarms(at);
+    await at.settle({ orderId: "A-1", outcome: "reversed", note: "in account" });
+    await at.clock.advance(60_000);
+    expect([phaseOf(at), alarms(at)]).toEqual(["charged", before]);
+    await notified({ at });
+    await at.clock.advance(DAY_MS);
+    expect([await statusOf(at), alarms(at)]).toEqual(["ORDER_REVERSED", before]);
   });
 
   // The nexo driver gives a code only where nothing was begun, such as Busy.

@@ -67,3 +67,12 @@ test("the connector's message follows the page's sentence, unless both say the s
   expect(detailOf("no money")).toMatchObject({ text: sentence, detail: `no money (${code})` });
   expect(detailOf(sentence)).toMatchObject({ text: sentence, detail: `(${code})` });
 });
+
+test.each([
+  ["at the terminal alone", {}, true],
+  ["on request, by the gateway", { reference: "KTESTTEST7" }, false],
+])("the console asks for a refund at the gateway after a reversal %s", (_what, more, asked) => {
+  const attempts = [{ events: [{ kind: "reversal-begins", ...more }] }];
+  const order = { status: "Reversed", attempts, gateway: { state: "captured" } };
+  expect(orderActions.isReversedHereOnly(order)).toBe(asked);
+});

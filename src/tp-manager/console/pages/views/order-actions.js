@@ -100,7 +100,9 @@ function PartRefund({ texts, most, busy, part, setPart, refund }) {
  */
 export function isReversedHereOnly({ status, attempts, gateway }) {
   const events = attempts.flatMap((/** @type {any} */ one) => one.events);
-  const isHere = (/** @type {any} */ { kind }) => /^(reversal-begins|found-reversed)$/.test(kind);
+  // A reversal with a reference was only passed on: its money went back at the gateway.
+  const isHere = (/** @type {any} */ { kind, reference }) =>
+    kind === "found-reversed" || (kind === "reversal-begins" && !reference);
   const isHeld = /^(authorized|captured)$/.test(gateway?.state);
   return status === "Reversed" && isHeld && events.some(isHere);
 }
