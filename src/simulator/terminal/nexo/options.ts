@@ -34,6 +34,8 @@ const behaviour = {
   /** The file that the terminal's root certificate is written to; null: none. */
   caFile: null as string | null,
   rememberedMs: REMEMBERED_MS,
+  /** The address that display and event notifications are posted to; null: none. */
+  notifyUrl: null as string | null,
 };
 
 export const nexoDefaults = {
@@ -56,6 +58,7 @@ export const nexoSwitches: SwitchTable<Draft<NexoOptions>> = {
   passphrase: own("passphrase", "TEXT", formed(/^[ -~]{1,128}$/, "a phrase")),
   "key-identifier": own("keyIdentifier", "NAME", formed(/^[!-~]{1,64}$/, "simulator")),
   "key-version": own("keyVersion", "N", (value) => whole(value)),
+  notify: own("notifyUrl", "URL", formed(/^https:\/\/[^\s/]+\/?$/, "https://127.0.0.1:8843")),
   "ca-file": option("FILE", (value, { behaviour: before }) => ({
     behaviour: { ...before, caFile: value },
   })),

@@ -19,6 +19,8 @@ export function responseOf(
 
 /** What a register asked to pay, with the ids that the answer repeats. */
 export interface Sale {
+  /** The terminal's name of the payment, which an approval completes. */
+  readonly tender: string;
   readonly saleTransaction: object;
   readonly amountMinor: number;
   readonly currency: Currency;
@@ -34,24 +36,20 @@ export function bankReference({ trace }: Pick<StoredTransaction, "trace">): stri
   return `S${trace.toString(BASE).toUpperCase().padStart(ID_CHARACTERS, "Z")}`;
 }
 
-/** Returns the terminal's name of a transaction; a declined one has no second part. */
-export function transactionId(trace: number, atMs: number, isApproved = true) {
-  const tender = `sim${atMs.toString(BASE)}`;
-  const id = isApproved ? `${tender}.${bankReference({ trace })}` : tender;
-  return { TransactionID: id, TimeStamp: new Date(atMs).toISOString() };
-}
+/** Returns the terminal's name of a payment that begins now. */
+export const tenderOf = ({ now }: NexoParts): string => `sim${now.getTime().toString(BASE)}`;
 
 /** Returns the body of the answer to an approved payment (docs/nexo.md 4.2). */
 export function approvedBody(
   parts: NexoParts,
-  { saleTransaction, currency, ...asked }: Sale,
+  { saleTransaction, currency, tender, ...asked }: Sale,
   transaction: StoredTransaction,
 ): object {
-  const { amountMinor, trace, atMs, card: name, authorisation } = transaction;
+  const { amountMinor, atMs, card: name, authorisation } = transaction;
   const card = testCards[name];
   const reference = bankReference(transaction);
-  const id = transactionId(trace, atMs);
   const stamp = { TimeStamp: new Date(atMs).toISOString() };
+  const id = { TransactionID: `${tender}.${reference}`, ...stamp };
   const isPart = amountMinor < asked.amountMinor;
   const pairs = {
     tid: parts.device.terminalId,
@@ -86,17 +84,17 @@ export function approvedBody(
   };
 }
 
-/** Returns the body of the answer to a payment that was not approved. */
+/** Returns the body of the answer to a payment that was not approved: its name has no bank part. */
 export function failedBody(
   parts: NexoParts,
-  saleTransaction: object | undefined,
+  { saleTransaction, tender = tenderOf(parts) }: Partial<Pick<Sale, "saleTransaction" | "tender">>,
   condition: string,
   pairs: Readonly<Record<string, string>>,
   card?: CardName,
 ): object {
   return {
     POIData: {
-      POITransactionID: transactionId(0, parts.now.getTime(), false),
+      POITransactionID: { TransactionID: tender, TimeStamp: parts.now.toISOString() },
       POIReconciliationID: RECONCILIATION,
     },
     ...(saleTransaction ? { SaleData: { SaleTransactionID: saleTransaction } } : {}),

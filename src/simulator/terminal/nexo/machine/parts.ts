@@ -4,9 +4,12 @@ import { certified } from "../../../certificates.ts";
 import type { FaultArguments } from "../../faults/fault-kinds.ts";
 import { TerminalParts } from "../../terminal-parts.ts";
 import type { FaultName } from "../faults.ts";
+import { Notifier } from "../link/notifier.ts";
 import { type CertificateKind, DAY_MS, type NexoOptions, YEAR_MS } from "../options.ts";
 
 export class NexoParts extends TerminalParts<NexoOptions> {
+  readonly notifier = new Notifier(this);
+
   fault(name: FaultName): FaultArguments | undefined {
     return this.faults.take(name);
   }

@@ -1,4 +1,4 @@
-import type { CardName } from "../../bank/cards.ts";
+import { type CardName, testCards } from "../../bank/cards.ts";
 import { outcomeOf } from "../../bank/ledger.ts";
 import type { CardAction, CustomerAction } from "../../cardholder.ts";
 import { RunningCommand } from "../../machine.ts";
@@ -89,10 +89,10 @@ export class NexoPayment extends RunningCommand<NexoParts, Point> {
   /** Returns the body of the answer. `booked`: called when the card is charged. */
   async carryOut(booked: (body: object) => void): Promise<object> {
     const end = await this.#carriedOut(booked);
+    this.parts.notifier.say("TENDER_FINAL", this);
     if (!("condition" in end)) return end;
     if (end.stage) this.parts.screen.show(end.stage);
-    const { saleTransaction } = this.sale;
-    return failedBody(this.parts, saleTransaction, end.condition, end.pairs, this.#card);
+    return failedBody(this.parts, this.sale, end.condition, end.pairs, this.#card);
   }
 
   async #carriedOut(booked: (body: object) => void): Promise<object | Failure> {
@@ -106,6 +106,7 @@ export class NexoPayment extends RunningCommand<NexoParts, Point> {
     const { amountMinor } = this.sale;
     const usual = outcomeOf(script.outcome ?? behaviour.outcome, amountMinor);
     const { numeric: currency } = this.sale.currency;
+    this.parts.notifier.say("TENDER_CREATED", this);
     this.parts.screen.show("card", { amountMinor, currency });
     await this.reach("card");
     const wait = { waitMs: pace.cardWaitMs, signal: this.signal, outcome: usual, script };
@@ -133,6 +134,8 @@ export class NexoPayment extends RunningCommand<NexoParts, Point> {
     if (action.action === "time-out") return failures["timed-out"];
     if (action.action !== "insert") return declined(128);
     this.#card = action.card;
+    const { technology } = testCards[action.card ?? this.parts.options.behaviour.card];
+    this.parts.notifier.say(technology === "chip" ? "CARD_INSERTED" : "CARD_PRESENTED", this);
     const entered = await this.#enteredPin(action);
     if (entered === "cancelled") return this.#isAborted ? failures.aborted : failures.cancelled;
     if (entered === "timed-out") return failures["timed-out"];
@@ -144,7 +147,9 @@ export class NexoPayment extends RunningCommand<NexoParts, Point> {
   async #enteredPin(action: CardAction): Promise<Entered> {
     const pad = pinPad(this.parts, action);
     for (let tries = 1; ; tries++) {
+      if (action.pin) this.parts.notifier.say("WAIT_FOR_PIN", this);
       const entered = await pad(this.parts.options.pace.cardWaitMs, this.signal);
+      if (action.pin) this.parts.notifier.say("PIN_ENTERED", this);
       if (entered !== "wrong" || tries >= PIN_TRIES_MAX) return entered;
       this.parts.screen.show("wrong-pin");
     }
@@ -168,7 +173,7 @@ export class NexoPayment extends RunningCommand<NexoParts, Point> {
     const failure: Failure = { condition: "Cancel", pairs: { message: "APPROVED" } };
     if (taken?.["kept"] === "no") undo(parts, transaction);
     const body = taken
-      ? failedBody(parts, sale.saleTransaction, failure.condition, failure.pairs, card)
+      ? failedBody(parts, sale, failure.condition, failure.pairs, card)
       : approvedBody(parts, sale, transaction);
     booked(body);
     parts.screen.show(taken ? "cancelled" : "approved");

@@ -25,7 +25,7 @@ import type { TraceEntry } from "../../trace-log.ts";
 import { type Call, HttpsPorts } from "../link/https-port.ts";
 import { keyOf, rootOf } from "../options.ts";
 import { traceOf } from "../reading.ts";
-import { answerName, bankReference, failedBody, responseOf, transactionId } from "./answers.ts";
+import { answerName, bankReference, failedBody, responseOf, tenderOf } from "./answers.ts";
 import { certificates, type NexoParts } from "./parts.ts";
 import { NexoPayment, undo } from "./payment.ts";
 import { refusalOf } from "./refused.ts";
@@ -70,6 +70,7 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
   }
 
   override powerCycle(): void {
+    this.parts.notifier.say("Shutdown");
     super.powerCycle();
     this.running = undefined;
     this.#requests.restart(this.parts.fault("forget") !== undefined);
@@ -202,7 +203,7 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
     const amountMinor = minorOf(AmountsReq.RequestedAmount, currency);
     const saleTransaction = body.SaleData.SaleTransactionID;
     const refuse = (condition: string, pairs: Readonly<Record<string, string>>): Promise<void> =>
-      this.#answer(call, begun, failedBody(this.parts, saleTransaction, condition, pairs));
+      this.#answer(call, begun, failedBody(this.parts, { saleTransaction }, condition, pairs));
     const busy = this.#busyTexts(begun);
     if (busy) return await refuse("Busy", busy);
     if (!currency || amountMinor === null) {
@@ -210,7 +211,7 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
       const field = currency ? "RequestedAmount" : "Currency";
       return await refuse("MessageFormat", { errors: `${path}, field ${field}: Missing` });
     }
-    const sale = { saleTransaction, amountMinor, currency };
+    const sale = { saleTransaction, amountMinor, currency, tender: tenderOf(this.parts) };
     const payment = new NexoPayment(this.parts, begun, sale, call.line);
     await this.run(payment, async () => {
       const remembers = (made: object): void => {
@@ -277,8 +278,8 @@ export class NexoTerminal extends Machine<NexoParts, NexoPayment> {
   ): Promise<void> {
     const { memory, now } = this.parts;
     const isNamed = (trace: number, atMs: number): boolean => {
-      const { TransactionID, TimeStamp } = transactionId(trace, atMs);
-      return TransactionID === named.TransactionID && TimeStamp === named.TimeStamp;
+      const isOfBank = named.TransactionID.endsWith(`.${bankReference({ trace })}`);
+      return isOfBank && named.TimeStamp === new Date(atMs).toISOString();
     };
     const sale = memory.turnover.find(({ trace, atMs }) => isNamed(trace, atMs));
     const isKept = this.parts.fault("reversal-refused") !== undefined;
