@@ -15,6 +15,7 @@ export {
   headerFor,
   type PaymentResponse,
 } from "./message-table.ts";
+export { type Notice, readNotice } from "./notices.ts";
 export { readAdditional, writePairs } from "./pairs.ts";
 export { conditionOf, readRefusal, writeRefusal } from "./refusals.ts";
 export {

@@ -5,6 +5,7 @@ const asked = ["test/tp-manager/arbiter/asked-by-id.test.ts"];
 const requested = ["test/tp-manager/arbiter/requested-reversal.test.ts"];
 const driven = ["test/tp-manager/terminal/nexo/payment.test.ts"];
 const answers = ["test/tp-manager/terminal/nexo/answers.test.ts"];
+const notified = ["test/tp-manager/terminal/nexo/notifications.test.ts"];
 const contradicts =
   "unless an id in it, or a record that the journal has already, contradicts that";
 
@@ -196,6 +197,26 @@ export const byIdMutations: readonly Mutation[] = [
       "src/tp-manager/terminal/nexo/answer-policy.ts",
       "texts.some((one) => /approved/i.test(one))",
       "texts.length === 0",
+    ],
+  ),
+  oneEdit(
+    "the code of authenticity of a notification",
+    ["6.4", "counts only if it is protected with the key"],
+    notified,
+    [
+      "src/nexo/envelope.ts",
+      "if (!plain || !hmac || !timingSafeEqual(hmacOf(plain, key), hmac)) {",
+      "if (!plain || !hmac) {",
+    ],
+  ),
+  oneEdit(
+    "the payment that a notification names",
+    ["6.4", "and names the running payment"],
+    notified,
+    [
+      "src/tp-manager/terminal/nexo/progress.ts",
+      "if (header.ServiceID !== serviceId || ",
+      "if (header.ServiceID === undefined || ",
     ],
   ),
   oneEdit(

@@ -10,6 +10,7 @@ import {
   readAdditional,
   readCommonName,
   readMessage,
+  readNotice,
   receiptLine,
   timeOf,
   writeMessage,
@@ -100,6 +101,28 @@ describe.skipIf(!hasVectors)("published protected messages (CONFORMANCE_VECTORS)
       expect(members?.["NexoBlob"]).toBe(String(published?.["NexoBlob"]).replace(/\s/g, ""));
     },
   );
+
+  test("recorded notifications are read, protected and in clear", () => {
+    const vector = good.find(({ id }) => id === "event-notification-salewakeup") as CryptoVector;
+    const event = readMessage(JSON.stringify(vector.message), keyOf(vector));
+    expect(readNotice(event)).toMatchObject({ about: "terminal", event: "SaleWakeUp" });
+    const display = readMessage(vectorText("messages/display-notification.json"), null);
+    expect(readNotice(display)).toEqual({
+      about: "payment",
+      event: "TENDER_CREATED",
+      header: expect.objectContaining({ ServiceID: "0207111617", SaleID: "POSSystemID12345" }),
+      tender: "oLkO001517998574000",
+    });
+    const reject = vectorText("messages/reject-event-in-place-of-response.json");
+    expect(readNotice(readMessage(reject, null))).toMatchObject({ event: "Reject" });
+    const body = JSON.parse(vectorText("messages/event-notification-body.json")) as object;
+    const named = {
+      ...event,
+      body: (body as Record<string, unknown>)["EventNotification"] ?? body,
+    };
+    expect(readNotice(named)).toMatchObject({ about: "terminal", event: "BeginMaintenance" });
+    expect(readNotice({ ...event, root: "SaleToPOIResponse" })).toBeNull();
+  });
 
   test.each(named(wrong, ({ id }) => id))("%s is refused", (id, vector) => {
     const text = JSON.stringify(vector.message);

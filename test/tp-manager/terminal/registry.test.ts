@@ -55,6 +55,9 @@ const values: Readonly<Record<string, Values>> = {
   NEXO_KEY_PASSPHRASE: { good: same("a phrase, ASCII"), bad: ["Schlüssel", "x".repeat(129)] },
   NEXO_PAYMENT_LIMIT_MS: { good: [["900000", 900_000]], bad: ["900001", "499"] },
   NEXO_BUSY_WAIT_MS: { good: [["10000", 10_000]], bad: ["10001"] },
+  NEXO_NOTIFY_PORT: { good: [["8443", 8_443]], bad: ["0", "65536"] },
+  NEXO_NOTIFY_CERT_FILE: { good: same("/etc/notify.pem"), bad: ["notify.pem"] },
+  NEXO_NOTIFY_KEY_FILE: { good: same("/etc/notify.key"), bad: ["notify.key"] },
   RECOVERY_SILENCE_MS: { good: [["120000", 120_000]], bad: ["120001", "-1"] },
   TEST_TIMERS: { good: yesOrNo, bad: ["true", "1", "YES", "on"] },
 };
@@ -122,6 +125,7 @@ describe("a terminal that proves its name by a certificate", () => {
     [`${named}NEXO_ENVIRONMENT=test\n`, []],
     [`${named}NEXO_ENVIRONMENT=test\nNEXO_KEY_IDENTIFIER=kiosk\n`, ["NEXO_KEY_PASSPHRASE"]],
     [`${setupText()}NEXO_ENVIRONMENT=live\n`, []],
+    [`${named}${key}NEXO_NOTIFY_PORT=8443\n`, ["NEXO_NOTIFY_CERT_FILE", "NEXO_NOTIFY_KEY_FILE"]],
   ])("needs all that proves it: %j lacks %j", (text, lacks) => {
     const messages = parse(text).faults.map(({ message }) => message);
     expect(messages.map((message) => message.split(" ")[0])).toEqual(lacks);

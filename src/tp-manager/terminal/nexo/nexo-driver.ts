@@ -5,6 +5,7 @@ import {
   integer,
   marked,
   oneOf,
+  PORT_MAX,
   type ValueFault,
   type ValuesOf,
   valuesOf,
@@ -36,11 +37,16 @@ const fields = withTexts({
   ),
   NEXO_PAYMENT_LIMIT_MS: marked(integer(500, 900_000).default(300_000), { floor: 250_000 }),
   NEXO_BUSY_WAIT_MS: integer(0, 10_000).default(5_000),
+  NEXO_NOTIFY_PORT: integer(1, PORT_MAX).optional(),
+  NEXO_NOTIFY_CERT_FILE: wholePath.optional(),
+  NEXO_NOTIFY_KEY_FILE: wholePath.optional(),
 });
 
 type Values = ValuesOf<typeof fields>;
 type Common = "TERMINAL_PROTOCOL" | "SERIAL_PORT";
 const ADDRESS = "SERIAL_PORT must be the terminal's address, such as tcp://192.168.1.60:8443";
+
+const notifyFiles = ["NEXO_NOTIFY_CERT_FILE", "NEXO_NOTIFY_KEY_FILE"] as const;
 
 export const nexoDriver: Driver = {
   protocol: "nexo",
@@ -72,6 +78,9 @@ function missing(values: Partial<Values> & Readonly<Partial<Record<Common, unkno
           ...needed("NEXO_KEY_PASSPHRASE", "must be that of the key that the terminal has too"),
         ]
       : []),
+    ...notifyFiles.flatMap((name) =>
+      values.NEXO_NOTIFY_PORT === undefined ? [] : needed(name, "is needed by NEXO_NOTIFY_PORT"),
+    ),
   ];
 }
 
@@ -96,6 +105,8 @@ async function optionsOf(config: Config): Promise<NexoOptions> {
     busyWaitMs: own.NEXO_BUSY_WAIT_MS,
     pollMs: POLL_MS,
     reconnectMs: RECONNECT_MS,
+    notifyPort: own.NEXO_NOTIFY_PORT,
+    notifyFiles: notifyFiles.map((name) => own[name] ?? ""),
   };
 }
 

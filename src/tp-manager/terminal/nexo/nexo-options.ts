@@ -18,6 +18,11 @@ export interface NexoOptions {
   readonly pollMs: number;
   /** That pause while the terminal does not answer. */
   readonly reconnectMs: number;
+  /** Where the terminal's notifications are received; missing: nowhere, so there are no prompts. */
+  readonly notifyPort?: number | undefined;
+  readonly notifyFiles?: readonly string[];
+  /** How long a sender may take for a notification; missing: 5 s. */
+  readonly notifyMs?: number;
 }
 
 export interface NexoContext {

@@ -1,4 +1,4 @@
-import type { NexoMessage, PaymentResponse } from "../../../nexo/index.ts";
+import type { NexoMessage, Notice, PaymentResponse } from "../../../nexo/index.ts";
 import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { sleep, type Timer } from "../../../shared/time.ts";
 import {
@@ -32,7 +32,9 @@ import {
 } from "./answer-policy.ts";
 import { Exchange, type Reply } from "./exchange.ts";
 import type { NexoContext } from "./nexo-options.ts";
+import { openNotifyPort } from "./notify-port.ts";
 import { cautionOf, paymentReport, ticketOf } from "./payment-report.ts";
+import { progressOf } from "./progress.ts";
 import { abortBody, diagnosisBody, paymentBody, recallBody, reversalBody } from "./requests.ts";
 
 const unknownLast = {
@@ -41,11 +43,16 @@ const unknownLast = {
 } as const;
 /** The pause between two questions whether a busy terminal is free again. */
 const ASK_AGAIN_MS = 500;
+/** After these events the terminal is asked early; what it answers decides. */
+const readiness = /^(?:OutOfOrder|BeginMaintenance|EndMaintenance|Shutdown|Initialised)$/;
+/** The least pause before an early question: anybody may send an old event again. */
+const EARLY_MS = 5_000;
 
 interface Running {
   readonly serviceId: string;
   readonly command: RecallOrder["command"];
   readonly withdrawal: AbortController;
+  readonly progress: ReturnType<typeof progressOf>;
   isSent: boolean;
 }
 
@@ -62,6 +69,8 @@ export class NexoTerminal implements Terminal {
   #problem: string | null = "not connected yet";
   #status: TerminalStatus | null = null;
   #timer: Timer | undefined;
+  #polledMs = 0;
+  #stopListening: (() => void) | undefined;
   /** The request that runs, for others to wait: the terminal gets one at a time. */
   #wire: Promise<unknown> = Promise.resolve();
 
@@ -108,12 +117,14 @@ export class NexoTerminal implements Terminal {
   }
 
   start(): void {
+    this.#stopListening = openNotifyPort(this.#context, (notice) => this.#noticed(notice));
     void this.#poll();
   }
 
   async close(): Promise<void> {
     this.#closed.abort(new TerminalUnavailable("closed", "the connector stops"));
     this.#timer?.clear();
+    this.#stopListening?.();
     this.#exchange.close();
     await this.#wire;
   }
@@ -123,11 +134,24 @@ export class NexoTerminal implements Terminal {
 
   /** Asks the idle terminal again and again whether it answers. */
   async #poll(): Promise<void> {
+    this.#timer = undefined;
+    this.#polledMs = this.#context.clock.monotonicMs();
     if (!this.#running) await this.#diagnose(this.#closed.signal).catch(ifUnavailable);
     if (this.#closed.signal.aborted) return;
     const { clock, options } = this.#context;
     const pauseMs = this.#problem === null ? options.pollMs : options.reconnectMs;
     this.#timer = clock.startTimer("terminal poll", pauseMs, () => void this.#poll());
+  }
+
+  /** Takes what the terminal says by itself: a prompt, or a reason to ask it early. */
+  #noticed(notice: Notice): void {
+    if (notice.about === "payment") {
+      if (this.#running?.command === "payment") this.#running.progress.take(notice);
+    } else if (readiness.test(notice.event) && this.#timer) {
+      if (this.#context.clock.monotonicMs() - this.#polledMs < EARLY_MS) return;
+      this.#timer.clear();
+      void this.#poll();
+    }
   }
 
   async prepare(signal: AbortSignal): Promise<Baseline> {
@@ -157,7 +181,7 @@ export class NexoTerminal implements Terminal {
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const body = paymentBody(order, this.#context.clock.now());
-    return await this.#financial("payment", order, body, (message) => {
+    return await this.#financial("payment", { ...order, observer }, body, (message) => {
       const answer = readBody(message, "PaymentResponse");
       return typeof answer === "string" ? lost(answer) : this.#paid(answer, order, observer);
     });
@@ -180,7 +204,7 @@ export class NexoTerminal implements Terminal {
   /** Sends a financial command once; given the reason why none could be made, sends nothing. */
   async #financial(
     command: Running["command"],
-    { reference: serviceId = "" }: PaymentOrder,
+    { reference: serviceId = "", observer }: PaymentOrder & { observer?: PaymentObserver },
     body: object | string,
     read: (message: NexoMessage) => PaymentEnd,
   ): Promise<PaymentEnd> {
@@ -191,6 +215,7 @@ export class NexoTerminal implements Terminal {
       serviceId,
       command,
       withdrawal: new AbortController(),
+      progress: progressOf(this.#context, serviceId, observer),
       isSent: false,
     };
     this.#running = running;
@@ -208,7 +233,7 @@ export class NexoTerminal implements Terminal {
         }),
       );
       log.info({ serviceId, reply: reply.reply }, `the terminal's answer to a ${command}`);
-      return this.#ended(reply, running, read);
+      return running.progress.ended(this.#ended(reply, running, read));
     } finally {
       this.#running = undefined;
     }

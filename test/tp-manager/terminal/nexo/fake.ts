@@ -19,7 +19,7 @@ import { NexoTerminal } from "../../../../src/tp-manager/terminal/nexo/nexo-term
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { recordingLog } from "../../../support/house/recording-log.ts";
 
-const key = nexoKey("CryptoKeyIdentifier12345", 1, "p@ssw0rd123456");
+export const key = nexoKey("CryptoKeyIdentifier12345", 1, "p@ssw0rd123456");
 const serialNumber = "275039202";
 export const poiId = `P400Plus-${serialNumber}`;
 
@@ -42,9 +42,10 @@ export async function fakeTerminal(
   const commonName = `${poiId}.test.terminal.adyen.com`;
   const own = certified({ commonName, fromMs, toMs }, root);
   const asked: NexoMessage[] = [];
+  const used = changes.key === undefined ? key : changes.key;
   const server = createServer({ key: own.key, cert: own.cert }, async (request, response) => {
     const text = await readText(request, 1_000_000);
-    const message = readMessage(text ?? "", key);
+    const message = readMessage(text ?? "", used);
     const answer = answerTo(message, asked.length);
     asked.push(message);
     if (typeof answer === "function") answer(response);
@@ -53,7 +54,7 @@ export async function fakeTerminal(
         typeof answer === "string" ? { status: 400, text: answer } : answer;
       response.statusCode = status;
       response.end(own);
-    } else response.end(writeMessage(answer, key, randomBytes(NONCE_BYTES)));
+    } else response.end(writeMessage(answer, used, randomBytes(NONCE_BYTES)));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
