@@ -24,6 +24,7 @@ import {
 } from "node:fs";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { exitCodes } from "../src/shared/process/exit-codes.ts";
 import { versionNumber } from "../src/shared/program/installation.ts";
 import { systemClock } from "../src/shared/time.ts";
@@ -266,13 +267,14 @@ function runsOf(name: string): readonly Run[] {
 
 /** Writes the page of the newest run of a part that passed. */
 function publishPart(name: string, { commit, became }: Run): void {
-  const lines = readFileSync(join(values.to, commit, `${name}.txt`), "utf8")
-    .trim()
-    .split("\n");
+  const text = readFileSync(join(values.to, commit, `${name}.txt`), "utf8");
+  const lines = stripVTControlCharacters(text).trim().split("\n");
   // Of tests only the last line, their number, is printed; no line such as "10 s, zvt: ...", which
-  // a part prints while it runs.
+  // a part prints while it runs, and no line in which vitest names the folder.
   const isOfTests = parts[name]?.program === vitest;
-  const printed = isOfTests ? lines.slice(-1) : lines.filter((line) => !/^\d+ s, /.test(line));
+  const printed = isOfTests
+    ? lines.slice(-1)
+    : lines.filter((line) => !/^\d+ s, |^ ?RUN /.test(line));
   const head = `\`npm run acceptance -- --part ${name}\` on ${commit}: ${became}. ${wrote}`;
   const page = [`# Acceptance: ${name}`, "", head, "", ...printed, ""];
   writeFileSync(join(values.reports, `${name}.md`), page.join("\n"));
