@@ -149,7 +149,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     const asking = `The connector is still asking the terminal, until about`;
     await expect.poll(warning, { timeout: 30_000 }).toMatch(asking);
     expect(await warning()).toMatch(new RegExp(`^${asking} .*${until}.*\\. Wait: `));
-    expect(await order.innerText()).toMatch(/afterwards\s+unchanged/);
+    await expect.poll(() => order.innerText()).toMatch(/afterwards\s+unchanged/);
     await pictured(page, "console/doubt-asking", /status of 503/);
     expect(await order.locator("form").innerText()).toMatch(new RegExp(`^${asking}`));
     await order.getByLabel("Not charged").check();
