@@ -57,7 +57,7 @@ const bareNumbers: readonly RegExp[] = [
 const refused: readonly RegExp[] = [
   ...bareNumbers,
   /\bDESIGN\b/g,
-  new RegExp(String.raw`(?<!docs/)\b(${books})\.md\b`, "g"),
+  new RegExp(String.raw`(?<!docs/|[\w-])(${books})\.md\b`, "g"),
   /(?<!docs\/)\brules\/\d\d-[\w-]+\.md\b/g,
   /\bdocs\/rules\/(?=\d)(?![\w-]+\.md\b)/g,
   /\b[Ss]pecifications?\b/g,
