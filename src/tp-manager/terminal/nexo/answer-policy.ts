@@ -88,14 +88,12 @@ function mayBeApproved(
 }
 
 /**
- * Reads the answer that the terminal remembers of a command of ours. That another command runs
- * means nothing if it is this one; of a reversal, only that it was not begun is proved.
+ * Reads the answer that the terminal remembers of a command of ours. Of a reversal, only that it
+ * was not begun is proved.
  */
-export function readRepeated(body: Ended, { command, reference }: RecallOrder): Reading {
+export function readRepeated(body: Ended, { command }: RecallOrder): Reading {
   const reading = readResponse(body);
-  const isOwn = reading.reading === "not-begun" && reading.busyWith === reference;
-  const isOpen = reading.reading === "failed" && command === "reversal";
-  if (!isOwn && !isOpen) return reading;
+  if (reading.reading !== "failed" || command !== "reversal") return reading;
   return { reading: "unclear", text: safeText(`${reading.code}: ${reading.text}`) };
 }
 
@@ -149,6 +147,12 @@ export function readRemembered(message: NexoMessage, own: OwnRequest): Remembere
           (one.SaleID ?? own.saleId) === own.saleId),
     );
   if (!isOurs) return unclear("it repeated the answer to another request");
+  // Its form is not known: the answer may say within that the command has not ended.
+  const { Response } = inner;
+  const condition = Response.Result === "Failure" && conditionOf(Response.ErrorCondition);
+  if (condition === "running" || condition === "not-found") return { remembered: condition };
+  const busyWith = readAdditional(Response.AdditionalResponse).get("serviceId");
+  if (condition === "busy" && busyWith === own.serviceId) return { remembered: "running" };
   return { remembered: "answer", body: inner };
 }
 

@@ -313,11 +313,14 @@ describe("a question by id", () => {
     }
   });
 
-  test("that repeats Busy with its own id says nothing clear", async () => {
-    const busy = failure("Busy", { message: "in Progress", serviceId: own.reference });
-    const { driver } = await fakeTerminal(repeating("PaymentResponse", busy));
-    const remembered = await driver.recall(own, soon());
-    expect(remembered).toMatchObject({ kind: "answered", report: { resultCode: null } });
+  test.each([
+    ["Busy with its own id", "running", failure("Busy", { serviceId: own.reference })],
+    ["Busy with another id", "answered", failure("Busy", { serviceId: "KOTHER0001" })],
+    ["InProgress", "running", failure("InProgress")],
+    ["NotFound", "not-found", failure("NotFound")],
+  ])("that repeats %s says %s", async (_what, kind, body) => {
+    const { driver } = await fakeTerminal(repeating("PaymentResponse", body));
+    expect((await driver.recall(own, soon())).kind).toBe(kind);
   });
 });
 
