@@ -104,6 +104,46 @@ export const byIdMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "the time limit of a question that is answered with something else",
+    ["37-by-id", "is asked again until the time limit is over, and a `/cancel` leaves"],
+    asked,
+    [
+      table,
+      '(recalled === "not-told" || otherCandidate !== null) && silenceLeftMs > 0,',
+      "otherCandidate !== null && silenceLeftMs > 0,",
+    ],
+  ),
+  oneEdit(
+    "the alarm about a question that always fails",
+    ["15-not-yet", "a question that always fails ends at the time limit of its command"],
+    asked,
+    [
+      "src/tp-manager/arbiter/inquiries.ts",
+      "if (delays && isThere) this.#guarded(",
+      "if (delays && !isThere) this.#guarded(",
+    ],
+  ),
+  oneEdit(
+    "the command of another kind of terminal",
+    ["37-by-id", "a command that another kind of terminal got is never ended by its answers"],
+    asked,
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      'if (this.#isOfOtherKind(now)) return { verdict: "unsettled", because: OTHER_KIND };',
+      "",
+    ],
+  ),
+  oneEdit(
+    "the answer of a terminal that still runs",
+    ["37-by-id", "that it runs, also within the repeated answer"],
+    answers,
+    [
+      "src/tp-manager/terminal/nexo/answer-policy.ts",
+      'if (condition === "busy" && busyWith === own.serviceId) return',
+      'if (condition === "busy" && busyWith === "") return',
+    ],
+  ),
+  oneEdit(
     "the alarm about a command that runs for ever",
     ["37-by-id", "after the command's time limit the order stays"],
     asked,
@@ -119,7 +159,7 @@ export const byIdMutations: readonly Mutation[] = [
     asked,
     [
       "src/tp-manager/arbiter/recovery.ts",
-      'if (probe.recalled?.kind === "running") this.#abortLate(now);',
+      'if (said && said !== "answered" && said !== "not-found") this.#abortLate(now);',
       "",
     ],
   ),
@@ -138,9 +178,9 @@ export const byIdMutations: readonly Mutation[] = [
     ["37-by-id", "so that a changed `NEXO_SALE_ID` does not hide an"],
     asked,
     [
-      "src/tp-manager/arbiter/recovery.ts",
+      "src/tp-manager/attempts/reference-policy.ts",
       "reference: own, registerId: baseline?.registerId };",
-      "reference: own };",
+      'reference: own, registerId: "" };',
     ],
   ),
   oneEdit(

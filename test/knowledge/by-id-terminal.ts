@@ -84,7 +84,8 @@ export class ByIdTerminal implements Terminal {
 
   async prepare(signal: AbortSignal): Promise<Baseline> {
     await this.#answers(signal);
-    return { identity: identityOf(this.#world.device), last: untold, clockOffsetMs: null };
+    const identity = identityOf(this.#world.device);
+    return { identity, last: untold, clockOffsetMs: null, registerId: "kiosk" };
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {

@@ -301,6 +301,11 @@ export class RunningPayment {
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
+  get #isAnyOpen(): boolean {
+    const { attempts } = this.#parts.journal;
+    return storage(() => attempts.unfinished(), "unknown").length > 0;
+  }
+
   /** Asks the terminal to cancel the payment. Resolves when it agrees, not with the outcome. */
   async cancel(unsaid?: true): Promise<void> {
     const { held } = this.#tools.lease;
@@ -319,7 +324,10 @@ export class RunningPayment {
       case "taken":
         return;
       case "nothing-running":
-        throw new AppError("NOTHING_TO_CANCEL");
+        // The payment may have just ended, or an order may be in doubt.
+        throw new AppError("NOTHING_TO_CANCEL", undefined, {
+          charged: held?.what === "payment" || this.#isAnyOpen ? "unknown" : "no",
+        });
       case "refused":
         throw new AppError("CANCEL_REFUSED", undefined, {
           details: { terminalCode: answer.code, terminalText: answer.text },

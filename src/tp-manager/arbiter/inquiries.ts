@@ -278,6 +278,8 @@ export class Inquiries {
     const about = terminal.recall && this.#guarded(first, () => recallOf(first.question));
     // The journal could not be read: the question is asked later.
     if (terminal.recall && !about) return;
+    const delays = terminal.recall !== undefined && first.question.blocks;
+    const isThere = terminal.state.link === "connected";
     let probe: Probe;
     try {
       const recalled =
@@ -292,7 +294,10 @@ export class Inquiries {
       log.debug({ reason: error.message }, text);
       this.#isLockedOut = error.reason === "out-of-order";
       this.#vainState = this.#stateKey;
-      for (const open of due) this.#askLater(open);
+      // It may fail for ever, although the terminal is there: the time limit ends it.
+      const failed = unanswered(terminal.state.identity, error.message, this.#nowMs);
+      if (delays && isThere) this.#guarded(first, () => this.#process(first, failed));
+      else for (const open of due) this.#askLater(open);
       return;
     }
     for (const open of due) this.#guarded(open, () => this.#process(open, probe));
@@ -307,10 +312,12 @@ export class Inquiries {
       return;
     }
     const judged = question.judge(probe, open.earlier);
-    const isRestless = judged.verdict === "probe-again" && open.probes >= PROBES_MAX;
+    const isMany = open.probes >= PROBES_MAX && !probe.recalled;
+    const isRestless = judged.verdict === "probe-again" && isMany;
     const verdict = isRestless ? givenUp(question, "each probe shows something else") : judged;
     const sinceMs = unchangedSinceMs(open, probe);
-    const isNews = open.because !== verdict.because || sinceMs === undefined;
+    const isFirst = sinceMs === undefined && verdict.verdict !== "no-answer";
+    const isNews = open.because !== verdict.because || isFirst;
     if (isNews) {
       const detail = { ...question.about, verdict: verdict.verdict };
       // A question that is asked again and again, without delaying a sale, is no news each time.
@@ -377,6 +384,11 @@ export class Inquiries {
     timer?.clear();
     this.#wake = undefined;
   }
+}
+
+function unanswered(identity: TerminalIdentity, why: string, atMs: number): Probe {
+  const last = { kind: "not-told", why } as const;
+  return { identity, last, atMs, recalled: { kind: "unanswered", why } };
 }
 
 const recallOf = (question: Question) => ({ command: question.recalls?.() });

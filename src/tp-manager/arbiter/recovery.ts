@@ -17,7 +17,7 @@ import {
   reversalBeganAtMs,
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
-import { referenceOf } from "../attempts/reference-policy.ts";
+import { recallOf } from "../attempts/reference-policy.ts";
 import { candidatesIn, type Proof, RULES_VERSION } from "../matching/answer.ts";
 import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts.ts";
 import { identityOf } from "../matching/matcher.ts";
@@ -40,6 +40,7 @@ const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
 /** The code of an end of which nothing was heard, because the line or the terminal fell silent. */
 const LINE_LOST = "no-end";
+const OTHER_KIND = "another kind of terminal than the connected one got this command";
 /** The pause before a terminal is asked by id again about what stays unknown. */
 const ASK_AGAIN_MS = 5 * 60_000;
 /** After this time an operator has to find out what became of a requested reversal. */
@@ -57,7 +58,7 @@ export class Recovery {
   readonly #parts: ArbiterParts;
   readonly #inquiries: Inquiries;
   readonly #oneWay: OneWay | undefined;
-  /** Of each attempt that is asked about by id: since when its command cannot be sent any more. */
+  /** Of each reference that is asked about: since when its command cannot be sent any more. */
   readonly #byId = new Map<string, { readonly lostSinceMs: number; isAborted: boolean }>();
   #timer: Timer | undefined;
 
@@ -136,15 +137,16 @@ export class Recovery {
   }
 
   /**
-   * Asks the terminal to cancel each payment whose answer was lost and that it is asked about. The
-   * answer decides nothing. undefined: there is none, or the terminal has no such request.
+   * Asks the terminal to cancel each payment in doubt, also one that stays unknown. The answer
+   * decides nothing. undefined: there is none, or the terminal has no such request.
    */
   async abortLost(): Promise<CancelAnswer | undefined> {
-    if (!this.#parts.terminal.abort) return undefined;
+    const { terminal, journal } = this.#parts;
+    if (!terminal.abort) return undefined;
     let last: CancelAnswer | undefined;
-    for (const { key, orderId, recalls } of this.#inquiries.questions) {
-      const asked = orderId === null ? undefined : recalls?.();
-      if (asked?.command === "payment") last = await this.#abort(key, asked);
+    for (const attempt of storage(() => journal.attempts.unfinished(), "unknown")) {
+      const asked = recallOf(attempt);
+      if (asked.command === "payment") last = await this.#abort(attempt.transactionId, asked);
     }
     return last;
   }
@@ -155,13 +157,13 @@ export class Recovery {
     return answer;
   }
 
-  /** Cancels, once, a lost payment that runs after its time limit (docs/rules/06-timeout.md). */
+  /** Cancels, once, a payment that may run after its time limit (docs/rules/06-timeout.md). */
   #abortLate(attempt: Attempt): void {
     const asked = recallOf(attempt);
     const { clock, settings, log } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
     const isLate = clock.now() - startedAtMs >= settings.paymentTimeoutMs;
-    const byId = this.#byId.get(transactionId);
+    const byId = this.#byId.get(asked.reference);
     if (!isLate || asked.command !== "payment" || !byId || byId.isAborted) return;
     byId.isAborted = true;
     this.#abort(transactionId, asked).catch((error: unknown) =>
@@ -203,6 +205,7 @@ export class Recovery {
       for (const attempt of journal.attempts.unfinished()) {
         const state = inDoubtStateOf(attempt);
         if (!state || this.#inquiries.has(attempt.transactionId)) continue;
+        if (this.#isOfOtherKind(attempt)) continue;
         const inquiry = matcher.inquiry(attempt, state, 0);
         const proof = judgeByNext(inquiry, matcher.ofAttempt(attempt, null));
         if (proof) this.#conclude(attempt, proof, null);
@@ -232,9 +235,10 @@ export class Recovery {
   #questionOf(attempt: Attempt, blocks: boolean, unwritten?: WrittenEvent[]): Question {
     const { transactionId, request } = attempt;
     const { terminal, clock } = this.#parts;
-    const byId = this.#byId.get(transactionId);
+    const { reference } = recallOf(attempt);
+    const byId = this.#byId.get(reference);
     const { lostSinceMs } = byId ?? { lostSinceMs: clock.monotonicMs() };
-    if (terminal.recall && !byId) this.#byId.set(transactionId, { lostSinceMs, isAborted: false });
+    if (terminal.recall && !byId) this.#byId.set(reference, { lostSinceMs, isAborted: false });
     // An attempt that is not in doubt here has an unwritten outcome: it is still running in the
     // journal, or charged as it was before its reversal.
     let isEndWritten = inDoubtStateOf(attempt) !== undefined;
@@ -251,8 +255,10 @@ export class Recovery {
       const now = read();
       const state = now && inDoubtStateOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
+      if (this.#isOfOtherKind(now)) return { verdict: "unsettled", because: OTHER_KIND };
       isWatched &&= isProbedInTime(earlier ? probe.atMs - earlier.atMs : this.#unseenMs(now));
-      if (probe.recalled?.kind === "running") this.#abortLate(now);
+      const said = probe.recalled?.kind;
+      if (said && said !== "answered" && said !== "not-found") this.#abortLate(now);
       const { matcher, settings } = this.#parts;
       const inquiry = { ...matcher.inquiry(now, state, lostSinceMs), isWatched };
       const known = matcher.ofAttempt(now, probe);
@@ -270,7 +276,7 @@ export class Recovery {
       conclude: (conclusion, probe) => {
         const now = read();
         if (now) this.#conclude(now, conclusion, probe);
-        if (conclusion.verdict !== "unsettled") this.#byId.delete(transactionId);
+        if (conclusion.verdict !== "unsettled") this.#byId.delete(reference);
       },
       note: ({ because }, probe) =>
         this.#note(transactionId, PROBE, { because, observation: probe }),
@@ -295,7 +301,7 @@ export class Recovery {
     let ended = attempt;
     if (isRunning(attempt.state)) {
       const writer = new AttemptWriter(attempt, this.#parts, unwritten);
-      if (this.#parts.terminal.recall && isPaying(attempt.state) && attempt.state.last) {
+      if (recallOf(attempt).registerId && isPaying(attempt.state) && attempt.state.last) {
         return this.#endReported(writer);
       }
       const lost = unwritten ? {} : { unwritten: true as const };
@@ -373,8 +379,8 @@ export class Recovery {
     if (terminal.recall !== undefined) this.#learnLater();
     const said = { because, recalled: probe?.recalled };
     const isNews = !this.#wasUnsettled(transactionId);
-    if (probe?.recalled && !isNews && isDeepStrictEqual(said, this.#saidLast(transactionId)))
-      return;
+    const isOld = terminal.recall !== undefined && !isNews;
+    if (isOld && isDeepStrictEqual(said, this.#saidLast(transactionId))) return;
     this.#note(transactionId, UNSETTLED, { because, observation: probe });
     const text = `order ${request.orderId} stays unknown: ${because}`;
     if (isNews) log.error({ transactionId, alarm: PAYMENT_UNKNOWN }, text);
@@ -387,6 +393,11 @@ export class Recovery {
     const { detail = {} } = events.findLast(({ kind }) => kind === UNSETTLED) ?? {};
     const { observation } = detail as { readonly observation?: Probe | null };
     return { because: detail["because"], recalled: observation?.recalled };
+  }
+
+  #isOfOtherKind(attempt: Attempt): boolean {
+    const isAskedById = recallOf(attempt).registerId !== undefined;
+    return isAskedById !== (this.#parts.terminal.recall !== undefined);
   }
 
   #hasLostItsLine({ transactionId }: Attempt): boolean {
@@ -421,16 +432,6 @@ export class Recovery {
     const { journal, clock } = this.#parts;
     journal.attempts.addEvent(transactionId, { atMs: clock.now(), kind, detail });
   }
-}
-
-/** Returns by which reference the terminal got the command of an attempt that is in doubt. */
-function recallOf({ state, transactionId, baseline }: Attempt): RecallOrder {
-  const own = referenceOf(transactionId);
-  if ("sale" in state && "baseline" in state) {
-    const { reference = own, baseline: before } = state;
-    return { command: "reversal", reference, registerId: before.registerId };
-  }
-  return { command: "payment", reference: own, registerId: baseline?.registerId };
 }
 
 function inDoubtStateOf({ state }: Attempt) {

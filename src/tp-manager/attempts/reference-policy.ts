@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { TransactionReport } from "../terminal/terminal.ts";
+import type { RecallOrder, TransactionReport } from "../terminal/terminal.ts";
+import type { Attempt } from "./payment.ts";
 
 /**
  * The reference of an attempt, which some terminals return with its result. Its ten characters end
@@ -20,6 +21,16 @@ export function referenceOf(transactionId: string): string {
 /** Returns the reference of one reversal of an attempt, which begins at this moment. */
 export function reversalReferenceOf(transactionId: string, beganAtMs: number): string {
   return referenceOf(`reversal ${beganAtMs} ${transactionId}`);
+}
+
+/** Returns by which reference the terminal got the command of an attempt that is in doubt. */
+export function recallOf({ state, transactionId, baseline }: Attempt): RecallOrder {
+  const own = referenceOf(transactionId);
+  if ("sale" in state && "baseline" in state) {
+    const { reference = own, baseline: before } = state;
+    return { command: "reversal", reference, registerId: before.registerId };
+  }
+  return { command: "payment", reference: own, registerId: baseline?.registerId };
 }
 
 /** Whether a text has the form of a reference that this connector makes for an attempt. */

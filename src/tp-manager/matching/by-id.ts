@@ -19,6 +19,20 @@ export const byIdTable: readonly EvidenceRow[] = [
     reversal: "no-answer",
   },
   {
+    holds: ({ recalled, silenceLeftMs }) => recalled === "unanswered" && silenceLeftMs > 0,
+    because: "the terminal is there, and does not answer the question: {why}",
+    sale: "no-answer",
+    reversal: "no-answer",
+  },
+  {
+    // Such an answer hides whether the command runs: the card can still be charged.
+    holds: ({ recalled, otherCandidate, silenceLeftMs }) =>
+      (recalled === "not-told" || otherCandidate !== null) && silenceLeftMs > 0,
+    because: "the terminal answered something else, and can still carry the command out",
+    sale: "silence",
+    reversal: "silence",
+  },
+  {
     holds: ({ recalled, silenceLeftMs }) => recalled === "running" && silenceLeftMs > 0,
     because: "the terminal still carries the command out",
     sale: "silence",

@@ -202,7 +202,7 @@ export function factsOf(
     sameTerminal: sameTerminal(inquiry.identity, probe.identity),
     kind: last.kind,
     recalled: recalled?.kind ?? null,
-    why: recalled?.kind === "not-told" ? recalled.why : last.kind === "not-told" ? last.why : "",
+    why: recalled && "why" in recalled ? recalled.why : last.kind === "not-told" ? last.why : "",
     found,
     ackArrived: heard.ackArrived && !inquiry.printsCount,
     /** Whether our ACK of the last good result, or of a good result before it, has arrived. */

@@ -70,7 +70,8 @@ export class ByIdDriver implements Terminal {
   async prepare(signal: AbortSignal): Promise<Baseline> {
     await this.#answers(signal);
     if (this.#device().busy) throw new TerminalUnavailable("busy", "another payment runs");
-    return { identity: this.#device().identity, last: untold, clockOffsetMs: null };
+    const { identity } = this.#device();
+    return { identity, last: untold, clockOffsetMs: null, registerId: "kiosk" };
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {

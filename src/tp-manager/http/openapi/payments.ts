@@ -82,6 +82,7 @@ const recollection = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("running") }),
   z.object({ kind: z.literal("not-found") }),
   z.object({ kind: z.literal("not-told"), why: z.string() }),
+  z.object({ kind: z.literal("unanswered"), why: z.string() }),
 ]);
 
 export const observation = z.object({
