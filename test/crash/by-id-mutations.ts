@@ -221,7 +221,7 @@ export const byIdMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the busy terminal that names our own payment",
-    ["37-by-id", "never as a refusal: the command runs"],
+    ["37-by-id", "never as a refusal or a result: it says that it runs"],
     driven,
     [
       "src/tp-manager/terminal/nexo/nexo-terminal.ts",
