@@ -2,6 +2,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const table = "src/tp-manager/matching/by-id.ts";
 const asked = ["test/tp-manager/arbiter/asked-by-id.test.ts"];
+const limit = ["test/tp-manager/arbiter/asked-to-its-limit.test.ts"];
 const requested = ["test/tp-manager/arbiter/requested-reversal.test.ts"];
 const driven = ["test/tp-manager/terminal/nexo/payment.test.ts"];
 const answers = ["test/tp-manager/terminal/nexo/answers.test.ts"];
@@ -106,7 +107,7 @@ export const byIdMutations: readonly Mutation[] = [
   oneEdit(
     "the time limit of a question that is answered with something else",
     ["37-by-id", "is asked again until the time limit is over, and a `/cancel` leaves"],
-    asked,
+    limit,
     [
       table,
       '(recalled === "not-told" || otherCandidate !== null) && silenceLeftMs > 0,',
@@ -116,7 +117,7 @@ export const byIdMutations: readonly Mutation[] = [
   oneEdit(
     "the alarm about a question that always fails",
     ["15-not-yet", "a question that always fails ends at the time limit of its command"],
-    asked,
+    limit,
     [
       "src/tp-manager/arbiter/inquiries.ts",
       "if (delays && isThere) this.#guarded(",
@@ -125,8 +126,8 @@ export const byIdMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the command of another kind of terminal",
-    ["37-by-id", "a command that another kind of terminal got is never ended by its answers"],
-    asked,
+    ["37-by-id", "never ends a command of another kind of terminal"],
+    limit,
     [
       "src/tp-manager/arbiter/recovery.ts",
       'if (this.#isOfOtherKind(now)) return { verdict: "unsettled", because: OTHER_KIND };',
@@ -135,7 +136,7 @@ export const byIdMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the answer of a terminal that still runs",
-    ["37-by-id", "that it runs, also within the repeated answer"],
+    ["37-by-id", "the command runs, also in a repeated answer"],
     answers,
     [
       "src/tp-manager/terminal/nexo/answer-policy.ts",
@@ -221,7 +222,7 @@ export const byIdMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the busy terminal that names our own payment",
-    ["37-by-id", "never as a refusal or a result: it says that it runs"],
+    ["37-by-id", "never as a refusal: the command runs"],
     driven,
     [
       "src/tp-manager/terminal/nexo/nexo-terminal.ts",

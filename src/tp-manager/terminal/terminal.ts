@@ -121,10 +121,8 @@ export type Recollection =
   | { readonly kind: "running" }
   /** The terminal knows no such command; it may still arrive, or be forgotten. */
   | { readonly kind: "not-found" }
-  /** It answered with something else, such as the answer to another command. */
-  | { readonly kind: "not-told"; readonly why: string }
-  /** It is connected, and did not answer the question. */
-  | { readonly kind: "unanswered"; readonly why: string };
+  /** It answered with something else; "unanswered": it is there, and gave no answer. */
+  | { readonly kind: "not-told" | "unanswered"; readonly why: string };
 
 export type TelecollectionEnd =
   | {

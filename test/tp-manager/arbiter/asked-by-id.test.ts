@@ -7,53 +7,22 @@ import {
 import {
   answered,
   busy,
+  cancels,
   failed,
+  failing,
   houseOf,
+  loses,
+  other,
   phaseOf,
   refused,
   running,
   sold,
 } from "../../support/house/by-id-house.ts";
-import {
-  alarms,
-  type House,
-  house,
-  outcome,
-  pay,
-  request,
-} from "../../support/house/payment-house.ts";
+import { alarms, type House, outcome, pay, request } from "../../support/house/payment-house.ts";
 import { LIMIT_MS } from "../../support/terminals/asked-by-id.ts";
-import { report } from "../../support/terminals/reports.ts";
-import { approves, lost, ScriptedTerminal } from "../../support/terminals/scripted-terminal.ts";
+import { lost } from "../../support/terminals/scripted-terminal.ts";
 
 const HOUR_MS = 3_600_000;
-const other: Recollection = { kind: "not-told", why: "it repeated another answer" };
-const failing = new TerminalUnavailable("no-answer", "it answered the question with NotAllowed");
-
-/** The answer to the payment is lost on the wire. */
-async function loses(at: House, orderId = "A-1"): Promise<string> {
-  at.terminal.script = () => Promise.resolve(lost("the connection broke"));
-  const answer = await pay(at, request(orderId));
-  at.terminal.script = approves;
-  return outcome(answer);
-}
-
-/** A payment that a cancel crossed, and that the terminal itself says it ended. */
-async function cancels({ at, terminal }: ReturnType<typeof houseOf>) {
-  const ended = Promise.withResolvers<void>();
-  terminal.script = async (_order, observer) => {
-    await ended.promise;
-    observer.report(report({ good: false, resultCode: "Aborted", reason: "cancelled" }));
-    return { end: "completed", ticket: "" };
-  };
-  terminal.onCancel = () => ended.resolve();
-  const paying = pay(at, request("A-1"));
-  await at.clock.advance(0);
-  await at.arbiter.running.cancel();
-  await at.clock.advance(0);
-  terminal.script = approves;
-  return { paying };
-}
 
 /** The proof of the last verdict about an order. */
 function proofOf(at: House, orderId = "A-1") {
@@ -139,67 +108,6 @@ describe("a payment whose answer was lost", () => {
       code: "NOTHING_TO_CANCEL",
       charged: "no",
     });
-  });
-
-  test("is asked about until its time limit, whatever else the terminal answers", async () => {
-    const { at, terminal } = houseOf();
-    terminal.recollection = other;
-    await loses(at);
-    const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
-    for (const each of [running, other, { kind: "not-found" }, other, running] as const) {
-      terminal.recollection = each;
-      await at.clock.advance(10_000);
-    }
-    expect([phaseOf(at), alarms(at), terminal.asked.length > 10]).toEqual(["in-doubt", [], true]);
-    expect(at.arbiter.inquiries.untilMs(transactionId)).toBeGreaterThan(at.clock.now() + 100_000);
-    await expect(pay(at, request("B-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
-    terminal.recollection = answered();
-    await at.clock.advance(5_000);
-    expect(phaseOf(at)).toBe("charged");
-  });
-
-  test.each<[string, Recollection | TerminalUnavailable]>([
-    ["an answer to something else", other],
-    ["a failure of the question", failing],
-    ["busy", busy],
-  ])("of which it only has %s stays unknown after its time limit", async (_what, said) => {
-    const { at, terminal } = houseOf();
-    terminal.recollection = said;
-    await loses(at);
-    await at.clock.advance(LIMIT_MS - 20_000);
-    expect(alarms(at)).toEqual([]);
-    await at.clock.advance(40_000);
-    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
-    // The terminal may have charged it all the same, so a cancel still leaves.
-    terminal.aborted.length = 0;
-    await at.arbiter.running.cancel();
-    expect(terminal.aborted).toHaveLength(1);
-    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
-    const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
-    const stored = at.journal.attempts.events(transactionId).length;
-    await at.clock.advance(HOUR_MS);
-    expect(at.journal.attempts.events(transactionId)).toHaveLength(stored);
-    terminal.recollection = answered();
-    await at.clock.advance(HOUR_MS);
-    expect([phaseOf(at), alarms(at)]).toEqual(["charged", ["payment-unknown"]]);
-  });
-
-  test("does not shorten the time of its own reversal", async () => {
-    const { at, terminal } = houseOf();
-    await loses(at);
-    await at.clock.advance(LIMIT_MS);
-    const attempt = at.journal.attempts.decisive("A-1");
-    if (!attempt) throw new Error("no attempt");
-    at.arbiter.settle(attempt, { outcome: "charged", report: sold(), note: "in the account" });
-    terminal.reversal = () => Promise.resolve(lost("no answer"));
-    terminal.recollection = running;
-    const reversing = at.afterSale.reverse("A-1").catch(() => undefined);
-    await at.clock.advance(20_000);
-    await reversing;
-    expect([phaseOf(at), alarms(at)]).toEqual(["reversal-in-doubt", ["payment-unknown"]]);
-    expect(terminal.asked.at(-1)?.command).toBe("reversal");
-    expect(at.arbiter.inquiries.blockedBy).toBe("A-1");
-    await expect(at.arbiter.running.cancel()).rejects.toMatchObject({ charged: "unknown" });
   });
 
   test("is asked about by the name that the register had then", async () => {
@@ -336,43 +244,6 @@ describe("a payment whose answer was lost", () => {
     later.at.start();
     await later.at.clock.advance(0);
     expect([phaseOf(later.at), later.terminal.asked.length]).toEqual([phase, asked]);
-  });
-});
-
-describe("a payment at another kind of terminal", () => {
-  test.each([
-    ["an approval", report()],
-    ["a failure", report({ good: false, resultCode: "6C", reason: "cancelled" })],
-  ])("is not ended by a terminal that is asked by id, after %s", async (_what, heard) => {
-    const first = house(undefined, new ScriptedTerminal());
-    first.terminal.script = (_order, observer) => {
-      observer.report(heard);
-      return new Promise(() => {});
-    };
-    void pay(first, request("A-1"));
-    await first.clock.advance(0);
-    first.close();
-    const { at, terminal } = houseOf([], first.path);
-    at.start();
-    await at.clock.advance(LIMIT_MS + HOUR_MS);
-    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
-    terminal.recollection = answered();
-    await at.clock.advance(HOUR_MS);
-    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
-    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
-  });
-
-  test("that was asked by id is not ended by what another kind has stored", async () => {
-    const first = houseOf();
-    first.terminal.recollection = busy;
-    await cancels(first);
-    first.at.close();
-    const terminal = new ScriptedTerminal();
-    const second = house(first.at.path, terminal, { confirmAfterMs: 0 });
-    second.start();
-    await second.clock.advance(LIMIT_MS);
-    expect([phaseOf(second), alarms(second)]).toEqual(["in-doubt", ["payment-unknown"]]);
-    expect(second.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 });
 
