@@ -271,6 +271,26 @@ export const byIdMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "an operator's finding about a reversal that was passed on",
+    ["07-returns", "`reversed` counts as this return of the gateway"],
+    requested,
+    [
+      "src/tp-manager/attempts/reversal-machine.ts",
+      'if (input.outcome === "charged" || isPassedOn(state)) {',
+      'if (input.outcome === "charged") {',
+    ],
+  ),
+  oneEdit(
+    "a return that is notified before the reversal is passed on",
+    ["07-returns", "also when the gateway says so before the terminal has answered"],
+    requested,
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      "if (this.returned(attempt)) return Promise.resolve();",
+      "if (attempt.number < 0) return Promise.resolve();",
+    ],
+  ),
+  oneEdit(
     "the alarm about a reversal of which nobody hears",
     ["07-returns", "After 24 hours without either the alarm"],
     requested,
