@@ -162,9 +162,11 @@ export class Recovery {
     const asked = recallOf(attempt);
     const { clock, settings, log } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
-    const isLate = clock.now() - startedAtMs >= settings.paymentTimeoutMs;
     const byId = this.#byId.get(asked.reference);
-    if (!isLate || asked.command !== "payment" || !byId || byId.isAborted) return;
+    if (asked.command !== "payment" || !byId || byId.isAborted) return;
+    // A clock that was set back must not hide that the time is over.
+    const ranMs = Math.max(clock.now() - startedAtMs, clock.monotonicMs() - byId.lostSinceMs);
+    if (ranMs < settings.paymentTimeoutMs) return;
     byId.isAborted = true;
     this.#abort(transactionId, asked).catch((error: unknown) =>
       log.error({ err: error, transactionId }, "the cancel at the time limit failed"),

@@ -66,6 +66,17 @@ describe("a payment whose answer was lost", () => {
     expect([phaseOf(at), alarms(at)]).toEqual(["charged", ["payment-unknown"]]);
   });
 
+  test("is ended at its time limit although the clock was set back", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = running;
+    await loses(at);
+    at.clock.jumpWallClock(-HOUR_MS);
+    await at.clock.advance(50_000);
+    expect(terminal.aborted).toEqual([]);
+    await at.clock.advance(20_000);
+    expect(terminal.aborted).toHaveLength(1);
+  });
+
   test("does not shorten the time of its own reversal", async () => {
     const { at, terminal } = houseOf();
     await loses(at);
