@@ -64,7 +64,6 @@ const faults: Row[] = [
   ["crypto-error:code=3", "refused", 0],
   ["busy:with=other", "refused", 0],
   ["busy:with=none", "refused", 0],
-  ["busy:with=own", "lost", 0],
   ["lost-answer", "lost", 1_200],
   ["cut-answer", "lost", 1_200],
   ["clear-answer", "lost", 1_200],
@@ -101,13 +100,22 @@ describe("with the fault", () => {
       if (end.end !== "lost") return;
       const remembered = await recalled(driver);
       expect(chargedAt(simulator)).toBe(charged);
-      const isKnown = charged > 0 || fault === "busy:with=own";
-      expect(remembered.kind).toBe(isKnown ? "answered" : "not-found");
+      expect(remembered.kind).toBe(charged > 0 ? "answered" : "not-found");
       if (charged > 0) {
         expect(remembered).toMatchObject({ report: { good: true, amountMinor: charged } });
-      } else if (isKnown) expect(remembered).toMatchObject({ report: { resultCode: null } });
+      }
     },
   );
+
+  test("busy:with=own the payment is lost, and is one that still runs", async () => {
+    const simulator = await startedTerminal();
+    simulator.arm("busy:with=own");
+    const driver = driverOf(simulator);
+    expect((await paid(driver)).end.end).toBe("lost");
+    const asked = { reference: "KTESTTEST7", command: "payment" } as const;
+    expect(await driver.recall(asked, soon())).toEqual({ kind: "running" });
+    expect(chargedAt(simulator)).toBe(0);
+  });
 
   test("late-answer the payment is lost at the limit, and runs on until it is found", async () => {
     const simulator = await startedTerminal();
