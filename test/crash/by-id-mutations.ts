@@ -160,8 +160,38 @@ export const byIdMutations: readonly Mutation[] = [
     asked,
     [
       "src/tp-manager/arbiter/recovery.ts",
-      'if (said && said !== "answered" && said !== "not-found") this.#abortLate(now);',
+      'if (said && said !== "answered" && said !== "not-found") this.lost.abortLate(now);',
       "",
+    ],
+  ),
+  oneEdit(
+    "the cancel of a lost payment while the disk fails",
+    ["37-by-id", "one `AbortRequest` with its id leaves, also while the disk fails"],
+    limit,
+    [
+      "src/tp-manager/arbiter/lost-commands.ts",
+      'log.error(detail, "the cancel could not be written to the journal");',
+      "throw error;",
+    ],
+  ),
+  oneEdit(
+    "the question about a payment that an operator settled as not charged",
+    ["37-by-id", "until its time limit, at least once: an approval charges the order"],
+    limit,
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      "return isSettled ? beforeSettled(state) : inDoubtStateOf(attempt);",
+      "return isSettled ? undefined : inDoubtStateOf(attempt);",
+    ],
+  ),
+  oneEdit(
+    "an approval of something else after an operator's finding",
+    ["37-by-id", "an unknown one of something else makes it `Unknown` again"],
+    limit,
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      'recalled?.kind !== "answered" || !recalled.report.good) return;',
+      'recalled?.kind !== "answered" || recalled.report.good) return;',
     ],
   ),
   oneEdit(

@@ -319,7 +319,7 @@ export class RunningPayment {
       return;
     }
     const cancelled = held?.what === "payment" ? held.run?.cancel(unsaid) : undefined;
-    const answer = (await (cancelled ?? this.#tools.recovery.abortLost())) ?? nothingRuns;
+    const answer = (await (cancelled ?? this.#tools.recovery.lost.abortAll())) ?? nothingRuns;
     switch (answer.answer) {
       case "taken":
         return;

@@ -4,11 +4,12 @@ import type { Timer } from "../../shared/time.ts";
 import type { NoteKind, WrittenEvent } from "../attempts/attempt-event.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { compareReports, compareStored } from "../attempts/comparison.ts";
-import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
+  beforeSettled,
   type Detail,
   isCharged,
+  isNotCharged,
   isPassedOn,
   isPaying,
   isRequested,
@@ -23,15 +24,14 @@ import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts
 import { identityOf } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import {
-  type CancelAnswer,
   noIdentity,
-  type RecallOrder,
   type TelecollectionEnd,
   type TransactionReport,
 } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
-import { alarmBeyondGoods, alarmTwice, chargedBy } from "./corrections.ts";
+import { alarmBeyondGoods, alarmTwice, chargedBy, chargeLate, putInDoubt } from "./corrections.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
+import { LostCommands } from "./lost-commands.ts";
 import type { OneWay } from "./one-way.ts";
 import { writeEnd } from "./payment-run.ts";
 
@@ -58,14 +58,14 @@ export class Recovery {
   readonly #parts: ArbiterParts;
   readonly #inquiries: Inquiries;
   readonly #oneWay: OneWay | undefined;
-  /** Of each reference that is asked about: since when its command cannot be sent any more. */
-  readonly #byId = new Map<string, { readonly lostSinceMs: number; isAborted: boolean }>();
+  readonly lost: LostCommands;
   #timer: Timer | undefined;
 
   constructor(parts: ArbiterParts, inquiries: Inquiries, oneWay: OneWay | undefined) {
     this.#parts = parts;
     this.#inquiries = inquiries;
     this.#oneWay = oneWay;
+    this.lost = new LostCommands(parts);
   }
 
   /**
@@ -83,14 +83,19 @@ export class Recovery {
   /** Probes the terminal for one attempt in doubt. Resolves when its question is concluded. */
   recover(transactionId: string): Promise<void> {
     const attempt = this.#parts.journal.attempts.read(transactionId);
-    if (!attempt || !inDoubtStateOf(attempt)) return Promise.resolve();
+    if (!attempt) return Promise.resolve();
+    if (!this.#openStateOf(attempt)) {
+      this.lost.forget(attempt);
+      return Promise.resolve();
+    }
     // The gateway may have notified the return before the terminal had passed the reversal on.
     if (this.returned(attempt)) return Promise.resolve();
     if (isRequested(attempt.state)) {
       this.#awaitOthers(attempt);
       return Promise.resolve();
     }
-    return this.#inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
+    const isFirst = !isInDoubt(attempt.state) || !this.#wasUnsettled(transactionId);
+    return this.#inquiries.ask(this.#questionOf(attempt, isFirst));
   }
 
   /**
@@ -134,43 +139,6 @@ export class Recovery {
   /** Ends the questions that are asked every few minutes. */
   close(): void {
     this.#timer?.clear();
-  }
-
-  /**
-   * Asks the terminal to cancel each payment in doubt, also one that stays unknown. The answer
-   * decides nothing. undefined: there is none, or the terminal has no such request.
-   */
-  async abortLost(): Promise<CancelAnswer | undefined> {
-    const { terminal, journal } = this.#parts;
-    if (!terminal.abort) return undefined;
-    let last: CancelAnswer | undefined;
-    for (const attempt of storage(() => journal.attempts.unfinished(), "unknown")) {
-      const asked = recallOf(attempt);
-      if (asked.command === "payment") last = await this.#abort(attempt.transactionId, asked);
-    }
-    return last;
-  }
-
-  async #abort(transactionId: string, asked: RecallOrder): Promise<CancelAnswer | undefined> {
-    const answer = await this.#parts.terminal.abort?.(asked);
-    if (answer) storage(() => this.#note(transactionId, "cancel", answer), "unknown");
-    return answer;
-  }
-
-  /** Cancels, once, a payment that may run after its time limit (docs/rules/06-timeout.md). */
-  #abortLate(attempt: Attempt): void {
-    const asked = recallOf(attempt);
-    const { clock, settings, log } = this.#parts;
-    const { transactionId, startedAtMs } = attempt;
-    const byId = this.#byId.get(asked.reference);
-    if (asked.command !== "payment" || !byId || byId.isAborted) return;
-    // A clock that was set back must not hide that the time is over.
-    const ranMs = Math.max(clock.now() - startedAtMs, clock.monotonicMs() - byId.lostSinceMs);
-    if (ranMs < settings.paymentTimeoutMs) return;
-    byId.isAborted = true;
-    this.#abort(transactionId, asked).catch((error: unknown) =>
-      log.error({ err: error, transactionId }, "the cancel at the time limit failed"),
-    );
   }
 
   /**
@@ -236,17 +204,13 @@ export class Recovery {
 
   #questionOf(attempt: Attempt, blocks: boolean, unwritten?: WrittenEvent[]): Question {
     const { transactionId, request } = attempt;
-    const { terminal, clock } = this.#parts;
-    const { reference } = recallOf(attempt);
-    const byId = this.#byId.get(reference);
-    const { lostSinceMs } = byId ?? { lostSinceMs: clock.monotonicMs() };
-    if (terminal.recall && !byId) this.#byId.set(reference, { lostSinceMs, isAborted: false });
+    const lostSinceMs = this.lost.sinceMs(attempt);
     // An attempt that is not in doubt here has an unwritten outcome: it is still running in the
     // journal, or charged as it was before its reversal.
-    let isEndWritten = inDoubtStateOf(attempt) !== undefined;
+    let isEndWritten = this.#openStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.journal.attempts.read(transactionId);
-      if (!now || (isEndWritten && inDoubtStateOf(now))) return now;
+      if (!now || (isEndWritten && this.#openStateOf(now))) return now;
       if (isEndWritten) return undefined;
       const ended = this.#endUnwritten(now, unwritten);
       isEndWritten = true;
@@ -255,12 +219,12 @@ export class Recovery {
     let isWatched = true;
     const decided = (probe: Probe, earlier: EarlierProbe | null): Verdict => {
       const now = read();
-      const state = now && inDoubtStateOf(now);
+      const state = now && this.#openStateOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
       if (this.#isOfOtherKind(now)) return { verdict: "unsettled", because: OTHER_KIND };
       isWatched &&= isProbedInTime(earlier ? probe.atMs - earlier.atMs : this.#unseenMs(now));
       const said = probe.recalled?.kind;
-      if (said && said !== "answered" && said !== "not-found") this.#abortLate(now);
+      if (said && said !== "answered" && said !== "not-found") this.lost.abortLate(now);
       const { matcher, settings } = this.#parts;
       const inquiry = { ...matcher.inquiry(now, state, lostSinceMs), isWatched };
       const known = matcher.ofAttempt(now, probe);
@@ -278,7 +242,9 @@ export class Recovery {
       conclude: (conclusion, probe) => {
         const now = read();
         if (now) this.#conclude(now, conclusion, probe);
-        if (conclusion.verdict !== "unsettled") this.#byId.delete(reference);
+        if (conclusion.verdict !== "unsettled" || (now && !isInDoubt(now.state))) {
+          this.lost.forget(attempt);
+        }
       },
       note: ({ because }, probe) =>
         this.#note(transactionId, PROBE, { because, observation: probe }),
@@ -326,6 +292,10 @@ export class Recovery {
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, probe: Probe | null): void {
+    if (!isInDoubt(before.state)) {
+      this.#contradict(before, conclusion, probe);
+      return;
+    }
     const writer = new AttemptWriter(before, this.#parts);
     const { because, assumes = [] } = conclusion;
     const bare = { facts: [because], assumes };
@@ -376,6 +346,26 @@ export class Recovery {
     }
   }
 
+  /** Acts on what the terminal answered about a payment that an operator settled as not charged. */
+  #contradict(settled: Attempt, conclusion: Conclusion, probe: Probe | null): void {
+    const { transactionId } = settled;
+    const { because } = conclusion;
+    if (conclusion.verdict === "charged") {
+      const { report, assumes = [] } = conclusion;
+      const proof = this.#proofOf(settled, report, { facts: [because], assumes });
+      const how = "the terminal answered by the payment's id that it had approved the payment";
+      chargeLate(settled, { report, ...chargedBy(proof) }, how, this.#parts);
+      return;
+    }
+    const recalled = probe?.recalled;
+    if (recalled?.kind !== "answered" || !recalled.report.good) return;
+    // The operator may have known of the approval of something else.
+    if (isDeepStrictEqual(recalled, this.#saidLast(transactionId).recalled)) return;
+    this.#note(transactionId, UNSETTLED, { because, observation: probe });
+    const found = { report: recalled.report, because, judgement: "disagrees" } as const;
+    putInDoubt(settled, found, `approved something else (${because})`, this.#parts);
+  }
+
   #staysUnknown({ transactionId, request }: Attempt, because: string, probe: Probe | null): void {
     const { log, terminal } = this.#parts;
     if (terminal.recall !== undefined) this.#learnLater();
@@ -395,6 +385,16 @@ export class Recovery {
     const { detail = {} } = events.findLast(({ kind }) => kind === UNSETTLED) ?? {};
     const { observation } = detail as { readonly observation?: Probe | null };
     return { because: detail["because"], recalled: observation?.recalled };
+  }
+
+  /**
+   * Returns the state of an attempt that the terminal is asked about. One that is asked by id is
+   * asked also after an operator has said that nothing was charged (docs/rules/37-by-id.md).
+   */
+  #openStateOf(attempt: Attempt) {
+    const { state } = attempt;
+    const isSettled = this.#parts.terminal.recall !== undefined && isNotCharged(state);
+    return isSettled ? beforeSettled(state) : inDoubtStateOf(attempt);
   }
 
   #isOfOtherKind(attempt: Attempt): boolean {

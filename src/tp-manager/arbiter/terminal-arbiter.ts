@@ -163,12 +163,13 @@ export class TerminalArbiter {
     attempt: Attempt,
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): void {
-    const { inquiries, oneWay } = this.#tools;
+    const { inquiries, oneWay, recovery } = this.#tools;
     const writer = new AttemptWriter(attempt, this.#parts);
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "unknown");
     const { report: _, ...detail } = decision;
     writer.log("warn", detail, "an operator settled the attempt");
     inquiries.reconsider();
+    void storage(() => recovery.recover(attempt.transactionId), "unknown", true);
     this.#parts.settled();
     storage(() => oneWay?.settled(attempt, settled), "unknown", true);
     this.#parts.terminal.endWritten?.();
