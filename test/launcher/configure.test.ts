@@ -115,6 +115,27 @@ test("the simulator in place of a gateway needs no answers about it", async () =
   );
 });
 
+test("a nexo terminal needs its name, its root certificate and its key", async () => {
+  const key = ["kiosk-key", "a phrase of the shop"];
+  const nexo = ["P400Plus-275039202", "", "/etc/kiosk/root.pem", ...key];
+  const sitting = new Sitting().type("nexo", "tcp://127.0.0.1:1", ...nexo, ...all.slice(2)).end();
+  expect(await sitting.ended).toBe(0);
+  const value = settingsIn(sitting.site.configFile);
+  const names = ["NEXO_POIID", "NEXO_ENVIRONMENT", "NEXO_CA_FILE", "NEXO_KEY_IDENTIFIER"];
+  expect(names.map(value)).toEqual([nexo[0], "live", nexo[2], "kiosk-key"]);
+  expect(value("NEXO_KEY_PASSPHRASE")).toBe("a phrase of the shop");
+  expect(checkConfig(sitting.site).findings.map(({ code }) => code)).toEqual(["setup-right"]);
+});
+
+test("a nexo terminal for tests needs no key, and one on a serial port is refused", async () => {
+  const nexo = ["nexo", "tcp://127.0.0.1:1", "P400Plus-275039202", "test", "/etc/root.pem", "", ""];
+  const sitting = new Sitting().type(...nexo, ...all.slice(2)).end();
+  expect(await sitting.ended).toBe(0);
+  expect(checkConfig(sitting.site).findings.map(({ code }) => code)).toEqual(["setup-right"]);
+  const wrong = new Sitting().type("nexo", "/dev/ttyS0").end();
+  await expect(wrong.ended).rejects.toThrow(/^SERIAL_PORT must be the terminal's address/);
+});
+
 const address = "http://127.0.0.1:8770";
 
 test("after the address of a simulator every question is asked, and answers stay", async () => {

@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { readSetupFile } from "../../shared/config/config.ts";
 import { replaceSetup, withSetting } from "../../shared/config/config-edit.ts";
+import { metaOf } from "../../shared/config/config-field.ts";
 import { readEntries } from "../../shared/config/config-file.ts";
 import { findSerialPorts, systemRoots, usbAddress } from "../../shared/config/serial-ports.ts";
-import settings from "../../shared/config/settings-en.json" with { type: "json" };
+import { invariant } from "../../shared/invariant.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { defaultDataDirectory, programFile } from "../../shared/version-files.ts";
 import { newPassword } from "../demo/settings.ts";
-import { faultsIn } from "../doctor/check-config.ts";
+import { everyField, faultsIn } from "../doctor/check-config.ts";
 import { checkSerialPort } from "../doctor/check-ports.ts";
 import { readText } from "../doctor/check-surroundings.ts";
 import { type CommandContext, filled, type Output, shellArgument } from "../output.ts";
@@ -19,7 +20,9 @@ import { dataAsTyped, refuseOtherUser } from "../schedule/entry.ts";
 import texts from "../texts-en.json" with { type: "json" };
 import { closeFolder } from "./start.ts";
 
-const { questions, hints, given, sandbox, ...says } = texts.configure;
+const { questions: ofAll, ofProtocol, hints, given, sandbox, ...says } = texts.configure;
+/** The settings with a question, and the answer that is proposed for a new setup file. */
+const questions = Object.assign({}, ofAll, ...Object.values(ofProtocol));
 const NO_LOGIN = "-";
 const CONNECTED_WITHIN_MS = 3_000;
 type Streams = Pick<typeof process, "stdin" | "stdout">;
@@ -120,6 +123,8 @@ async function interview(before: string, dialogue: Dialogue, output: Output, isR
       output.note(fault === undefined ? says.reached : says.notReached.replace("{why}", fault));
     }
   }
+  const own = Object.entries(ofProtocol).find(([protocol]) => protocol === of("TERMINAL_PROTOCOL"));
+  for (const name of Object.keys(own?.[1] ?? {})) await ask(name);
   await ask("CURRENCY");
   const { GATEWAY_URL: simulated, ...others } = sandbox;
   let isSimulator = false;
@@ -159,7 +164,7 @@ function dialogueWith({ stdin, stdout }: Streams, output: Output) {
      * answer of a file.
      */
     async ask(text: string, name: string, proposed: string, read: (answer: string) => string) {
-      const isSecret = name === "GATEWAY_PWD";
+      const { secret: isSecret = false } = metaFor(name);
       const bracket = isSecret && proposed ? says.kept : proposed;
       const question = `${name}${bracket && ` [${bracket}]`}: `;
       const [begin, end] = isSecret && terminal ? [CONCEALED, PLAIN] : ["", terminal ? "" : "\n"];
@@ -183,6 +188,12 @@ function dialogueWith({ stdin, stdout }: Streams, output: Output) {
 
 /** Returns what a setting means, and what a person may answer. */
 function helpOf(name: string): string {
-  const { help, example } = settings[name as keyof typeof settings] ?? says.protocol;
+  const { help, example } = metaFor(name);
   return `${help} For example: ${example}. ${hints[name as keyof typeof hints] ?? ""}`.trimEnd();
+}
+
+function metaFor(name: string) {
+  const field = everyField[name];
+  invariant(field, `${name} is a setting`);
+  return metaOf(field);
 }
