@@ -175,23 +175,13 @@ export const byIdMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the question about a payment that an operator settled as not charged",
-    ["37-by-id", "until its time limit, at least once: an approval charges the order"],
+    "the time before an operator decides about an order that is asked by id",
+    ["37-by-id", "is refused with `PAYMENT_RUNNING` until the time limit of the command is over"],
     limit,
     [
-      "src/tp-manager/arbiter/recovery.ts",
-      "return isSettled ? beforeSettled(state) : inDoubtStateOf(attempt);",
-      "return isSettled ? undefined : inDoubtStateOf(attempt);",
-    ],
-  ),
-  oneEdit(
-    "an approval of something else after an operator's finding",
-    ["37-by-id", "an unknown one of something else makes it `Unknown` again"],
-    limit,
-    [
-      "src/tp-manager/arbiter/recovery.ts",
-      'recalled?.kind !== "answered" || !recalled.report.good) return;',
-      'recalled?.kind !== "answered" || recalled.report.good) return;',
+      "src/tp-manager/arbiter/terminal-arbiter.ts",
+      "if (leftMs > 0) {",
+      "if (leftMs > 0 && attempt.number === 0) {",
     ],
   ),
   oneEdit(

@@ -1,5 +1,6 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Attempt } from "../attempts/payment.ts";
+import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { recallOf } from "../attempts/reference-policy.ts";
 import type { CancelAnswer, RecallOrder } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
@@ -36,6 +37,15 @@ export class LostCommands {
     return lost.sinceMs;
   }
 
+  /** Returns for how long (ms) the attempt's command can still run, by its time limit. */
+  runsForMs(attempt: Attempt): number {
+    const { clock, terminal } = this.#parts;
+    const lost = this.#byReference.get(recallOf(attempt).reference);
+    if (!lost || !isInDoubt(attempt.state)) return 0;
+    const untilMs = lost.sinceMs + terminal.capabilities.paymentLimitMs;
+    return Math.max(0, untilMs - clock.monotonicMs());
+  }
+
   forget(attempt: Attempt): void {
     this.#byReference.delete(recallOf(attempt).reference);
   }
@@ -46,10 +56,23 @@ export class LostCommands {
    */
   async abortAll(): Promise<CancelAnswer | undefined> {
     let last: CancelAnswer | undefined;
-    for (const lost of [...this.#byReference.values()]) {
-      if (lost.asked.command === "payment") last = await this.#abort(lost);
+    for (const [reference, lost] of [...this.#byReference]) {
+      if (!this.#isOpen(lost)) this.#byReference.delete(reference);
+      else if (lost.asked.command === "payment") last = await this.#abort(lost);
     }
     return last;
+  }
+
+  /** Whether the command is in doubt. While the journal cannot be read, it is taken to be. */
+  #isOpen({ transactionId, asked }: Lost): boolean {
+    try {
+      const now = this.#parts.journal.attempts.read(transactionId);
+      if (!now || recallOf(now).reference !== asked.reference) return false;
+      return isInDoubt(now.state) || isRunning(now.state);
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      return true;
+    }
   }
 
   /** Cancels, once, a payment that may run after its time limit (docs/rules/06-timeout.md). */

@@ -6,10 +6,8 @@ import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { compareReports, compareStored } from "../attempts/comparison.ts";
 import {
   type Attempt,
-  beforeSettled,
   type Detail,
   isCharged,
-  isNotCharged,
   isPassedOn,
   isPaying,
   isRequested,
@@ -29,7 +27,7 @@ import {
   type TransactionReport,
 } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
-import { alarmBeyondGoods, alarmTwice, chargedBy, chargeLate, putInDoubt } from "./corrections.ts";
+import { alarmBeyondGoods, alarmTwice, chargedBy } from "./corrections.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import { LostCommands } from "./lost-commands.ts";
 import type { OneWay } from "./one-way.ts";
@@ -83,19 +81,14 @@ export class Recovery {
   /** Probes the terminal for one attempt in doubt. Resolves when its question is concluded. */
   recover(transactionId: string): Promise<void> {
     const attempt = this.#parts.journal.attempts.read(transactionId);
-    if (!attempt) return Promise.resolve();
-    if (!this.#openStateOf(attempt)) {
-      this.lost.forget(attempt);
-      return Promise.resolve();
-    }
+    if (!attempt || !inDoubtStateOf(attempt)) return Promise.resolve();
     // The gateway may have notified the return before the terminal had passed the reversal on.
     if (this.returned(attempt)) return Promise.resolve();
     if (isRequested(attempt.state)) {
       this.#awaitOthers(attempt);
       return Promise.resolve();
     }
-    const isFirst = !isInDoubt(attempt.state) || !this.#wasUnsettled(transactionId);
-    return this.#inquiries.ask(this.#questionOf(attempt, isFirst));
+    return this.#inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
   }
 
   /**
@@ -111,6 +104,15 @@ export class Recovery {
     writer.advance({ input: "proved-not-reversed", because });
     this.#inquiries.reconsider();
     return true;
+  }
+
+  /**
+   * Returns for how long (ms) the terminal can still carry out a command that it is asked about by
+   * id. An operator decides nothing before: the order would not be asked about any more, and what
+   * the terminal charges then would stay unseen (docs/rules/37-by-id.md).
+   */
+  runsForMs(attempt: Attempt): number {
+    return this.#wasUnsettled(attempt.transactionId) ? 0 : this.lost.runsForMs(attempt);
   }
 
   /** Raises an alarm about a requested reversal of which nobody has heard for a day. */
@@ -207,10 +209,10 @@ export class Recovery {
     const lostSinceMs = this.lost.sinceMs(attempt);
     // An attempt that is not in doubt here has an unwritten outcome: it is still running in the
     // journal, or charged as it was before its reversal.
-    let isEndWritten = this.#openStateOf(attempt) !== undefined;
+    let isEndWritten = inDoubtStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.journal.attempts.read(transactionId);
-      if (!now || (isEndWritten && this.#openStateOf(now))) return now;
+      if (!now || (isEndWritten && inDoubtStateOf(now))) return now;
       if (isEndWritten) return undefined;
       const ended = this.#endUnwritten(now, unwritten);
       isEndWritten = true;
@@ -219,7 +221,7 @@ export class Recovery {
     let isWatched = true;
     const decided = (probe: Probe, earlier: EarlierProbe | null): Verdict => {
       const now = read();
-      const state = now && this.#openStateOf(now);
+      const state = now && inDoubtStateOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
       if (this.#isOfOtherKind(now)) return { verdict: "unsettled", because: OTHER_KIND };
       isWatched &&= isProbedInTime(earlier ? probe.atMs - earlier.atMs : this.#unseenMs(now));
@@ -242,9 +244,7 @@ export class Recovery {
       conclude: (conclusion, probe) => {
         const now = read();
         if (now) this.#conclude(now, conclusion, probe);
-        if (conclusion.verdict !== "unsettled" || (now && !isInDoubt(now.state))) {
-          this.lost.forget(attempt);
-        }
+        if (conclusion.verdict !== "unsettled") this.lost.forget(attempt);
       },
       note: ({ because }, probe) =>
         this.#note(transactionId, PROBE, { because, observation: probe }),
@@ -292,10 +292,6 @@ export class Recovery {
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, probe: Probe | null): void {
-    if (!isInDoubt(before.state)) {
-      this.#contradict(before, conclusion, probe);
-      return;
-    }
     const writer = new AttemptWriter(before, this.#parts);
     const { because, assumes = [] } = conclusion;
     const bare = { facts: [because], assumes };
@@ -346,26 +342,6 @@ export class Recovery {
     }
   }
 
-  /** Acts on what the terminal answered about a payment that an operator settled as not charged. */
-  #contradict(settled: Attempt, conclusion: Conclusion, probe: Probe | null): void {
-    const { transactionId } = settled;
-    const { because } = conclusion;
-    if (conclusion.verdict === "charged") {
-      const { report, assumes = [] } = conclusion;
-      const proof = this.#proofOf(settled, report, { facts: [because], assumes });
-      const how = "the terminal answered by the payment's id that it had approved the payment";
-      chargeLate(settled, { report, ...chargedBy(proof) }, how, this.#parts);
-      return;
-    }
-    const recalled = probe?.recalled;
-    if (recalled?.kind !== "answered" || !recalled.report.good) return;
-    // The operator may have known of the approval of something else.
-    if (isDeepStrictEqual(recalled, this.#saidLast(transactionId).recalled)) return;
-    this.#note(transactionId, UNSETTLED, { because, observation: probe });
-    const found = { report: recalled.report, because, judgement: "disagrees" } as const;
-    putInDoubt(settled, found, `approved something else (${because})`, this.#parts);
-  }
-
   #staysUnknown({ transactionId, request }: Attempt, because: string, probe: Probe | null): void {
     const { log, terminal } = this.#parts;
     if (terminal.recall !== undefined) this.#learnLater();
@@ -385,16 +361,6 @@ export class Recovery {
     const { detail = {} } = events.findLast(({ kind }) => kind === UNSETTLED) ?? {};
     const { observation } = detail as { readonly observation?: Probe | null };
     return { because: detail["because"], recalled: observation?.recalled };
-  }
-
-  /**
-   * Returns the state of an attempt that the terminal is asked about. One that is asked by id is
-   * asked also after an operator has said that nothing was charged (docs/rules/37-by-id.md).
-   */
-  #openStateOf(attempt: Attempt) {
-    const { state } = attempt;
-    const isSettled = this.#parts.terminal.recall !== undefined && isNotCharged(state);
-    return isSettled ? beforeSettled(state) : inDoubtStateOf(attempt);
   }
 
   #isOfOtherKind(attempt: Attempt): boolean {

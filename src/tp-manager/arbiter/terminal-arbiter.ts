@@ -1,3 +1,4 @@
+import { AppError } from "../../shared/catalog/errors.ts";
 import { unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
@@ -157,19 +158,25 @@ export class TerminalArbiter {
 
   /**
    * Writes an operator's finding about an attempt in doubt. Nothing is sent to the terminal, so no
-   * lease is needed and no other attempt in doubt delays the settlement.
+   * lease is needed and no other attempt in doubt delays the settlement. Throws PAYMENT_RUNNING
+   * while a terminal that is asked by id can still carry the command out.
    */
   settle(
     attempt: Attempt,
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): void {
     const { inquiries, oneWay, recovery } = this.#tools;
+    const leftMs = storage(() => recovery.runsForMs(attempt), "unknown");
+    if (leftMs > 0) {
+      const seconds = Math.ceil(leftMs / 1_000);
+      const text = `The terminal may still carry this out for ${seconds} s: settle it after that.`;
+      throw new AppError("PAYMENT_RUNNING", text);
+    }
     const writer = new AttemptWriter(attempt, this.#parts);
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "unknown");
     const { report: _, ...detail } = decision;
     writer.log("warn", detail, "an operator settled the attempt");
     inquiries.reconsider();
-    void storage(() => recovery.recover(attempt.transactionId), "unknown", true);
     this.#parts.settled();
     storage(() => oneWay?.settled(attempt, settled), "unknown", true);
     this.#parts.terminal.endWritten?.();

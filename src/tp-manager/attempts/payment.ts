@@ -297,10 +297,6 @@ export const isCharged = isIn("charged");
 export const isNotCharged = isIn("not-charged");
 export const isReversed = isIn("reversed");
 
-/** Returns the state before an operator settled a payment as not charged; undefined: nobody did. */
-export const beforeSettled = (state: NotChargedState): InDoubtState | undefined =>
-  state.settled?.doubt;
-
 /** Returns the error code to answer, of the codes that this version knows. */
 export function codeOf({ error, newer = error }: NotCharged): ErrorCode {
   return newer in errorTable ? newer : error;

@@ -7,7 +7,6 @@ import {
   answered,
   busy,
   cancels,
-  failed,
   failing,
   houseOf,
   loses,
@@ -92,10 +91,12 @@ describe("a payment whose answer was lost", () => {
     expect([terminal.aborted.length, alarms(at)]).toEqual([1, ["journal"]]);
   });
 
-  test("is not cancelled any more once an operator has settled it as charged", async () => {
+  test("is not cancelled any more once an operator has settled it", async () => {
     const { at, terminal } = houseOf();
     terminal.recollection = other;
     await loses(at);
+    await at.clock.advance(LIMIT_MS + 10_000);
+    terminal.aborted.length = 0;
     await at.settle({ orderId: "A-1", outcome: "charged", note: "in the account" });
     await expect(at.arbiter.running.cancel()).rejects.toMatchObject({ charged: "no" });
     expect(terminal.aborted).toEqual([]);
@@ -120,82 +121,41 @@ describe("a payment whose answer was lost", () => {
   });
 });
 
-describe("a payment that an operator has settled as not charged", () => {
-  const note = "nothing in the merchant's account";
-  const said = { orderId: "A-1", note, outcome: "not_charged" } as const;
+describe("an operator's decision", () => {
+  const note = "read in the merchant's account";
 
-  test("is asked about until its time limit, and is charged if it was approved", async () => {
-    const { at, terminal } = houseOf();
+  test.each(["charged", "not_charged"] as const)(
+    "%s is refused while the terminal can still carry the payment out",
+    async (outcome) => {
+      const { at, terminal } = houseOf();
+      terminal.recollection = running;
+      await loses(at);
+      await at.clock.advance(LIMIT_MS - 60_000);
+      const early = () => at.settle({ orderId: "A-1", note, outcome });
+      expect(early).toThrow(/may still carry this out for \d+ s: settle it after that/);
+      expect(early).toThrow(expect.objectContaining({ code: "PAYMENT_RUNNING" }));
+      terminal.recollection = failing;
+      terminal.become({ link: "disconnected" });
+      expect(early).toThrow(expect.objectContaining({ charged: "unknown" }));
+      await at.clock.advance(70_000);
+      await early();
+      expect(phaseOf(at)).toBe(outcome.replace("_", "-"));
+    },
+  );
+
+  test("is taken at once where the asking had ended before, also after a start", async () => {
+    const first = houseOf();
+    first.terminal.recollection = answered({ amountMinor: 1 });
+    await loses(first.at);
+    await first.at.clock.advance(0);
+    expect(alarms(first.at)).toEqual(["payment-unknown"]);
+    first.at.close();
+    const { at, terminal } = houseOf([], first.at.path);
     terminal.recollection = running;
-    await loses(at);
+    at.start();
     await at.clock.advance(10_000);
-    await at.settle(said);
-    await at.clock.advance(10_000);
+    await at.settle({ orderId: "A-1", note, outcome: "not_charged" });
     expect(phaseOf(at)).toBe("not-charged");
-    // The same order could be paid twice, as the terminal still carries out its first payment.
-    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
-    terminal.recollection = answered();
-    await at.clock.advance(5_000);
-    expect([phaseOf(at), alarms(at)]).toEqual(["charged", ["charged-late"]]);
-    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-    expect(terminal.paid).toHaveLength(1);
-    expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
-  });
-
-  test("is asked about once more after its time limit", async () => {
-    const { at, terminal } = houseOf();
-    terminal.recollection = other;
-    await loses(at);
-    await at.clock.advance(LIMIT_MS + 10_000);
-    terminal.recollection = answered();
-    await at.settle(said);
-    await at.clock.advance(0);
-    expect([phaseOf(at), alarms(at)]).toEqual(["charged", ["charged-late", "payment-unknown"]]);
-  });
-
-  test.each<[string, Recollection | TerminalUnavailable]>([
-    ["a failure", failed()],
-    ["nothing about it", { kind: "not-found" }],
-    ["something else", other],
-    ["that it still runs", running],
-    ["nothing", failing],
-  ])("stays so if the terminal answers %s, and sales go on", async (_what, recollection) => {
-    const { at, terminal } = houseOf();
-    terminal.recollection = other;
-    await loses(at);
-    await at.clock.advance(LIMIT_MS + 10_000);
-    terminal.recollection = recollection;
-    await at.settle(said);
-    await at.clock.advance(0);
-    const asked = terminal.asked.length;
-    await at.clock.advance(HOUR_MS);
-    expect([phaseOf(at), alarms(at)]).toEqual(["not-charged", ["payment-unknown"]]);
-    expect(terminal.asked).toHaveLength(asked);
-    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
-  });
-
-  test("is in doubt again after another amount, until it is settled again", async () => {
-    const { at, terminal } = houseOf();
-    terminal.recollection = other;
-    await loses(at);
-    await at.clock.advance(LIMIT_MS + 10_000);
-    terminal.recollection = answered({ amountMinor: 1 });
-    await at.settle(said);
-    await at.clock.advance(0);
-    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown", "payment-unknown"]]);
-    await at.settle(said);
-    await at.clock.advance(HOUR_MS);
-    expect(phaseOf(at)).toBe("not-charged");
-  });
-
-  test("stays so if the operator knew of the approval of another amount", async () => {
-    const { at, terminal } = houseOf();
-    terminal.recollection = answered({ amountMinor: 1 });
-    await loses(at);
-    await at.clock.advance(LIMIT_MS + 10_000);
-    await at.settle(said);
-    await at.clock.advance(HOUR_MS);
-    expect([phaseOf(at), alarms(at)]).toEqual(["not-charged", ["payment-unknown"]]);
   });
 });
 
