@@ -33,17 +33,9 @@ export class LostCommands {
     if (known) return known.sinceMs;
     const { transactionId } = attempt;
     const lost = { transactionId, asked, sinceMs: clock.monotonicMs(), isAborted: false };
-    if (terminal.recall) this.#byReference.set(asked.reference, lost);
+    const isOpen = isInDoubt(attempt.state) || isRunning(attempt.state);
+    if (terminal.recall && isOpen) this.#byReference.set(asked.reference, lost);
     return lost.sinceMs;
-  }
-
-  /** Returns for how long (ms) the attempt's command can still run, by its time limit. */
-  runsForMs(attempt: Attempt): number {
-    const { clock, terminal } = this.#parts;
-    const lost = this.#byReference.get(recallOf(attempt).reference);
-    if (!lost || !isInDoubt(attempt.state)) return 0;
-    const untilMs = lost.sinceMs + terminal.capabilities.paymentLimitMs;
-    return Math.max(0, untilMs - clock.monotonicMs());
   }
 
   forget(attempt: Attempt): void {
@@ -51,27 +43,31 @@ export class LostCommands {
   }
 
   /**
-   * Asks the terminal to cancel each lost payment. The answer decides nothing. undefined: there is
-   * none, or the terminal has no such request.
+   * Asks the terminal to cancel each payment in doubt, also one that stays unknown. The answer
+   * decides nothing. undefined: there is none, or the terminal has no such request.
    */
   async abortAll(): Promise<CancelAnswer | undefined> {
     let last: CancelAnswer | undefined;
-    for (const [reference, lost] of [...this.#byReference]) {
-      if (!this.#isOpen(lost)) this.#byReference.delete(reference);
-      else if (lost.asked.command === "payment") last = await this.#abort(lost);
+    for (const one of this.#unfinished()) {
+      const { command, registerId } = one.asked;
+      // Without the register's name the command is one of another kind of terminal.
+      const isOurs = command === "payment" && registerId !== undefined;
+      if (isOurs) last = await this.#abort(one);
     }
     return last;
   }
 
-  /** Whether the command is in doubt. While the journal cannot be read, it is taken to be. */
-  #isOpen({ transactionId, asked }: Lost): boolean {
+  /** Returns the commands in doubt; while the journal cannot be read, as far as they are known. */
+  #unfinished(): readonly Pick<Lost, "transactionId" | "asked">[] {
+    const { journal, terminal } = this.#parts;
+    if (!terminal.abort) return [];
     try {
-      const now = this.#parts.journal.attempts.read(transactionId);
-      if (!now || recallOf(now).reference !== asked.reference) return false;
-      return isInDoubt(now.state) || isRunning(now.state);
+      return journal.attempts
+        .unfinished()
+        .map((one) => ({ transactionId: one.transactionId, asked: recallOf(one) }));
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      return true;
+      return [...this.#byReference.values()];
     }
   }
 
@@ -90,7 +86,10 @@ export class LostCommands {
     );
   }
 
-  async #abort({ transactionId, asked }: Lost): Promise<CancelAnswer | undefined> {
+  async #abort({
+    transactionId,
+    asked,
+  }: Pick<Lost, "transactionId" | "asked">): Promise<CancelAnswer | undefined> {
     const { terminal, journal, clock, log } = this.#parts;
     const answer = await terminal.abort?.(asked);
     if (!answer) return undefined;

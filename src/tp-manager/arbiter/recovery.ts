@@ -43,6 +43,8 @@ const OTHER_KIND = "another kind of terminal than the connected one got this com
 const ASK_AGAIN_MS = 5 * 60_000;
 /** After this time an operator has to find out what became of a requested reversal. */
 const REQUESTED_ALARM_MS = 24 * 3_600_000;
+/** So long after its begin a command has ended, although each start begins its limit anew. */
+const LONG_AGO_MS = 3_600_000;
 /** The kinds of events which show that the terminal itself reported the end of its command. */
 const heardEnds = ["end-completed", "end-aborted"];
 
@@ -112,7 +114,16 @@ export class Recovery {
    * the terminal charges then would stay unseen (docs/rules/37-by-id.md).
    */
   runsForMs(attempt: Attempt): number {
-    return this.#wasUnsettled(attempt.transactionId) ? 0 : this.lost.runsForMs(attempt);
+    const { terminal, clock } = this.#parts;
+    const { state, transactionId, startedAtMs } = attempt;
+    const isAsked = terminal.recall !== undefined && isInDoubt(state) && !isRequested(state);
+    if (!isAsked || this.#isOfOtherKind(attempt)) return 0;
+    const events = this.#eventsOfCommand(transactionId);
+    const isOver = events.some(({ kind }) => kind === UNSETTLED || heardEnds.includes(kind));
+    const beganAtMs = reversalBeganAtMs(events) ?? startedAtMs;
+    if (isOver || clock.now() - beganAtMs > LONG_AGO_MS) return 0;
+    const untilMs = this.lost.sinceMs(attempt) + terminal.capabilities.paymentLimitMs;
+    return Math.max(0, untilMs - clock.monotonicMs());
   }
 
   /** Raises an alarm about a requested reversal of which nobody has heard for a day. */
@@ -143,14 +154,16 @@ export class Recovery {
     this.#timer?.clear();
   }
 
-  /**
-   * Whether recovery has already ended without proof since the attempt's last reversal began. A
-   * recovery before the reversal does not count, because it was about the sale.
-   */
+  /** Whether recovery has already ended without proof since the attempt's last command began. */
   #wasUnsettled(transactionId: string): boolean {
+    return this.#eventsOfCommand(transactionId).some(({ kind }) => kind === UNSETTLED);
+  }
+
+  /** Returns the events of the attempt's last command: of its reversal, if one has begun. */
+  #eventsOfCommand(transactionId: string) {
     const events = this.#parts.journal.attempts.events(transactionId);
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
-    return events.slice(since + 1).some(({ kind }) => kind === UNSETTLED);
+    return events.slice(Math.max(since, 0));
   }
 
   /**
@@ -244,7 +257,7 @@ export class Recovery {
       conclude: (conclusion, probe) => {
         const now = read();
         if (now) this.#conclude(now, conclusion, probe);
-        if (conclusion.verdict !== "unsettled") this.lost.forget(attempt);
+        if (conclusion.verdict !== "unsettled") this.lost.forget(now ?? attempt);
       },
       note: ({ because }, probe) =>
         this.#note(transactionId, PROBE, { because, observation: probe }),

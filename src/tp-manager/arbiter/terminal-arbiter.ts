@@ -176,6 +176,7 @@ export class TerminalArbiter {
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "unknown");
     const { report: _, ...detail } = decision;
     writer.log("warn", detail, "an operator settled the attempt");
+    recovery.lost.forget(attempt);
     inquiries.reconsider();
     this.#parts.settled();
     storage(() => oneWay?.settled(attempt, settled), "unknown", true);

@@ -22,6 +22,13 @@ import { lost, ScriptedTerminal } from "../../support/terminals/scripted-termina
 
 const HOUR_MS = 3_600_000;
 
+const reporting =
+  (change: Parameters<typeof sold>[0] = {}): ScriptedTerminal["script"] =>
+  (_order, observer) => {
+    observer.report(sold(change));
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+
 describe("a payment whose answer was lost", () => {
   test("is asked about until its time limit, whatever else the terminal answers", async () => {
     const { at, terminal } = houseOf();
@@ -142,6 +149,73 @@ describe("an operator's decision", () => {
       expect(phaseOf(at)).toBe(outcome.replace("_", "-"));
     },
   );
+
+  test("waits an hour at most, however often the connector starts", async () => {
+    const first = houseOf();
+    await loses(first.at);
+    let { path } = first.at;
+    let early = 0;
+    for (let starts = 0; starts < 30; starts += 1) {
+      const { at, terminal } = houseOf([], path);
+      ({ path } = at);
+      at.clock.jumpWallClock(starts * 150_000);
+      terminal.recollection = failing;
+      terminal.become({ link: "disconnected" });
+      at.start();
+      await at.clock.advance(150_000);
+      try {
+        await at.settle({ orderId: "A-1", note, outcome: "not_charged" });
+        break;
+      } catch {
+        early += 1;
+      }
+      at.close();
+    }
+    expect(early).toBe(24);
+  });
+
+  test("about a payment that the terminal has answered itself needs no waiting", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = failing;
+    terminal.script = reporting({ amountMinor: 1 });
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.settle({ orderId: "A-1", note, outcome: "charged", amountMinor: 1 });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("about a reversal waits too, also if its outcome could not be written", async () => {
+    const { at, terminal } = houseOf();
+    terminal.script = reporting();
+    await pay(at, request("A-1"));
+    terminal.recollection = running;
+    const update = vi.spyOn(at.journal.attempts, "update");
+    terminal.reversal = () => {
+      update.mockImplementation(() => {
+        throw new Error("the disk is full");
+      });
+      return Promise.resolve(lost("no answer"));
+    };
+    await at.afterSale.reverse("A-1").catch(() => undefined);
+    update.mockRestore();
+    await at.clock.advance(10_000);
+    expect(phaseOf(at)).toBe("reversal-in-doubt");
+    const early = () => at.settle({ orderId: "A-1", note, outcome: "charged" });
+    expect(early).toThrow(expect.objectContaining({ code: "PAYMENT_RUNNING" }));
+  });
+
+  test("about an order of another kind of terminal needs no waiting, nor a cancel", async () => {
+    const first = house(undefined, new ScriptedTerminal());
+    first.terminal.script = () => Promise.resolve(lost("the line broke"));
+    await pay(first, request("A-1"));
+    first.close();
+    const { at, terminal } = houseOf([], first.path);
+    terminal.recollection = failing;
+    at.start();
+    await at.clock.advance(0);
+    await expect(at.arbiter.running.cancel()).rejects.toMatchObject({ charged: "unknown" });
+    await at.settle({ orderId: "A-1", note, outcome: "not_charged" });
+    expect([phaseOf(at), terminal.aborted]).toEqual(["not-charged", []]);
+  });
 
   test("is taken at once where the asking had ended before, also after a start", async () => {
     const first = houseOf();
