@@ -10,6 +10,7 @@ import {
   safeText,
   writeMessage,
 } from "../../../nexo/index.ts";
+import { withAdvice } from "./advice.ts";
 import { type Posted, post } from "./https-post.ts";
 import type { NexoContext } from "./nexo-options.ts";
 
@@ -90,7 +91,7 @@ export class Exchange {
     const { status, text, isNamed } = posted;
     if (status === BAD_REQUEST) {
       const refusal = readRefusal(text);
-      const problem = refusal?.text ?? "the terminal answered HTTP status 400";
+      const problem = refusal ? withAdvice(refusal.text) : "the terminal answered HTTP status 400";
       const isOfForm = refusal?.about === "form";
       // In clear, only the certificate says who refuses: it must name our terminal.
       const isOfKey = refusal?.about === "key" && isEarly && category !== "Reversal";

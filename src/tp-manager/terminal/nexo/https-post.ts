@@ -3,6 +3,7 @@ import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { readCommonName } from "../../../nexo/index.ts";
 import { httpRequest, readText } from "../../../shared/process/node-http.ts";
 import type { Clock } from "../../../shared/time.ts";
+import { connectionProblem } from "./advice.ts";
 
 /** Where the terminal is, and which certificate proves that it is the terminal. */
 export interface TerminalAddress {
@@ -57,7 +58,7 @@ export async function post(to: TerminalAddress, body: string, limits: PostLimits
   try {
     socket = await securedSocket(to, limits.clock, ended);
   } catch (error) {
-    return { posted: "not-sent", problem: (error as Error).message };
+    return { posted: "not-sent", problem: connectionProblem(error as Error) };
   }
   try {
     if (ended.aborted) return { posted: "not-sent", problem: "it was withdrawn" };
@@ -103,10 +104,13 @@ function nameFault({ subject }: PeerCertificate, to: TerminalAddress): Error | u
   const name = commonNameOf(subject);
   const read = readCommonName(name, to.environment);
   const quoted = JSON.stringify(name.slice(0, 80));
-  if (!read) return new Error(`the certificate ${quoted} is of no ${to.environment} terminal`);
+  const { environment } = to;
+  const noKind = `is of no ${environment} terminal: compare NEXO_ENVIRONMENT`;
+  if (!read) return new Error(`the certificate ${quoted} ${noKind}`);
   const isAnother =
     read.of === "terminal" && read.serial.toUpperCase() !== to.serialNumber.toUpperCase();
-  return isAnother ? new Error(`the certificate ${quoted} is of another terminal`) : undefined;
+  const other = "is of another terminal: compare NEXO_POIID and SERIAL_PORT";
+  return isAnother ? new Error(`the certificate ${quoted} ${other}`) : undefined;
 }
 
 function commonNameOf(subject: PeerCertificate["subject"] | undefined): string {

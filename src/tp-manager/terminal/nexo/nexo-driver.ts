@@ -67,6 +67,7 @@ function missing(values: Partial<Values> & Readonly<Partial<Record<Common, unkno
   const needed = (name: keyof Values, why: string): readonly ValueFault[] =>
     values[name] === undefined ? [{ name, message: `${name} ${why}` }] : [];
   const isLive = values.NEXO_ENVIRONMENT === "live";
+  const why = isLive ? ", because NEXO_ENVIRONMENT is live" : "";
   const hasKey = values.NEXO_KEY_IDENTIFIER !== undefined || values.NEXO_KEY_PASSPHRASE;
   return [
     ...(isOnLan ? [] : [{ name: "SERIAL_PORT", message: ADDRESS }]),
@@ -74,8 +75,8 @@ function missing(values: Partial<Values> & Readonly<Partial<Record<Common, unkno
     ...needed("NEXO_CA_FILE", "must name the file with the root certificate of the terminals"),
     ...(isLive || hasKey
       ? [
-          ...needed("NEXO_KEY_IDENTIFIER", "must name the key that the terminal has too"),
-          ...needed("NEXO_KEY_PASSPHRASE", "must be that of the key that the terminal has too"),
+          ...needed("NEXO_KEY_IDENTIFIER", `must name the key that the terminal has too${why}`),
+          ...needed("NEXO_KEY_PASSPHRASE", `must be that of the terminal's key${why}`),
         ]
       : []),
     ...notifyFiles.flatMap((name) =>

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { TLSSocket } from "node:tls";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CertificateKind } from "../../../../src/simulator/terminal/nexo/options.ts";
@@ -198,16 +201,28 @@ describe("a question by id", () => {
 });
 
 describe("a certificate", () => {
-  test.each<[CertificateKind, string]>([
-    ["own", "completed"],
-    ["legacy", "completed"],
-    ["other-name", "not-sent"],
-    ["other-environment", "not-sent"],
-    ["expired", "not-sent"],
-  ])("%s: the payment ends as %s", async (certificate, expected) => {
+  test.each<[CertificateKind, string, RegExp]>([
+    ["own", "completed", /"ticket"/],
+    ["legacy", "completed", /"ticket"/],
+    ["other-name", "not-sent", /wrong\.example\.com.* is of no test terminal/],
+    ["other-environment", "not-sent", /is of no test terminal: compare NEXO_ENVIRONMENT/],
+    ["expired", "not-sent", /has expired: check this machine's clock/],
+  ])("%s: the payment ends as %s, and why", async (certificate, expected, why) => {
     const simulator = await startedTerminal({ certificate });
     const { end } = await paid(driverOf(simulator));
     expect(end.end, JSON.stringify(end)).toBe(expected);
+    expect(JSON.stringify(end)).toMatch(why);
+  });
+
+  test("cannot come from a port that speaks no TLS", async () => {
+    const plain = createServer((_request, response) => response.end()).listen(0, "127.0.0.1");
+    onTestFinished(() => void plain.close());
+    await once(plain, "listening");
+    const simulator = await startedTerminal();
+    const { port } = plain.address() as AddressInfo;
+    const address = { ...nexoOptions(simulator).address, port };
+    const text = expect.stringMatching(/does not speak TLS: check the address and the port/);
+    expect((await paid(driverOf(simulator, { address }))).end).toMatchObject({ text });
   });
 
   test("that names no terminal leaves a refusal in clear without proof", async () => {
@@ -232,12 +247,14 @@ describe("a certificate", () => {
     const simulator = await startedTerminal();
     const { address } = nexoOptions(simulator);
     const other = await startedTerminal();
-    for (const changed of [
-      { serialNumber: "275039203" },
-      { roots: [other.terminal.rootCertificate] },
-    ]) {
+    const why = new Map<object, RegExp>([
+      [{ serialNumber: "275039203" }, /is of another terminal: compare NEXO_POIID/],
+      [{ roots: [other.terminal.rootCertificate] }, /signed by no root of NEXO_CA_FILE$/],
+    ]);
+    for (const [changed, text] of why) {
       const driver = driverOf(simulator, { address: { ...address, ...changed } });
-      expect((await paid(driver)).end.end).toBe("not-sent");
+      const end = { end: "not-sent", text: expect.stringMatching(text) };
+      expect((await paid(driver)).end).toMatchObject(end);
     }
   });
 });
@@ -250,15 +267,19 @@ describe("a key", () => {
   ])("with %s is refused before anything begins", async (_what, changes) => {
     const simulator = await startedTerminal();
     const driver = driverOf(simulator, { key: anotherKey(changes) });
-    expect((await paid(driver)).end).toMatchObject({ end: "refused" });
+    const text = expect.stringMatching(/crypto error.*compare NEXO_KEY_IDENTIFIER/);
+    expect((await paid(driver)).end).toMatchObject({ end: "refused", text });
     expect(chargedAt(simulator)).toBe(0);
   });
 
   test("that only one side has is refused; without any, messages go in clear", async () => {
     const withKey = await startedTerminal();
-    expect((await paid(driverOf(withKey, { key: null }))).end.end).toBe("refused");
+    const refused = (why: RegExp) => ({ end: "refused", text: expect.stringMatching(why) });
+    const inClear = await paid(driverOf(withKey, { key: null }));
+    expect(inClear.end).toMatchObject(refused(/the terminal has a key, so set NEXO_KEY/));
     const without = await startedTerminal({ passphrase: null });
-    expect((await paid(driverOf(without, { key: anotherKey({}) }))).end.end).toBe("refused");
+    const protectedOne = await paid(driverOf(without, { key: anotherKey({}) }));
+    expect(protectedOne.end).toMatchObject(refused(/the terminal has no key, or has not/));
     expect((await paid(driverOf(without))).end.end).toBe("completed");
   });
 });
