@@ -116,19 +116,28 @@ test("the simulator in place of a gateway needs no answers about it", async () =
 });
 
 test("a nexo terminal needs its name, its root certificate and its key", async () => {
-  const key = ["kiosk-key", "a phrase of the shop"];
+  const key = ["kiosk-key", "2", "a phrase of the shop"];
   const nexo = ["P400Plus-275039202", "", "/etc/kiosk/root.pem", ...key];
   const sitting = new Sitting().type("nexo", "tcp://127.0.0.1:1", ...nexo, ...all.slice(2)).end();
   expect(await sitting.ended).toBe(0);
   const value = settingsIn(sitting.site.configFile);
   const names = ["NEXO_POIID", "NEXO_ENVIRONMENT", "NEXO_CA_FILE", "NEXO_KEY_IDENTIFIER"];
   expect(names.map(value)).toEqual([nexo[0], "live", nexo[2], "kiosk-key"]);
-  expect(value("NEXO_KEY_PASSPHRASE")).toBe("a phrase of the shop");
+  expect(["NEXO_KEY_VERSION", "NEXO_KEY_PASSPHRASE"].map(value)).toEqual(key.slice(1));
   expect(checkConfig(sitting.site).findings.map(({ code }) => code)).toEqual(["setup-right"]);
 });
 
 test("a nexo terminal for tests needs no key, and one on a serial port is refused", async () => {
-  const nexo = ["nexo", "tcp://127.0.0.1:1", "P400Plus-275039202", "test", "/etc/root.pem", "", ""];
+  const nexo = [
+    "nexo",
+    "tcp://127.0.0.1:1",
+    "P400Plus-275039202",
+    "test",
+    "/etc/root.pem",
+    "",
+    "",
+    "",
+  ];
   const sitting = new Sitting().type(...nexo, ...all.slice(2)).end();
   expect(await sitting.ended).toBe(0);
   expect(checkConfig(sitting.site).findings.map(({ code }) => code)).toEqual(["setup-right"]);
@@ -188,7 +197,9 @@ test.each([
     const sitting = new Sitting(before).type(...answers).end();
     const exit = { exitCode: 64, message: expect.stringMatching(why ?? /^Nothing was written/) };
     await expect(sitting.ended).rejects.toMatchObject(exit);
-    await expect(sitting.ended).rejects.toThrow(/or copy data\/config\.example\.txt to/);
+    await expect(sitting.ended).rejects.toThrow(
+      /or edit the setup file: data\/config\.example\.txt/,
+    );
     expect(sitting.text).toBe(before);
   }
 });

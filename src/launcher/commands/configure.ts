@@ -98,6 +98,9 @@ function connectFault(host: string, port: number): Promise<string | undefined> {
 
 const nameIn = (message: string): string => message.replace(/ .*/s, "");
 
+const faultOf = (text: string, name: string): string | undefined =>
+  [...faultsIn(text).keys()].find((message) => nameIn(message) === name);
+
 /** Asks all questions, and returns the text of the setup file with the answers. */
 async function interview(before: string, dialogue: Dialogue, output: Output, isRunning: boolean) {
   let text = before;
@@ -106,10 +109,11 @@ async function interview(before: string, dialogue: Dialogue, output: Output, isR
     const first = questions[name as keyof typeof questions];
     text = await dialogue.ask(text, name, proposed || first, read);
   };
-  const ports = (await findSerialPorts(systemRoots, () => import("serialport"))).map(
-    ({ path, usb, stableNames: [stable] }) => stable ?? (usb ? usbAddress(usb) : path),
-  );
   await ask("TERMINAL_PROTOCOL");
+  // A terminal that is reached on a network only is at no serial port.
+  const ports = (await findSerialPorts(systemRoots, () => import("serialport")))
+    .map(({ path, usb, stableNames: [stable] }) => stable ?? (usb ? usbAddress(usb) : path))
+    .filter((port) => faultOf(withSetting(text, "SERIAL_PORT", port), "SERIAL_PORT") === undefined);
   for (const [index, port] of ports.entries()) output.note(`  ${index + 1}  ${port}`);
   const byNumber = (answer: string): string => ports[Number(answer) - 1] ?? answer;
   await ask("SERIAL_PORT", of("SERIAL_PORT") || ports[0], byNumber);
@@ -177,7 +181,7 @@ function dialogueWith({ stdin, stdout }: Streams, output: Output) {
         stdout.write(done ? `${end}\n` : end);
         if (done) throw new ProgramExit(exitCodes.usage, says.ended);
         const next = withSetting(text, name, read(value.trim() || proposed));
-        const fault = [...faultsIn(next).keys()].find((one) => nameIn(one) === name);
+        const fault = faultOf(next, name);
         if (fault === undefined) return next;
         if (!terminal) throw new ProgramExit(exitCodes.usage, `${fault}\n${says.ended}`);
         output.fault(fault);
