@@ -40,6 +40,10 @@ test.each(rowsOf(others, others.length))("the demo pays with a terminal of %s", 
   expect(out).toContain('"status": "Success"');
   expect(config()).toContain(`\nTERMINAL_PROTOCOL=${name}\n`);
   expect(out).not.toContain("/cancel");
+  // The prompts of this terminal come from its notifications.
+  if (!config().includes("NEXO_NOTIFY_PORT=")) return;
+  const log = readFileSync(join(checkout.root, "data/demo/logs/tp-manager.log"), "utf8");
+  expect(log).toContain('"event":"TENDER_CREATED"');
 });
 
 /** A nexo terminal has an identity, so a demo with the next one pays when that is accepted. */

@@ -30,6 +30,7 @@ const portsSchema = z.object({
   terminal: z.int().default(20_007),
   terminalControl: z.int().default(20_008),
   gateway: z.int().default(8766),
+  notifications: z.int().default(8843),
 });
 const portSettings = { localApi: "LOCAL_PORT", console: "CONSOLE_PORT", kiosk: "KIOSK_PORT" };
 export type DemoPorts = z.infer<typeof portsSchema>;
@@ -43,10 +44,12 @@ const needs: Readonly<Record<string, Readonly<Record<"switches" | "settings", Te
   protocolNeeds;
 type Texts = Readonly<Record<string, string>>;
 
-/** Returns the texts that a protocol needs, with the data folder in them. */
-function neededBy(protocol: string | undefined, what: "switches" | "settings", data: string) {
-  const texts = Object.entries(needs[protocol ?? ""]?.[what] ?? {});
-  return texts.map(([name, text]) => [name, text.replace("{data}", () => data)] as const);
+/** Returns the texts that a demo's protocol needs, with the data folder and the port in them. */
+function neededBy(setup: DemoSetup, what: "switches" | "settings", data: string) {
+  const { protocol = "", notifications } = setup;
+  const values: Texts = { data, notifications: `${notifications}` };
+  const texts = Object.entries(needs[protocol]?.[what] ?? {});
+  return texts.map(([name, text]) => [name, filled(text, (one) => values[one] ?? "")] as const);
 }
 
 export const API_LOGIN = "kiosk";
@@ -129,8 +132,9 @@ function netrcText(login: string, password: string): string {
 export const newPassword = (): string => randomBytes(18).toString("base64url");
 
 /** Returns the text of a demo's setup file; the passwords are those of an earlier file. */
-function configText({ protocol, ...ports }: DemoSetup, earlierFile: string): string {
-  const needed = neededBy(protocol, "settings", dirname(earlierFile));
+function configText(setup: DemoSetup, earlierFile: string): string {
+  const { protocol, ...ports } = setup;
+  const needed = neededBy(setup, "settings", dirname(earlierFile));
   const spoken = [["TERMINAL_PROTOCOL", protocol], ...needed]
     .map(([name, value]) => (value === undefined ? "" : `${name}=${value}\n`))
     .join("");
@@ -211,7 +215,7 @@ export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
     simulatorSpec(dataDirectory, "terminal-simulator", terminalState, {
       // Only the simulated ZVT terminal knows two-phase sales and their switch `vending`.
       ...(protocol === undefined ? { vending: true } : { protocol }),
-      ...Object.fromEntries(neededBy(protocol, "switches", dataDirectory)),
+      ...Object.fromEntries(neededBy(setup, "switches", dataDirectory)),
       tcp: `127.0.0.1:${terminal}`,
       control: terminalControl,
       state: terminalState,

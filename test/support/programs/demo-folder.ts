@@ -16,6 +16,7 @@ export async function demoFolder(data: string): Promise<string> {
     terminal: await freePort(),
     terminalControl: await freePort(),
     gateway: await freePort(),
+    notifications: await freePort(),
   };
   writeFileSync(join(data, "demo.json"), JSON.stringify(ports), { mode: 0o600 });
   return data;
