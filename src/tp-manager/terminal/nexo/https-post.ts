@@ -138,7 +138,9 @@ async function answerOn(
     },
   });
   const lost = (problem: string): void => resolve({ posted: "lost", problem });
-  request.on("error", ({ message }) => lost(message));
+  request.on("error", ({ message }) =>
+    lost(message === "socket hang up" ? "the connection closed before the answer" : message),
+  );
   request.on("response", (response) => {
     const tooLong = (): void => lost("the answer is too long");
     readText(response, ANSWER_BYTES_MAX, tooLong).then(

@@ -182,6 +182,7 @@ describe("on the wire", () => {
     const { driver } = await fakeTerminal(() => answer, steppedClock, limit);
     const { end, reports } = await paid(driver);
     expect([end.end, reports]).toEqual(["lost", []]);
+    expect("text" in end && end.text).not.toMatch(/hang up|aborted/);
   });
 
   test.each<[string, (socket: Writable) => void]>([
