@@ -377,12 +377,12 @@ function decide({ about }: Inquiry, facts: Facts): Verdict {
   for (const row of facts.recalled === null ? evidenceTable : byIdTable) {
     const verdict = row[about];
     if (verdict === undefined || !row.holds(facts)) continue;
-    const missing = row.assumes?.find((each) => !facts.holds.has(each));
-    if (missing) return unproven(about, `${missing} is not taken for granted`);
     const because = row.because.replaceAll(/\{(\w+)\}/g, (_, name) =>
       String(facts[name as keyof Facts]),
     );
     const { assumes = [] } = row;
+    const isProof = assumes.every((each) => facts.holds.has(each));
+    if (!isProof) return unproven(about, `${because}, which alone proves nothing`);
     return { ...verdictOf(verdict, because, facts), assumes };
   }
   throw new RangeError("the last row of each column always holds");

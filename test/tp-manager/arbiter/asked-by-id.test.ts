@@ -342,6 +342,17 @@ describe("a payment with an answer", () => {
     expect(phaseOf(second.at)).toBe("in-doubt");
   });
 
+  test("that it does not know stays unknown, for a reason that people understand", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = { kind: "not-found" };
+    await loses(at);
+    await at.clock.advance(2 * LIMIT_MS);
+    const { transactionId = "" } = at.journal.attempts.decisive("A-1") ?? {};
+    const why = at.journal.attempts.events(transactionId).at(-1)?.detail["because"];
+    expect([phaseOf(at), alarms(at)]).toEqual(["in-doubt", ["payment-unknown"]]);
+    expect(why).toMatch(/^the terminal does not know the command, .*, which alone proves nothing$/);
+  });
+
   test("that failed is not taken for another order's failure", async () => {
     const { at, terminal } = houseOf();
     terminal.script = (_order, observer) => {
