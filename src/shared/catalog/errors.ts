@@ -102,6 +102,9 @@ export const errorTable = Object.fromEntries(
   Object.entries(rows).map(([code, row]) => [code, { ...row, ...texts.errors[code as ErrorCode] }]),
 ) as Readonly<Record<ErrorCode, ErrorRow>>;
 
+/** What PAYMENT_UNKNOWN means for an order of which only a reversal is in doubt. */
+export const reversalUnknown = texts.console["reversal.unknown"];
+
 /**
  * Says until when the connector asks about an order in doubt: an epoch in ms, in words the local
  * time of day in seconds; null: until the terminal is back.

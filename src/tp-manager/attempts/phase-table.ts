@@ -1,4 +1,9 @@
-import type { Charged, ErrorCode } from "../../shared/catalog/errors.ts";
+import {
+  type Charged,
+  type ErrorCode,
+  errorTable,
+  reversalUnknown,
+} from "../../shared/catalog/errors.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import { timeLeft } from "../../shared/time.ts";
@@ -177,6 +182,10 @@ export function isRunning(state: AttemptState): state is SentState | ReversingSt
 export function isInDoubt(state: AttemptState): state is InDoubtState | ReversalInDoubtState {
   return phaseTable[state.phase].open === "doubt";
 }
+
+/** Returns what is not known while a command runs or is in doubt. */
+export const unknownText = (state: AttemptState): string =>
+  "sale" in state ? reversalUnknown : errorTable.PAYMENT_UNKNOWN.meaning;
 
 export function phasesWith(has: (row: PhaseRow) => boolean): AttemptPhase[] {
   const phases = Object.keys(phaseTable) as AttemptPhase[];

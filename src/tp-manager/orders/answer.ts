@@ -19,7 +19,13 @@ import {
   isPaying,
   type Suspicion,
 } from "../attempts/payment.ts";
-import { chargedMinorOf, isInDoubt, isRunning, rowOf } from "../attempts/phase-table.ts";
+import {
+  chargedMinorOf,
+  isInDoubt,
+  isRunning,
+  rowOf,
+  unknownText,
+} from "../attempts/phase-table.ts";
 import { ARCHIVED, IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
 
@@ -93,11 +99,12 @@ function outcomeOf(attempt: Attempt, untilMs: Until) {
   }
   invariant(isInDoubt(state), "what is not known is running or in doubt");
   const { why } = state;
-  const { meaning } = errorTable.PAYMENT_UNKNOWN;
+  const meaning = unknownText(state);
   const message = why ? meaning.replace(/\.$/, `: ${why}`) : meaning;
   const asked =
     untilMs === undefined ? {} : { asking: { until: isoTime(untilMs), says: askingText(untilMs) } };
-  return { status, error: errorOf("PAYMENT_UNKNOWN", message, charged, { why, ...asked }) };
+  const details = { inDoubt: "sale" in state ? "reversal" : "payment", why, ...asked };
+  return { status, error: errorOf("PAYMENT_UNKNOWN", message, charged, details) };
 }
 
 const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;

@@ -12,7 +12,12 @@ import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { afterSent, storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
-import { alarmReturnedTwice, isReturnedTwice, rowOf } from "../attempts/phase-table.ts";
+import {
+  alarmReturnedTwice,
+  isReturnedTwice,
+  rowOf,
+  unknownText,
+} from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
 import { Poll } from "./polls.ts";
 import {
@@ -419,7 +424,8 @@ function assertChargedStill(attempt: Attempt, partMinor: number | undefined): vo
     throw repeated({ ...open, state: "unknown", askedAtMs: open.atMs });
   }
   const { idempotencyKey: _, ...details } = open ?? {};
-  throw new AppError(gateway, undefined, { details });
+  const message = gateway === "PAYMENT_UNKNOWN" ? unknownText(attempt.state) : undefined;
+  throw new AppError(gateway, message, { details });
 }
 
 function assertDone(operation: GatewayOperation | null): GatewayOperation {

@@ -124,7 +124,7 @@ test("every answer about the order says until when the terminal is asked", async
     const { details } = (await call("GET", path)).one.error;
     expect([path, details]).toEqual([
       path,
-      { why: "line broken", asking: { until, says: askingText(endMs) } },
+      { inDoubt: "payment", why: "line broken", asking: { until, says: askingText(endMs) } },
     ]);
   }
   at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });

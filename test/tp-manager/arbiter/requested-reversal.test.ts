@@ -73,7 +73,13 @@ describe("a reversal", () => {
       asked,
       [],
     ]);
-    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    const { body } = await pay(at, request("A-1"));
+    const details = expect.objectContaining({ inDoubt: "reversal" });
+    const message = expect.stringMatching(/^The order was paid\. .* gave the money back: \w/);
+    const { status, chargedAmount } = body;
+    expect([status, chargedAmount]).toEqual(["Unknown", null]);
+    const error = { code: "PAYMENT_UNKNOWN", charged: "unknown", retry: "same_order" };
+    expect(body.error).toEqual({ ...error, message, details });
     terminal.script = approves;
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
     await at.clock.advance(DAY_MS);

@@ -168,6 +168,7 @@ describe("a refund", () => {
     at.at.terminal.reversal = async (order, observer) => {
       const { one } = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
       codes.push(one.error.code);
+      expect(one.error.message).toMatch(/^The order was paid\./);
       return await reverses(order, observer);
     };
     await at.call("POST", "/reversal", { orderId: "A-1" });

@@ -124,7 +124,15 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
     accepted: terminalIdentity.optional(),
     found: terminalIdentity.optional(),
   }),
-  PAYMENT_UNKNOWN: z.object({ why: z.string(), asking }).partial(),
+  PAYMENT_UNKNOWN: z
+    .object({
+      inDoubt: z
+        .enum(["payment", "reversal"])
+        .describe("`reversal`: the order was paid, and only what went back is not known."),
+      why: z.string(),
+      asking,
+    })
+    .partial(),
   CANCEL_REFUSED: z.object({ terminalCode: z.string(), terminalText: z.string() }).partial(),
   ORDER_MISMATCH: z.object({
     amount: z.number(),
