@@ -165,8 +165,8 @@ export class TerminalArbiter {
     attempt: Attempt,
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): void {
-    const { inquiries, oneWay, recovery } = this.#tools;
-    const leftMs = storage(() => recovery.runsForMs(attempt), "unknown");
+    const { inquiries, oneWay } = this.#tools;
+    const leftMs = this.settledInMs(attempt);
     if (leftMs > 0) {
       const seconds = Math.ceil(leftMs / 1_000);
       const text = `The terminal may still carry this out for ${seconds} s: settle it after that.`;
@@ -181,6 +181,11 @@ export class TerminalArbiter {
     this.#parts.settled();
     storage(() => oneWay?.settled(attempt, settled), "unknown", true);
     this.#parts.terminal.endWritten?.();
+  }
+
+  /** Returns for how long (ms) an operator's finding about the attempt is refused. */
+  settledInMs(attempt: Attempt): number {
+    return storage(() => this.#tools.recovery.runsForMs(attempt), "unknown");
   }
 
   /** Forbids the driver to change the terminal's storage while a probe still has to read it. */

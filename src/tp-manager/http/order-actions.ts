@@ -16,21 +16,22 @@ export const pathOfAction: Readonly<Record<OrderAction, string>> = {
 
 /**
  * Returns the actions that an order's phase allows; the call of each action checks again.
- * `gatewayState` undefined: the gateway never got the order.
+ * `gatewayState` undefined: the gateway never got the order. `refused`: actions that the terminal,
+ * or what it may still do, rules out.
  */
 export function actionsOf(
   attempt: Attempt,
-  lacksReversal: boolean,
+  refused: { readonly reversal: boolean; readonly settlement: boolean },
   gatewayState: GatewayState | undefined,
 ): OrderAction[] {
   const row = rowOf(attempt);
   const isWhole = !attempt.openReturn && !attempt.returnedSome;
   const allowed: Record<OrderAction, boolean> = {
-    reverse: row.reversal === "begin" && !lacksReversal,
+    reverse: row.reversal === "begin" && !refused.reversal,
     capture: row.gateway === "begin" && isWhole && gatewayState === "authorized",
     cancel: row.gateway === "begin" && isWhole,
     refund: row.gateway === "begin",
-    settle: row.settle.length > 0,
+    settle: row.settle.length > 0 && !refused.settlement,
   };
   return orderActions.filter((act) => allowed[act]);
 }

@@ -57,7 +57,8 @@ export function freshnessOf(
   const events = attempts.events(sale.transactionId);
   if (sale.report.namedAt !== undefined) {
     // A number that is unique for ever names its sale alone; only the money can be back already.
-    return mayBeReversed(events) ? stale("reversal-sent-before") : { freshness: "fresh" };
+    const isSpent = isReversalSpent(sale.report, events);
+    return isSpent ? stale("reversal-sent-before") : { freshness: "fresh" };
   }
   const since = attempts.since(sale.transactionId);
   if (!since) return stale("too-much-since");
@@ -83,8 +84,15 @@ export function freshnessOf(
 /** The kinds of events that end a command of which the terminal has carried out nothing. */
 const beganNothing = ["end-not-sent", "end-withdrawn", "end-refused"];
 
-/** Whether a reversal that was sent before may have been carried out, however it ended. */
-function mayBeReversed(events: readonly AttemptStep[]): boolean {
+/**
+ * Whether a sale whose number is unique for ever can be reversed no more: a reversal that was sent
+ * before may have been carried out, however it ended.
+ */
+export function isReversalSpent(
+  { namedAt }: TransactionReport,
+  events: readonly AttemptStep[],
+): boolean {
+  if (namedAt === undefined) return false;
   const sent = events.filter(({ kind }) => kind === REVERSAL_BEGINS);
   const since = events.slice(events.findIndex(({ kind }) => kind === REVERSAL_BEGINS));
   return since.filter(({ kind }) => beganNothing.includes(kind)).length < sent.length;

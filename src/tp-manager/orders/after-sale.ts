@@ -4,6 +4,7 @@ import { type Stored, sameTerminal } from "../attempts/comparison.ts";
 import { invalid, storage } from "../attempts/failures.ts";
 import {
   type Attempt,
+  type AttemptStep,
   isCharged,
   isNotCharged,
   isPaying,
@@ -13,7 +14,7 @@ import {
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt, rowOf } from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
-import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
+import { freshnessOf, isReversalSpent, type SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import type { GoodsDecision } from "../terminal/terminal.ts";
@@ -55,6 +56,16 @@ export class AfterSale {
     // If another attempt of the order is charged, its answer is returned (docs/rules/19-late.md).
     const spoken = orders.decisive(orderId, true);
     return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
+  }
+
+  /**
+   * Whether no reversal of the order can be sent: this terminal has none, the sale's number is not
+   * known, or an earlier reversal may have been carried out. `events`: those of the attempt.
+   */
+  lacksReversal({ state }: Attempt, events: readonly AttemptStep[]): boolean {
+    if (this.#parts.arbiter.lease.lackOf("reverse")) return true;
+    if (!isCharged(state)) return false;
+    return state.report.receiptNumber === null || isReversalSpent(state.report, events);
   }
 
   /**
@@ -149,7 +160,9 @@ export class AfterSale {
     this.#assertReversible(attempt);
     const { state, startedAtMs, transactionId } = attempt;
     if (!isCharged(state) || state.report.receiptNumber === null) {
-      throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
+      const isSettled = "settled" in state && state.settled !== undefined;
+      const why = isSettled ? "An operator settled this order" : "The terminal gave none";
+      throw new AppError("REVERSAL_REFUSED", `${why}: the sale's receipt number is not known.`);
     }
     if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
@@ -165,8 +178,9 @@ export class AfterSale {
       case "reversed":
         return { attempt, reversedBefore: verdict.report };
       case "stale": {
-        const details = { because: verdict.because };
-        throw new AppError("REVERSAL_NOT_SAFE", undefined, { details });
+        const { because } = verdict;
+        const message = `${because.charAt(0).toUpperCase()}${because.slice(1)}.`;
+        throw new AppError("REVERSAL_NOT_SAFE", message, { details: { because } });
       }
     }
   }

@@ -346,6 +346,7 @@ test("an unread storage before a later payment is not called an emptied one", as
   at.terminal.stores(saleReport(1));
   await expect(at.afterSale.reverse("A-1")).rejects.toMatchObject({
     code: "REVERSAL_NOT_SAFE",
+    message: "What the terminal had stored before a later payment is not known.",
     details: { because: "what the terminal had stored before a later payment is not known" },
   });
 });

@@ -8,7 +8,7 @@ import { cardOf, searchPayments } from "../../orders/listings.ts";
 import type { FoundOrder } from "../../orders/orders.ts";
 import type { TransactionReport } from "../../terminal/terminal.ts";
 import { instant, judged, oneOf, pageLimit } from "../body/input.ts";
-import { type AnyCall, call, mayCall } from "../call.ts";
+import { type AnyCall, type CallContext, call, mayCall } from "../call.ts";
 import { lookedUp } from "../looked-up.ts";
 import { actionsOf, pathOfAction } from "../order-actions.ts";
 import { gatewayCalls } from "./gateway-calls.ts";
@@ -78,8 +78,7 @@ export const timelineCalls: readonly AnyCall[] = [
     async handle({ params: { orderId }, request }, at) {
       const { body, found, warnings } = await lookedUp(at, orderId);
       const { attempt } = found;
-      const lacksReversal = at.arbiter.lease.lackOf("reverse") !== undefined;
-      const may = actionsOf(attempt, lacksReversal, body.gateway?.state).filter((act) => {
+      const may = actionsOf(attempt, refusedBy(at, found), body.gateway?.state).filter((act) => {
         const record = acting.find(({ path }) => path === pathOfAction[act]);
         return record !== undefined && mayCall(record, request.role, at.hasOperator);
       });
@@ -96,6 +95,15 @@ export const timelineCalls: readonly AnyCall[] = [
     },
   }),
 ];
+
+/** Returns which actions would be refused now, whatever the order's phase. */
+function refusedBy({ arbiter, afterSale }: CallContext, { attempt, attempts }: FoundOrder) {
+  const own = attempts.find(({ transactionId }) => transactionId === attempt.transactionId);
+  return {
+    reversal: afterSale.lacksReversal(attempt, own?.events ?? []),
+    settlement: arbiter.settledInMs(attempt) > 0,
+  };
+}
 
 function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request }: Attempt) {
   const amount = amountMinor === undefined ? null : majorOf(amountMinor, request.currency);

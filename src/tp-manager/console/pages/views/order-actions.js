@@ -1,5 +1,5 @@
 import { money } from "../format.js";
-import { faultOf, own, useSentence } from "../sentences.js";
+import { Detail, own, refusal, useSentence } from "../sentences.js";
 import { html, useState } from "../vendor/htm-preact.js";
 import { forgetKey, keyOf } from "./operation-key.js";
 
@@ -11,7 +11,7 @@ import { forgetKey, keyOf } from "./operation-key.js";
  */
 export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
   const [part, setPart] = useState("");
-  const [outcome, setOutcome] = useSentence(texts, { text: "", bad: false });
+  const [outcome, setOutcome] = useSentence(texts, { text: "", detail: "", bad: false });
   const [busy, setBusy] = useState(false);
   const { may, amount: askedFor, chargedAmount, refundable, currency } = order;
   const whole = chargedAmount ?? askedFor;
@@ -34,13 +34,13 @@ export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
     });
     if (!person) return;
     setBusy(true);
-    setOutcome({ text: texts("act.runs"), bad: false });
+    setOutcome({ text: texts("act.runs"), detail: "", bad: false });
     try {
       const answer = await api.post(path, { ...body, ...(key && { idempotencyKey: key }) }, person);
       forgetKey(path, body, answer);
       setOutcome(outcomeOf(answer, texts));
     } catch {
-      setOutcome({ text: texts("act.noAnswer"), bad: true });
+      setOutcome({ text: texts("act.noAnswer"), detail: "", bad: true });
     }
     await again();
     setBusy(false);
@@ -72,7 +72,8 @@ export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
         refund=${(/** @type {number} */ amount) => void run("refund", amount)} />`
     }
     ${may.includes("reverse") && may.length > 1 && html`<p class="faint">${texts("act.which")}</p>`}
-    <p role="status" class=${outcome.bad ? "fault" : ""}>${outcome.text}</p></section>`;
+    <p role="status" class=${outcome.bad ? "fault" : ""}>${outcome.text}
+      <${Detail} text=${outcome.detail} /></p></section>`;
 }
 
 /**
@@ -112,7 +113,8 @@ function whyNothing(order) {
   const { status, error, notes } = order;
   const isOpen = notes.some((/** @type {any} */ { note }) => /^(cancel|refund)-open$/.test(note));
   if (isOpen) return "error.GATEWAY_OPERATION_OPEN";
-  if (status === "Approved" || error?.code === "PAYMENT_RUNNING") return "act.later";
+  const isRunning = error?.code === "PAYMENT_RUNNING" || error?.details?.asking;
+  if (status === "Approved" || isRunning) return "act.later";
   if (isReversedHereOnly(order)) return "condition.reversed-at-terminal-only.todo";
   return /^(Declined|Cancelled|Failed|Reversed)$/.test(status) ? "act.nothing" : "act.none";
 }
@@ -130,9 +132,12 @@ const paths = {
  * @param {import("../texts.js").Texts} texts
  */
 export function outcomeOf({ status, body, replayed }, texts) {
-  const message = faultOf(texts, body?.error);
-  if (status === 200) return { text: texts(replayed ? "act.doneBefore" : "act.done"), bad: false };
+  if (status === 200) {
+    return { text: texts(replayed ? "act.doneBefore" : "act.done"), detail: "", bad: false };
+  }
+  const nothing = { text: texts("noAnswer"), detail: "" };
+  const { text, detail = "" } = body?.error ? refusal(texts, body.error) : nothing;
   // `status` is about the call, `charged` about the order: a charged order's refund can be unknown.
   const open = body?.status === "Unknown";
-  return { text: `${texts(open ? "act.unknown" : "act.refused")} ${message}`, bad: true };
+  return { text: `${texts(open ? "act.unknown" : "act.refused")} ${text}`, detail, bad: true };
 }
