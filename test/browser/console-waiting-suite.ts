@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
+import { houseOf, loses, running, sold } from "../support/house/by-id-house.ts";
 import { house, pay, request } from "../support/house/payment-house.ts";
 import { baseline, declined, identity, report } from "../support/terminals/reports.ts";
 import { approves, lost } from "../support/terminals/scripted-terminal.ts";
@@ -205,6 +206,51 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await expect
       .poll(() => page.locator("main").innerText())
       .toMatch(/Settle as not charged, order A-1: done\./);
+  });
+
+  test("a reversal that was requested is shown as one of a paid order", async () => {
+    const { at, terminal } = houseOf();
+    terminal.script = (_order, observer) => {
+      observer.report(sold());
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    await pay(at, request("A-1"));
+    terminal.reversal = () => Promise.resolve({ ...lost("received"), code: "requested" });
+    await at.afterSale.reverse("A-1").catch(() => undefined);
+    const { url } = await consoleHouse({ supervisor: nothingOpen }, at);
+    const { page } = await consolePage(browser(), url, { bypassCSP: true });
+    await page.goto(`${url}/#payments/A-1`);
+    const main = () => page.locator("main").innerText();
+    const paid = /The order was paid\. It is not known yet whether its reversal/;
+    await expect.poll(main).toMatch(paid);
+    expect(await main()).toMatch(/Charged\s+yes; whether the money went back is not known/);
+    await page.getByRole("button", { name: "Settle it" }).click();
+    await expect.poll(main).toMatch(/answered about the reversal\s+The terminal has received/);
+    expect(await main()).toMatch(paid);
+    const form = page.locator("form");
+    expect(await form.locator("label").allInnerTexts()).toEqual(["Reversed", "Not reversed"]);
+    await form.getByLabel("Not reversed").check();
+    await form.getByRole("button", { name: "Settle" }).click();
+    const dialog = page.locator("dialog");
+    expect(await dialog.innerText()).toMatch(/stands[\s\S]*no money back a second time/);
+    await agree(page);
+    await expect.poll(main).toMatch(/Settle as not reversed, order A-1: done\./);
+    expect(at.orders.decisive("A-1").state.phase).toBe("charged");
+  });
+
+  test("no decision is asked for while a terminal can still carry a payment out", async () => {
+    const { at, terminal } = houseOf();
+    terminal.recollection = running;
+    await loses(at);
+    const { url } = await consoleHouse({ supervisor: nothingOpen }, at);
+    const { page } = await consolePage(browser(), url, { bypassCSP: true });
+    await page.goto(`${url}/#in-doubt`);
+    const main = () => page.locator("main").innerText();
+    await expect.poll(main).toMatch(/Wait until .*: the terminal may still carry this out/);
+    expect(await main()).toMatch(
+      /answered about this payment\s+The terminal still carries this payment out/,
+    );
+    expect(await page.locator("form").count()).toBe(0);
   });
 
   test("a lost answer of the gateway is shown, looked up, and settled by a person", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
-import { against, likely } from "../../../src/tp-manager/console/pages/in-doubt/likely.js";
+import * as pages from "../../../src/tp-manager/console/pages/in-doubt/likely.js";
 import { request } from "../../support/house/payment-house.ts";
 import { declined, report } from "../../support/terminals/reports.ts";
 import {
@@ -10,6 +10,8 @@ import {
   type ScriptedTerminal,
 } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "../http/rig.ts";
+
+const { against, likely, likelyAmount } = pages;
 
 /** A payment whose line breaks after what the terminal reported; its storage is `last`. */
 async function inDoubt(script: PayScript, last?: ScriptedTerminal["last"]) {
@@ -87,6 +89,17 @@ test("a reversal in doubt says nothing of the sale's own good report", () => {
   const events = kinds.map((kind) => ({ kind, ...(kind === "report" && { report: report() }) }));
   const found = { attempts: [{ baseline: null, events }] };
   expect(likely(found, [])).toEqual({ verdict: "open", because: "reversal" });
+});
+
+test("a decision begins with the amount that the terminal named", () => {
+  const amountOf = (...events: object[]) =>
+    likelyAmount({ amount: 5, currency: "EUR", attempts: [{ events }] });
+  const good = report({ amountMinor: 501 });
+  const recalled = { observation: { recalled: { kind: "answered", report: good } } };
+  expect(amountOf()).toBe(5);
+  expect(amountOf({ report: declined() }, { report: report({ amountMinor: null }) })).toBe(5);
+  expect(amountOf({ report: good }, recalled)).toBe(5.01);
+  expect(amountOf({ report: report({ amountMinor: 500 }) }, recalled)).toBe(null);
 });
 
 test("a good report speaks against a decision that nothing was charged", async () => {

@@ -176,6 +176,8 @@ test("a step of a terminal that is asked by id says what it answered", () => {
     [{ kind: "end-lost", code: "requested" }, "reversal-received"],
     [{ kind: "end-lost", code: "no-answer" }, "end-lost"],
     [{ kind: "recovery-requested", observation }, "reversal-received"],
+    [{ kind: "recovery-look", observation }, "recalled.not-told"],
+    [{ kind: "recovery-look", observation: {} }, "recovery-look"],
     [
       { kind: "recovery-not-reversed", because: "the gateway says that it is done" },
       "reversal-returned",
@@ -191,6 +193,28 @@ test("a step of a terminal that is asked by id says what it answered", () => {
     expect(said(event)).toBe(`timeline.step.${sentence}`);
     expect(base).toHaveProperty([`timeline.step.${sentence}`]);
   }
+});
+
+test.each([
+  ["payment", []],
+  ["reversal", [{ kind: "reversal-begins" }]],
+])("a question by id about a %s is no question about the last transaction", (command, before) => {
+  const said = (event: object) => {
+    const textOf = (key: string) => base[key] ?? key;
+    return stepTexts.sentencesOf([...before, event], "EUR", textOf).at(-1).text;
+  };
+  const asked = (kind: string) =>
+    said({ kind: "recovery-look", observation: { recalled: { kind } } });
+  expect(asked("running")).toMatch(
+    new RegExp(`^The terminal still carries (this|the) ${command} out`),
+  );
+  expect(asked("not-found")).toMatch(
+    new RegExp(`^The terminal does not know (this|the) ${command}`),
+  );
+  expect(asked("not-told")).toMatch(/answered something else/);
+  expect(asked("unanswered")).toMatch(/gave no answer/);
+  const what = command === "payment" ? "the order was charged" : "the money went back";
+  expect(said({ kind: "recovery-unsettled" })).toMatch(new RegExp(`whether ${what}\\.$`));
 });
 
 const findings = Object.entries(findingTable);

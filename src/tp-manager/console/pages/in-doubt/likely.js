@@ -43,6 +43,25 @@ export function likely(found, compared) {
   return { verdict: "open", because: "nothingHeard" };
 }
 
+/**
+ * Returns the amount that a decision "charged" begins with: the one that the terminal named, and
+ * without any the one that was asked for. null: it named several.
+ * @param {any} found
+ * @returns {number | null}
+ */
+export function likelyAmount(found) {
+  const { events } = found.attempts.at(-1);
+  const good = events
+    .flatMap((/** @type {any} */ { report, observation }) => [
+      report,
+      observation?.recalled?.report,
+    ])
+    .filter((/** @type {any} */ report) => report?.good && report.amountMinor !== null);
+  const [first, ...others] = new Set(good.map((/** @type {any} */ one) => one.amountMinor));
+  if (others.length > 0) return null;
+  return first === undefined ? found.amount : majorOf(first, found.currency);
+}
+
 /** @param {any} found */
 function hasGoodReport(found) {
   return found.attempts

@@ -3,8 +3,8 @@ import { money, moneyOfMinor, plainNumber, terminalTimeOf, timeOf } from "../for
 import { Facts } from "../parts.js";
 import { askingText, Detail, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { sentenceOf } from "../views/step-texts.js";
-import { against, likely, same } from "./likely.js";
+import { isReversalInDoubt, recalledKey, sentencesOf } from "../views/step-texts.js";
+import { against, likely, likelyAmount, same } from "./likely.js";
 import { Difference } from "./others.js";
 
 /**
@@ -30,6 +30,8 @@ export function OrderInDoubt(props) {
   const title = texts("timeline.title", { orderId: listed.orderId });
   const asked = money(listed.amount, listed.currency, texts);
   const { error } = listed;
+  const isReversal = isReversalInDoubt(error);
+  const unknown = isReversal ? texts("reversal.unknown") : own(texts, `error.${error?.code}`);
   const asking = (found ?? listed).error?.details?.asking;
   const warning =
     asking &&
@@ -39,7 +41,7 @@ export function OrderInDoubt(props) {
   return html`<section aria-labelledby=${id}>
     <h2 id=${id} ref=${head} tabindex="-1">${title}${texts("colon")}${asked}</h2>
     <p>${timeOf(listed.startedAt, texts)} –
-      ${" "}${own(texts, `error.${error?.code}`)}
+      ${" "}${unknown}
       <${Detail} text=${error?.details?.why ?? error?.message} /></p>
     ${fault && html`<p class="fault" role="status">${fault}</p>`}
     <div role="status">${warning}</div>
@@ -48,19 +50,34 @@ export function OrderInDoubt(props) {
       html`<${Judgement} texts=${texts} judged=${judged} />
       <${Evidence} ...${props} found=${found} />`
     }
-    <${SettlementForm} ...${props} warning=${warning}
-      evidenceAgainst=${(/** @type {string} */ outcome) => against(found, judged, outcome)} />
+    ${
+      asking && found && !found.may.includes("settle")
+        ? html`<p class="note">${waitText(asking, texts)}</p>`
+        : html`<${SettlementForm} ...${props} warning=${warning}
+          likelyAmount=${found ? likelyAmount(found) : listed.amount}
+          evidenceAgainst=${(/** @type {string} */ outcome) => against(found, judged, outcome)} />`
+    }
   </section>`;
+}
+
+/**
+ * Returns how long no decision is accepted.
+ * @param {{ until: string | null }} asking
+ * @param {import("../texts.js").Texts} texts
+ */
+function waitText({ until }, texts) {
+  if (until === null) return texts("settle.waits");
+  return texts("settle.waitsUntil", { time: timeOf(until, texts) });
 }
 
 /** @param {any} props */
 function Evidence({ texts, found, compared }) {
   const attempt = found.attempts.at(-1);
   const { currency } = found;
-  const probes = attempt.events.filter((/** @type {any} */ event) => event.observation);
-  const before = attempt.baseline?.last;
-  const after = probes.at(-1)?.observation.last;
-  const isSame = before?.report && after?.report && same(before.report, after.report);
+  const stored = answersOf(attempt, texts);
+  const steps = sentencesOf(attempt.events, currency, texts).map(
+    ({ text, quote }) => html`${text}${quote && html` <q lang="en">${quote}</q>`}`,
+  );
   const own = compared.filter((/** @type {any} */ one) =>
     one.orders.some((/** @type {any} */ order) => order.transactionId === found.transactionId),
   );
@@ -71,15 +88,14 @@ function Evidence({ texts, found, compared }) {
         time: timeOf(attempt.startedAt, texts),
         number: attempt.number,
       })}</p></div>
-    <div><h3>${texts("inDoubt.before")}</h3>${transaction(before, texts)}</div>
+    ${stored.slice(0, 1)}
     <div><h3>${texts("timeline.steps")}</h3>
       <ol class="plain">${attempt.events.map(
         (/** @type {any} */ event, /** @type {number} */ at) => html`<li key=${at}>
-          <span class="faint">${timeOf(event.at, texts)}</span> ${stepOf(event, currency, texts)}
+          <span class="faint">${timeOf(event.at, texts)}</span> ${steps[at]}
           ${event.report && transaction({ report: event.report }, texts)}</li>`,
       )}</ol></div>
-    <div><h3>${texts("inDoubt.after")}</h3>
-      ${isSame ? texts("inDoubt.unchanged") : transaction(after, texts)}</div>
+    ${stored.slice(1)}
     <div><h3>${texts("inDoubt.ticket")}</h3>
       ${
         found.ticket
@@ -87,7 +103,7 @@ function Evidence({ texts, found, compared }) {
           : texts("inDoubt.noTicket")
       }
     </div>
-    <div><h3>${texts("inDoubt.gateway")}</h3>${gateway(found.gateway, texts)}</div>
+    <div><h3>${texts("inDoubt.gateway")}</h3>${gateway(found, texts)}</div>
     <div><h3>${texts("inDoubt.totals")}</h3>
       ${
         own.length === 0
@@ -103,6 +119,50 @@ function Evidence({ texts, found, compared }) {
       }
     </div>
   </div>`;
+}
+
+/**
+ * Returns what the terminal has stored before and after a command; of a terminal that is asked by
+ * id, what it answered about the command.
+ * @param {any} attempt
+ * @param {import("../texts.js").Texts} texts
+ */
+function answersOf({ events, baseline }, texts) {
+  const begun = events.findLastIndex((/** @type {any} */ { kind }) => kind === "reversal-begins");
+  const command = begun < 0 ? "payment" : "reversal";
+  const since = events.slice(begun + 1);
+  const probes = since.flatMap((/** @type {any} */ { observation }) => observation ?? []);
+  const box = (/** @type {string} */ key, /** @type {unknown} */ content) =>
+    html`<div><h3>${texts(`inDoubt.${key}`)}</h3>${content}</div>`;
+  const isById = probes.some((/** @type {any} */ { recalled }) => recalled);
+  if (isById || events[begun]?.reference) {
+    return [box(`answered.${command}`, answerById(since, command, texts))];
+  }
+  const before = baseline?.last;
+  const last = probes.at(-1)?.last;
+  const isSame = before?.report && last?.report && same(before.report, last.report);
+  const after = isSame ? texts("inDoubt.unchanged") : transaction(last, texts);
+  return [box("before", transaction(before, texts)), box("after", after)];
+}
+
+/**
+ * Returns what the terminal answered about a command: its newest answer to the command itself, and
+ * what it said after that.
+ * @param {readonly any[]} events those since the command
+ * @param {"payment" | "reversal"} command
+ * @param {import("../texts.js").Texts} texts
+ */
+function answerById(events, command, texts) {
+  if (events.some(({ kind, code }) => kind === "recovery-requested" || code === "requested")) {
+    return html`<p>${texts("timeline.step.reversal-received")}</p>`;
+  }
+  const answers = events.flatMap(({ observation }) => observation?.recalled ?? []);
+  if (answers.length === 0) return html`<p>${texts("inDoubt.notAsked")}</p>`;
+  const answered = answers.findLast(({ kind }) => kind === "answered");
+  const { kind } = answers.at(-1);
+  const key = `timeline.step.${recalledKey(kind, command)}`;
+  return html`${answered && transaction(answered, texts)}
+    ${kind !== "answered" && html`<p>${texts(key)}</p>`}`;
 }
 
 /**
@@ -144,25 +204,17 @@ function resultOf({ good, resultText, resultCode }, texts) {
 }
 
 /**
- * Returns the sentence for a step, as in the order's timeline.
- * @param {any} event
- * @param {string} currency
+ * @param {any} found the answer of GET /story/{orderId}
  * @param {import("../texts.js").Texts} texts
  */
-function stepOf(event, currency, texts) {
-  const { text, quote } = sentenceOf(event, currency, texts);
-  return html`${text}${quote && html` <q lang="en">${quote}</q>`}`;
-}
-
-/**
- * @param {any} order as the gateway has it
- * @param {import("../texts.js").Texts} texts
- */
-function gateway(order, texts) {
+function gateway({ gateway: order, delivery }, texts) {
   if (!order) return html`<p>${texts("inDoubt.gatewayNever")}</p>`;
   const { problem, state, operations = [], possibleOrders = 0 } = order;
+  // Before the gateway has notified anything, only the way to it is known.
+  const stands =
+    state === "unknown" && delivery ? `timeline.delivery.${delivery}` : `gateway.${state}`;
   const lost = operations.filter((/** @type {any} */ one) => one.state === "unknown");
-  return html`<p>${problem ? texts("timeline.gatewaySilent") : texts(`gateway.${state}`)}</p>
+  return html`<p>${problem ? texts("timeline.gatewaySilent") : texts(stands)}</p>
     ${lost.map(
       (/** @type {any} */ one) => html`<p key=${one.operationId}>
       ${texts("inDoubt.operationLost", { kind: texts(`timeline.op.${one.kind}`) })}</p>`,
@@ -187,11 +239,17 @@ function Judgement({ texts, judged: { verdict, because }, warns = false }) {
  * dialogue warn of a decision against the evidence.
  * @param {any} props
  */
-function SettlementForm({ texts, listed, act, warning, evidenceAgainst }) {
-  const { orderId, currency, transactionId } = listed;
+function SettlementForm({ texts, listed, act, warning, evidenceAgainst, likelyAmount }) {
+  const { orderId, currency, transactionId, error } = listed;
   const [outcome, setOutcome] = useState("");
-  const [amount, setAmount] = useState(plainNumber(listed.amount, texts));
-  const isCharged = outcome === "charged";
+  const [typed, setAmount] = useState(/** @type {string | null} */ (null));
+  const amount = typed ?? (likelyAmount === null ? "" : plainNumber(likelyAmount, texts));
+  const isReversal = isReversalInDoubt(error);
+  const outcomes = isReversal ? ["reversed", "charged"] : ["charged", "not_charged"];
+  const isCharged = outcome === "charged" && !isReversal;
+  // The sale of a reversal that failed stands, and is not handed off once more.
+  const nameOf = (/** @type {string} */ one) =>
+    `settle.${one === "charged" && isReversal ? "kept" : one}`;
   const judged = evidenceAgainst(outcome);
   const contrary = judged && html`<${Judgement} texts=${texts} judged=${judged} warns />`;
   const settle = (/** @type {Event} */ event) => {
@@ -203,10 +261,10 @@ function SettlementForm({ texts, listed, act, warning, evidenceAgainst }) {
       note: noteOf(person),
       ...(isCharged ? { amount: charged } : {}),
     });
-    const title = texts(`settle.${outcome}.title`, { amount: sum });
+    const title = texts(`${nameOf(outcome)}.title`, { amount: sum });
     void act(`/payment/${encodeURIComponent(orderId)}/settle`, body, {
       title,
-      sentence: texts(`settle.${outcome}.sentence`, { orderId, amount: sum }),
+      sentence: texts(`${nameOf(outcome)}.sentence`, { orderId, amount: sum }),
       confirm: title,
       critical: true,
       more: (warning || contrary) && html`${warning}${contrary}`,
@@ -218,9 +276,9 @@ function SettlementForm({ texts, listed, act, warning, evidenceAgainst }) {
     ${warning}
     <fieldset>
       <legend>${texts("settle.title")}</legend>
-      ${["charged", "not_charged", "reversed"].map(
+      ${outcomes.map(
         (one) => html`<label key=${one}><input type="radio" name=${name} value=${one} required
-          checked=${outcome === one} onchange=${() => setOutcome(one)} /> ${texts(`settle.${one}`)}
+          checked=${outcome === one} onchange=${() => setOutcome(one)} /> ${texts(nameOf(one))}
         </label>`,
       )}
       ${

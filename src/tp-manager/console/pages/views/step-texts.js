@@ -32,14 +32,38 @@ const quoting = new Set([
   "recovery-not-charged",
 ]);
 
+/** @typedef {"payment" | "reversal"} Command */
+
+/**
+ * Returns whether an order was paid, and only its reversal is in doubt.
+ * @param {any} error the member `error` of an answer
+ */
+export const isReversalInDoubt = (error) => error?.details?.inDoubt === "reversal";
+
+/**
+ * Returns the steps of an attempt as sentences.
+ * @param {readonly any[]} events
+ * @param {string} currency
+ * @param {import("../texts.js").Texts} texts
+ */
+export function sentencesOf(events, currency, texts) {
+  /** @type {Command} */
+  let command = "payment";
+  return events.map((event) => {
+    if (event.kind === "reversal-begins") command = "reversal";
+    return sentenceOf(event, currency, texts, command);
+  });
+}
+
 /**
  * Returns a step of an attempt as a sentence, with the text of the terminal, verdict or person.
  * @param {any} event
  * @param {string} currency
  * @param {import("../texts.js").Texts} texts
+ * @param {Command} [command] what the step is about
  * @returns {{ text: string, quote: string }}
  */
-export function sentenceOf(event, currency, texts) {
+export function sentenceOf(event, currency, texts, command = "payment") {
   const { kind } = event;
   const amount = (/** @type {unknown} */ minor) =>
     typeof minor === "number" ? moneyOfMinor(minor, currency, texts) : texts("notKnown");
@@ -48,8 +72,11 @@ export function sentenceOf(event, currency, texts) {
     quote,
   });
   const quote = String(event.text || event.because || event.why || event.reason || "");
-  const asked = askedById(event);
+  const asked = askedById(event, command);
   if (asked !== null) return say(asked);
+  if (kind === "recovery-unsettled" && command === "reversal") {
+    return say("recovery-unsettled-reversal", {}, quote);
+  }
   if (plain.has(kind)) return say(kind);
   if (quoting.has(kind)) return say(kind, {}, quote);
   switch (kind) {
@@ -78,14 +105,28 @@ export function sentenceOf(event, currency, texts) {
 }
 
 /**
+ * Returns the key of the sentence for what a terminal that is asked by id says of a command, other
+ * than its answer to the command itself.
+ * @param {string} kind of `observation.recalled`
+ * @param {Command} command
+ */
+export function recalledKey(kind, command) {
+  if (kind === "running" || kind === "not-found") return `recalled.${command}.${kind}`;
+  return `recalled.${kind === "unanswered" ? kind : "not-told"}`;
+}
+
+/**
  * Returns what a terminal that is asked by id says of a payment or reversal. null: no such step.
  * @param {any} event
+ * @param {Command} command
  */
-function askedById({ kind, code, because, observation }) {
+function askedById({ kind, code, because, observation }, command) {
   if (kind === "recovery-requested" || code === "requested") return "reversal-received";
   const isReturned = kind === "recovery-not-reversed" && /^the gateway says /.test(because);
   if (isReturned) return "reversal-returned";
-  if (observation?.recalled?.kind !== "answered") return null;
+  const recalled = observation?.recalled;
+  if (kind === "recovery-look" && recalled) return recalledKey(recalled.kind, command);
+  if (recalled?.kind !== "answered") return null;
   if (kind === "recovery-charged") return "recalled-charged";
   return kind === "recovery-not-charged" ? "recalled-not-charged" : null;
 }

@@ -4,7 +4,7 @@ import { askingText, Detail, faultOf, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { Actions, isReversedHereOnly } from "./order-actions.js";
 import { Sending } from "./sending.js";
-import { sentenceOf } from "./step-texts.js";
+import { isReversalInDoubt, sentencesOf } from "./step-texts.js";
 import { Tickets } from "./tickets.js";
 
 /**
@@ -67,8 +67,10 @@ function Summary({ order, texts }) {
         : isDoubted
           ? "look"
           : "plain";
-  const charged =
-    chargedAmount === null ? texts("notKnown") : money(chargedAmount, currency, texts);
+  const isReversal = isReversalInDoubt(error);
+  const unknownCharge = texts(isReversal ? "timeline.chargedKept" : "notKnown");
+  const charged = chargedAmount === null ? unknownCharge : money(chargedAmount, currency, texts);
+  const state_ = `timeline.status.${isRunning ? "running" : status}`;
   const undecided = status === "Unknown" || status === "Approved" ? "notYet" : "none";
   const state = texts(`timeline.delivery.${delivery ?? undecided}`);
   const delivered = delivery === "parked" ? html`<a href="#in-doubt">${state}</a>` : state;
@@ -85,7 +87,7 @@ function Summary({ order, texts }) {
     ["payments.gateway", delivered],
   ];
   return html`<div class=${`banner ${kind}`}>
-      <p class="big">${texts(`timeline.status.${isRunning ? "running" : status}`)}</p>
+      <p class="big">${texts(isReversal ? "reversal.unknown" : state_)}</p>
       ${
         back &&
         html`<p>${texts("timeline.gateway")}${texts("colon")}${texts(`gateway.${back}`)}</p>`
@@ -172,11 +174,7 @@ function Attempt({ attempt, count, texts }) {
   const asked = texts("timeline.step.begun", { amount: money(amount, currency, texts) });
   const steps = [
     { at: startedAt, text: asked, kind: "begun", quote: "" },
-    ...events.map((/** @type {any} */ event) => ({
-      at: event.at,
-      kind: event.kind,
-      ...sentenceOf(event, currency, texts),
-    })),
+    ...sentencesOf(events, currency, texts).map((sentence, at) => ({ ...events[at], ...sentence })),
   ];
   if (events.length === 0 && endedAt) {
     const text = texts("timeline.step.notBegun");
