@@ -303,7 +303,7 @@ function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumpt
   const needed = isGood ? "own-report" : finalOf(reason);
   if (assumptions.has(needed)) return end;
   const code = "code" in end ? ` with ${end.code}` : "";
-  const text = `the terminal ended it${code}, and ${needed} is not taken for granted`;
+  const text = `the terminal ended it${code}, which alone proves nothing here`;
   return { end: "lost", code: needed, text, ticket: end.ticket };
 }
 

@@ -165,7 +165,7 @@ export class TerminalArbiter {
     attempt: Attempt,
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): void {
-    const { inquiries, oneWay } = this.#tools;
+    const { inquiries, oneWay, recovery } = this.#tools;
     const leftMs = this.settledInMs(attempt);
     if (leftMs > 0) {
       const seconds = Math.ceil(leftMs / 1_000);
