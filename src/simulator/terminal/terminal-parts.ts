@@ -247,6 +247,8 @@ export interface Booking {
   readonly original?: StoredTransaction;
   /** The authorisation number that the bank gave by telephone; missing: the bank makes one. */
   readonly authorisation?: string;
+  /** Returns the terminal's name of the transaction for its trace number; missing: it has none. */
+  readonly nameOf?: (trace: number) => string;
   /** Whether a tip may be booked later on this transaction (docs/zvt.md 6.3). */
   readonly tipAllowed?: boolean;
 }
@@ -278,6 +280,7 @@ export function book(
     const trace = booking.trace ?? memory.takeTrace();
     const authorisation = booking.authorisation ?? authorisationNumber(trace);
     const { id } = ledger.enter({
+      ...(booking.nameOf && { transactionId: booking.nameOf(trace) }),
       kind: isRelease ? "release" : ledgerKinds[kind],
       amountMinor: order.amountMinor,
       currency: order.currency,

@@ -37,6 +37,8 @@ interface LedgerEntry {
   /** ISO 4217 numeric. */
   readonly currency: string;
   readonly receiptNumber: number;
+  /** The terminal's name of the transaction, where its protocol gives each one a name. */
+  readonly transactionId?: string;
   readonly trace: number;
   readonly maskedPan: string;
   readonly authorisationNumber: string;

@@ -120,6 +120,9 @@ describe("the simulated terminal", () => {
         Response: { Result: "Success" },
         PaymentResult: { AmountsResp: { AuthorizedAmount: "12", Currency: "EUR" } },
       });
+      const { POITransactionID: named } = (body?.["POIData"] ?? {}) as Record<string, object>;
+      const { transactionId } = at.ledger.entries[number] ?? {};
+      expect(named).toMatchObject({ TransactionID: transactionId ?? "" });
     }
     expect((await ask(at, payment("P3"), "/other")).status).toBe(404);
     expect(at.ledger.charged).toBe(2_400);

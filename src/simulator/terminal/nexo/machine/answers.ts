@@ -39,18 +39,23 @@ export function bankReference({ trace }: Pick<StoredTransaction, "trace">): stri
 /** Returns the terminal's name of a payment that begins now. */
 export const tenderOf = ({ now }: NexoParts): string => `sim${now.getTime().toString(BASE)}`;
 
+/** Returns the terminal's name of a payment that the bank was asked for (docs/nexo.md 4.2). */
+export function transactionId(
+  { tender }: Pick<Sale, "tender">,
+  transaction: Pick<StoredTransaction, "trace">,
+): string {
+  return `${tender}.${bankReference(transaction)}`;
+}
+
 /** Returns the body of the answer to an approved payment (docs/nexo.md 4.2). */
-export function approvedBody(
-  parts: NexoParts,
-  { saleTransaction, currency, tender, ...asked }: Sale,
-  transaction: StoredTransaction,
-): object {
+export function approvedBody(parts: NexoParts, sale: Sale, transaction: StoredTransaction): object {
+  const { saleTransaction, currency } = sale;
   const { amountMinor, atMs, card: name, authorisation } = transaction;
   const card = testCards[name];
   const reference = bankReference(transaction);
   const stamp = { TimeStamp: new Date(atMs).toISOString() };
-  const id = { TransactionID: `${tender}.${reference}`, ...stamp };
-  const isPart = amountMinor < asked.amountMinor;
+  const id = { TransactionID: transactionId(sale, transaction), ...stamp };
+  const isPart = amountMinor < sale.amountMinor;
   const pairs = {
     tid: parts.device.terminalId,
     AID: card.aid,

@@ -7,7 +7,7 @@ import type { PaymentScript } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
 import { book, type Entered, PIN_TRIES_MAX, pinPad } from "../../terminal-parts.ts";
 import type { Point } from "../faults.ts";
-import { approvedBody, failedBody, type Sale } from "./answers.ts";
+import { approvedBody, failedBody, type Sale, transactionId } from "./answers.ts";
 import type { NexoParts } from "./parts.ts";
 import type { Remembered } from "./requests.ts";
 
@@ -166,7 +166,7 @@ export class NexoPayment extends RunningCommand<NexoParts, Point> {
     const order = { amountMinor, currency: `0${sale.currency.numeric}`, currencyTold: true };
     const transaction = book(
       parts,
-      { kind: "payment", order, card },
+      { kind: "payment", order, card, nameOf: (trace) => transactionId(sale, { trace }) },
       { final: true, isStored: true },
     );
     const taken = parts.fault("approved");
