@@ -8,6 +8,8 @@ import {
   caisseApProtocol,
   concertProtocol,
 } from "../../src/simulator/terminal/concert/concert-protocols.ts";
+import { nexoProtocol } from "../../src/simulator/terminal/nexo/nexo-protocol.ts";
+import { protocols } from "../../src/simulator/terminal/registry.ts";
 import { zvtProtocol } from "../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 
@@ -242,8 +244,14 @@ const fault = (name: string): Tried => ({
   given: [name],
   does: optionsAre({ faults: [{ name: name.split(":")[0] }] }),
 });
+const anyNumber: Tried = {
+  given: ["12345"],
+  does: device({ serialNumber: "12345" }),
+  refused: ["", "12345x", "1".repeat(21)],
+};
 const lines: Readonly<Record<string, Tried>> = {
   ...general,
+  "serial-number": anyNumber,
   serial: {
     given: ["/dev/ttyACM0"],
     does: optionsAre({
@@ -282,6 +290,37 @@ const taggedTerminal: Readonly<Record<string, Tried>> = {
   session: { given: [], does: optionsAre({ sessions: true }) },
   "gap-ms": duration("timers", "gapMs"),
   fault: { ...fault("not-done:af=13"), refused: ["zero-amount", "not-done:af=14"] },
+};
+
+const nexoTerminal: Readonly<Record<string, Tried>> = {
+  ...general,
+  "serial-number": anyNumber,
+  protocol: { given: ["nexo"], does: { options: { protocol: nexoProtocol } } },
+  environment: { given: ["live"], does: behaviour({ environment: "live" }), refused: ["LIVE"] },
+  certificate: { given: ["legacy"], does: behaviour({ certificate: "legacy" }), refused: ["new"] },
+  "no-key": { given: [], does: behaviour({ passphrase: null }) },
+  passphrase: { given: ["a phrase"], does: behaviour({ passphrase: "a phrase" }), refused: ["é"] },
+  "key-identifier": {
+    given: ["shop"],
+    does: behaviour({ keyIdentifier: "shop" }),
+    refused: ["", "a b"],
+  },
+  "key-version": { given: ["0"], does: behaviour({ keyVersion: 0 }), refused: ["-1", "one"] },
+  notify: {
+    given: ["https://127.0.0.1:8843"],
+    does: behaviour({ notifyUrl: "https://127.0.0.1:8843" }),
+    refused: ["http://127.0.0.1", "https://127.0.0.1/a"],
+  },
+  "ca-file": { given: ["/tmp/root.pem"], does: behaviour({ caFile: "/tmp/root.pem" }) },
+  serial: {
+    given: ["/dev/ttyUSB0"],
+    does: optionsAre({ serial: { path: "/dev/ttyUSB0", baudRate: 9_600, stopBits: 1 } }),
+  },
+  scenario: {
+    given: [file("nexo.json", '{"payments": [{"outcome": "approve", "faults": ["busy"]}]}')],
+    does: optionsAre({ payments: [{ outcome: "approve", faults: [{ name: "busy" }] }] }),
+  },
+  fault: { ...fault("busy"), refused: ["mute:at=report", "status"] },
 };
 
 type Read = (argv: readonly string[]) => Asked<unknown>;
@@ -344,12 +383,24 @@ describe("the simulated terminal", () => {
 describe.each([
   { protocol: concertProtocol, tried: fixedTerminal },
   { protocol: caisseApProtocol, tried: taggedTerminal },
+  { protocol: nexoProtocol, tried: nexoTerminal },
 ])("the simulated terminal of $protocol.name", ({ protocol, tried }) => {
   const read: Read = (argv) => {
     const named = argv.some((argument) => argument.startsWith("--protocol"));
     return readCommandLine(named ? argv : ["--protocol", protocol.name, ...argv]);
   };
   tryAll(read, Object.keys(allSwitches(protocol)), tried, []);
+});
+
+test.each(protocols)("--help of $name has the defaults of its own", ({ name, title, defaults }) => {
+  const asked = readCommandLine(["--protocol", name, "--help"]);
+  const text = asked.ask === "help" ? asked.text.replaceAll(/\s+/g, " ") : "";
+  expect(text).toContain(`A simulated card terminal that speaks ${title},`);
+  expect(text).toMatch(new RegExp(`--card-wait-ms N [^;]*; default ${defaults.pace.cardWaitMs} `));
+  const { serialNumber } = defaults.device;
+  expect(text).toMatch(new RegExp(`--serial-number DIGITS [^;]*; default ${serialNumber} `));
+  const given = readCommandLine(["--protocol", name, "--serial-number", serialNumber]);
+  expect(given).toMatchObject({ ask: "start" });
 });
 
 describe("the gateway sandbox", () => {

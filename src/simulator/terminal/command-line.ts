@@ -50,11 +50,11 @@ export function allSwitches(protocol: TerminalProtocol): SwitchTable<Draft<Termi
 }
 
 function helpText(
-  { name, faults, help }: TerminalProtocol,
+  { title, faults, help }: TerminalProtocol,
   switches: SwitchTable<Draft<TerminalOptions>>,
 ): string {
   return [
-    `A simulated card terminal that speaks ${name.toUpperCase()}, with a bank of its own.`,
+    `A simulated card terminal that speaks ${title}, with a bank of its own.`,
     ...texts.help.intro,
     ...switchLines(switches, texts.switches),
     "",

@@ -143,9 +143,13 @@ export interface TerminalProtocol<
 > {
   /** The value of `--protocol`. */
   readonly name: string;
+  /** The protocol's name for people. */
+  readonly title: string;
   readonly defaults: Omit<O, "clock">;
   /** The settings of the serial line, unless switches change them. */
   readonly serialLine: SerialLine;
+  /** The device's serial numbers that the protocol can carry; `says`: the same for `--help`. */
+  readonly serialNumber: { readonly form: RegExp; readonly says: string };
   readonly faults: FaultTable;
   /** The maintenance demands (such as an end of day) that `POST /state` can switch on. */
   readonly demands: readonly string[];

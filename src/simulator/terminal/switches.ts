@@ -19,7 +19,6 @@ import { type FaultTable, faultRequest, parseFault } from "./faults/fault-kinds.
 import type { TerminalProtocol } from "./machine.ts";
 import {
   type Draft,
-  defaultOptions,
   type Group,
   instantPace,
   languages,
@@ -46,11 +45,6 @@ export function members<O extends TerminalOptions, G extends Group & keyof O>(
     return option(argument, change, usual[key]);
   };
 }
-
-const device = members<TerminalOptions, "device">("device", defaultOptions);
-const behaviour = members<TerminalOptions, "behaviour">("behaviour", defaultOptions);
-const pace = members<TerminalOptions, "pace">("pace", defaultOptions);
-const { device: usualDevice, behaviour: usual } = defaultOptions;
 
 function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const { host: usualHost, port: usualPort } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
@@ -81,47 +75,52 @@ function lines({ defaults, serialLine }: TerminalProtocol): Table {
   };
 }
 
-const others: Table = {
-  "line-speed": option("N", (value) => ({ lineSpeed: whole(value, 1) })),
-  control: option("PORT", (value) => ({ controlPort: whole(value, 0, PORT_MAX) })),
-  "ready-file": option("PATH", (readyFile) => ({ readyFile })),
-  state: option("FILE", (stateFile) => ({ stateFile })),
-  instant: flag(({ pace: given }) => ({ pace: { ...instantPace, ...given } })),
-  "customer-delay-ms": pace("customerMs"),
-  "card-wait-ms": pace("cardWaitMs"),
-  "walk-away-ms": pace("walkAwayMs"),
-  "host-delay-ms": pace("hostMs"),
-  "reversal-ms": pace("reversalMs"),
-  "administration-ms": pace("administrationMs"),
-  "reboot-ms": pace("rebootMs"),
-  outcome: behaviour("outcome", "RULE", parseOutcomeRule),
-  card: {
-    ...behaviour("card", "NAME", (value) => oneOf(value, cardNames)),
-    usual: `${cardNames.join(", ")}; default ${usual.card}`,
-  },
-  customer: behaviour("customer", "WHO", (value) => oneOf(value, ["auto", "manual"])),
-  currency: behaviour("currencies", "LIST", (value) => value.split(",").map(currencyNumber)),
-  language: behaviour("language", "CODE", (value) => oneOf(value, languages)),
-  "terminal-id": device("terminalId", "DIGITS", formed(/^\d{8}$/, usualDevice.terminalId)),
-  "serial-number": device(
-    "serialNumber",
-    "DIGITS",
-    formed(/^(\d\d){1,10}$/, usualDevice.serialNumber),
-  ),
-  "contract-number": device("contractNumber", "TEXT", formed(/^[ -~]{1,15}$/, "1234567890")),
-  password: device("password", "DIGITS", formed(/^\d{6}$/, "000000")),
-  "first-receipt": behaviour("firstReceiptNumber", "N", (value) => whole(value, 1, 9_999)),
-  "first-trace": behaviour("firstTrace", "N", (value) => whole(value, 1, 999_999)),
-  "clock-offset-ms": device("clockOffsetMs", "N", (value) =>
-    Number(formed(/^-?\d{1,12}$/, "-60000")(value)),
-  ),
-  "restart-at": behaviour("restartAt", "HH:MM", formed(/^([01]\d|2[0-3]):[0-5]\d$/, "03:30")),
-};
+function others({ defaults, serialNumber }: TerminalProtocol): Table {
+  const device = members<TerminalOptions, "device">("device", defaults);
+  const behaviour = members<TerminalOptions, "behaviour">("behaviour", defaults);
+  const pace = members<TerminalOptions, "pace">("pace", defaults);
+  const { device: usualDevice, behaviour: usual } = defaults;
+  return {
+    "line-speed": option("N", (value) => ({ lineSpeed: whole(value, 1) })),
+    control: option("PORT", (value) => ({ controlPort: whole(value, 0, PORT_MAX) })),
+    "ready-file": option("PATH", (readyFile) => ({ readyFile })),
+    state: option("FILE", (stateFile) => ({ stateFile })),
+    instant: flag(({ pace: given }) => ({ pace: { ...instantPace, ...given } })),
+    "customer-delay-ms": pace("customerMs"),
+    "card-wait-ms": pace("cardWaitMs"),
+    "walk-away-ms": pace("walkAwayMs"),
+    "host-delay-ms": pace("hostMs"),
+    "reversal-ms": pace("reversalMs"),
+    "administration-ms": pace("administrationMs"),
+    "reboot-ms": pace("rebootMs"),
+    outcome: behaviour("outcome", "RULE", parseOutcomeRule),
+    card: {
+      ...behaviour("card", "NAME", (value) => oneOf(value, cardNames)),
+      usual: `${cardNames.join(", ")}; default ${usual.card}`,
+    },
+    customer: behaviour("customer", "WHO", (value) => oneOf(value, ["auto", "manual"])),
+    currency: behaviour("currencies", "LIST", (value) => value.split(",").map(currencyNumber)),
+    language: behaviour("language", "CODE", (value) => oneOf(value, languages)),
+    "terminal-id": device("terminalId", "DIGITS", formed(/^\d{8}$/, usualDevice.terminalId)),
+    "serial-number": {
+      ...device("serialNumber", "DIGITS", formed(serialNumber.form, usualDevice.serialNumber)),
+      usual: `${serialNumber.says}; default ${usualDevice.serialNumber}`,
+    },
+    "contract-number": device("contractNumber", "TEXT", formed(/^[ -~]{1,15}$/, "1234567890")),
+    password: device("password", "DIGITS", formed(/^\d{6}$/, "000000")),
+    "first-receipt": behaviour("firstReceiptNumber", "N", (value) => whole(value, 1, 9_999)),
+    "first-trace": behaviour("firstTrace", "N", (value) => whole(value, 1, 999_999)),
+    "clock-offset-ms": device("clockOffsetMs", "N", (value) =>
+      Number(formed(/^-?\d{1,12}$/, "-60000")(value)),
+    ),
+    "restart-at": behaviour("restartAt", "HH:MM", formed(/^([01]\d|2[0-3]):[0-5]\d$/, "03:30")),
+  };
+}
 
 export function terminalSwitches(protocol: TerminalProtocol): Table {
   return {
     ...lines(protocol),
-    ...others,
+    ...others(protocol),
     fault: list("FAULT", (value, { faults }) => ({
       faults: [...faults, parseFault(protocol.faults, value)],
     })),

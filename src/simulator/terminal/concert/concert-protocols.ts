@@ -16,12 +16,18 @@ import { FixedReading, TaggedReading } from "./reading.ts";
 
 type Protocol = TerminalProtocol<ConcertOptions, ConcertTerminal>;
 
-const common = { serialLine: serialLines["7E1"], demands: [], help: [] } as const;
+const common = {
+  serialLine: serialLines["7E1"],
+  serialNumber: { form: /^\d{1,20}$/, says: "at most 20 digits" },
+  demands: [],
+  help: [],
+} as const;
 
 /** Concert (variants E, E+ and E with a ticket), on serial lines and over TCP. */
 export const concertProtocol: Protocol = {
   ...common,
   name: "concert",
+  title: "Concert",
   defaults: fixedDefaults,
   faults: fixedFaultTable,
   switches: fixedSwitches,
@@ -35,6 +41,7 @@ export const concertProtocol: Protocol = {
 export const caisseApProtocol: Protocol = {
   ...common,
   name: "caisse-ap",
+  title: "Caisse-AP",
   defaults: taggedDefaults,
   faults: taggedFaultTable,
   switches: taggedSwitches,

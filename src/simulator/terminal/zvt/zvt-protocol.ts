@@ -82,9 +82,11 @@ const help: readonly HelpSection[] = [
 
 export const zvtProtocol: TerminalProtocol<ZvtOptions, Terminal> = {
   name: "zvt",
+  title: "ZVT",
   defaults: zvtDefaults,
   // The usual settings of a serial line of ZVT (docs/zvt.md 2.1).
   serialLine: { baudRate: 9_600, dataBits: 8, parity: "none", stopBits: 2 },
+  serialNumber: { form: /^(\d\d){1,10}$/, says: "an even number of digits, at most 20" },
   faults: zvtFaults,
   demands,
   switches: zvtSwitches,
