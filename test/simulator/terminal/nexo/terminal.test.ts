@@ -195,6 +195,22 @@ describe("the simulated terminal", () => {
     expect((await ask(at, { ...payment("P1"), own: null })).status).toBe(200);
   });
 
+  test.each([
+    [12.05, "Refusal", "214 Declined online"],
+    [12.51, "Refusal", "210 Not enough balance"],
+    [12.54, "Refusal", "228 Card expired"],
+    [12.55, "WrongPIN", "129 Invalid online PIN"],
+    [12.62, "Refusal", "199 Card blocked"],
+    [11.24, "Refusal", "210 Not enough balance"],
+    [12.14, "InvalidCard", "214 Declined online"],
+  ])("refuses %d with %s, %s, as its cents or its ending say", async (amount, condition, why) => {
+    const at = await started();
+    const { body } = await ask(at, payment("P1", amount));
+    expect(body).toMatchObject(failure(condition));
+    expect(JSON.stringify(body)).toContain(`refusalReason=${encodeURIComponent(why)}`);
+    expect(at.ledger.charged).toBe(0);
+  });
+
   test("takes no message in clear where it plays a live terminal", async () => {
     const at = await started({ passphrase: null, environment: "live" });
     const { status: http, text } = await ask(at, { ...payment("P1"), own: null });

@@ -1,5 +1,5 @@
 import { type CardName, testCards } from "../../bank/cards.ts";
-import { outcomeOf } from "../../bank/ledger.ts";
+import { type Outcome, outcomeOf } from "../../bank/ledger.ts";
 import type { CardAction, CustomerAction } from "../../cardholder.ts";
 import { RunningCommand } from "../../machine.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
@@ -44,10 +44,12 @@ const failures = {
   },
 } as const satisfies Record<string, Failure>;
 
+type Refusals = Readonly<
+  Record<number, readonly [condition: string, message: string, reason: string] | undefined>
+>;
+
 /** The endings of an amount, its last three digits, that choose a refusal on a test terminal. */
-const endings: Readonly<
-  Record<number, readonly [condition: string, message: string, reason: string]>
-> = {
+const endings: Refusals = {
   124: ["Refusal", "NOT_ENOUGH_BALANCE", "210 Not enough balance"],
   125: ["Refusal", "BLOCK_CARD", "199 Card blocked"],
   126: ["Refusal", "CARD_EXPIRED", "228 Card expired"],
@@ -58,12 +60,20 @@ const endings: Readonly<
 const ENDING = 1_000;
 const wrongPin = endings[134];
 
-function declined(amountMinor: number): Failure {
-  const [condition, message, refusalReason] = endings[amountMinor % ENDING] ?? [
-    "Refusal",
-    "DECLINED",
-    "214 Declined online",
-  ];
+/** The same refusals by the bank's ISO 8583 response code; the other codes have no own text. */
+const refusals: Refusals = {
+  14: endings[128],
+  51: endings[124],
+  54: endings[126],
+  55: endings[134],
+  62: endings[125],
+};
+
+/** Returns the refusal that the amount's ending chooses, or else the bank's code. */
+function declined(amountMinor: number, outcome?: Outcome): Failure {
+  const code = typeof outcome === "object" ? outcome.decline : 0;
+  const [condition, message, refusalReason] = endings[amountMinor % ENDING] ??
+    refusals[code] ?? ["Refusal", "DECLINED", "214 Declined online"];
   return { condition, pairs: { message, refusalReason }, stage: "declined" };
 }
 
@@ -123,7 +133,7 @@ export class NexoPayment extends RunningCommand<NexoParts, Point> {
     if (this.parts.fault("host-timeout")) return failures["host-timeout"];
     const given = action.action === "insert" ? action.outcome : undefined;
     const outcome = given ? outcomeOf(given, amountMinor) : usual;
-    if (outcome !== "approve") return declined(amountMinor);
+    if (outcome !== "approve") return declined(amountMinor, outcome);
     return await this.#charge(script, booked);
   }
 
