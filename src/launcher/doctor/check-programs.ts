@@ -71,9 +71,10 @@ function nameOf({ terminal: { terminalId } }: TpManagerStatus): string {
 }
 
 function checkReadyTerminal(status: TpManagerStatus): Finding {
-  const { problem, status: state } = status.terminal;
+  const { problem, status: state, terminalId } = status.terminal;
   const { inDoubt: count } = status.payments;
-  const values = { name: nameOf(status), status: state };
+  const name = terminalId === "" ? "no terminal id" : nameOf(status);
+  const values = { name, status: state };
   if (count > 0) return finding("terminal-in-doubt", { ...values, count });
   if (problem !== null) return finding("terminal-doubtful", { ...values, detail: problem });
   return finding("terminal-ready", values);

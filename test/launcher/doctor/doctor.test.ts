@@ -73,7 +73,7 @@ test("an installation that runs has one good line for each check but the gateway
     expect(of(check).map(({ verdict }) => verdict)).toEqual(["ok"]);
   }
   expect(of("terminal")[0]?.says).toBe(
-    "The terminal would accept a payment (terminal 52500042 ready)",
+    "The terminal would accept a payment (terminal 52500042: ready)",
   );
   // The stand-in sends no assumptions, like a tp-manager of an older version.
   expect(of("assumptions")).toEqual([]);
@@ -270,20 +270,28 @@ test("a port that a program of the connector holds is no other program's", async
   expect(await checkLocalPort(port, other)).toMatchObject({ code: "port-taken-by" });
 });
 
-test("a terminal fact with a counterexample is reported as not relied on", () => {
-  const assumptions = [{ name: "stores-reversals", says: "shows a reversal", holds: false }];
-  const terminal = {
-    link: "connected",
-    problem: null,
-    terminalId: "1",
-    status: "ready",
-    shown: assumptions,
-  };
+/** What the doctor finds about a tp-manager whose terminal is connected. */
+function foundAbout(
+  reported: Pick<TpManagerStatus["terminal"], "terminalId" | "status" | "shown">,
+) {
+  const terminal = { link: "connected", problem: null, ...reported };
   const payments = { running: 0, inDoubt: 0, notHandedOver: 0 };
   const own = { program: "tp-manager", version: "1", pid: 1, uptimeMs: 1, port: 1 } as const;
   const status: TpManagerStatus = { ...own, terminal, payments };
   const tpManager = { state: "running", pid: 1, status } as const;
-  const found = checkPrograms({ tpManager, supervisor: { state: "stopped" } }, temporaryFolder());
+  return checkPrograms({ tpManager, supervisor: { state: "stopped" } }, temporaryFolder());
+}
+
+test("a terminal without a terminal id is not named", () => {
+  const found = foundAbout({ terminalId: "", status: "the terminal answered" });
+  expect(found.find(({ check }) => check === "terminal")?.says).toBe(
+    "The terminal would accept a payment (no terminal id: the terminal answered)",
+  );
+});
+
+test("a terminal fact with a counterexample is reported as not relied on", () => {
+  const facts = [{ name: "stores-reversals", says: "shows a reversal", holds: false }];
+  const found = foundAbout({ terminalId: "1", status: "ready", shown: facts });
   expect(found.filter(({ check }) => check === "assumptions").map(({ says }) => says)).toEqual([
     "The terminal has shown the contrary of this, so the connector does not rely on it " +
       "(stores-reversals): that it shows a reversal",
