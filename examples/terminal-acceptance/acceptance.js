@@ -15,6 +15,8 @@ const CANCELLED_AFTER_MS = 5_000;
 /** After a loss the outcome may take as long as the terminal's own time limit, twice. */
 const OUTCOME_MS = 600_000;
 const ASKED_AGAIN_MS = 2_000;
+/** So many reads in a row: between a loss and the first question about it nobody asks either. */
+const NOT_ASKED_MIN = 2;
 const EXIT = { ok: 0, unavailable: 69, contradiction: 70, configuration: 78 };
 
 /**
@@ -122,14 +124,14 @@ async function paid({ name, amount, how, expected }, orderId, call, ask) {
     await Promise.race([payment, after(CANCELLED_AFTER_MS)]);
     lack = (await call("POST", "/cancel")).http;
   }
-  let reply = await outcomeOf(await payment, orderId, call);
+  let reply = await outcomeOf(await payment, orderId, call, ask);
   if (how === "reverse" && reply.one?.status === "Success") {
     lack = (await call("POST", "/reversal", { orderId })).http;
-    reply = await outcomeOf({ http: 0, one: undefined }, orderId, call);
+    reply = await outcomeOf({ http: 0, one: undefined }, orderId, call, ask);
   }
   if (how === "undelivered" && reply.one?.status === "Approved") {
     const answer = await call("POST", "/delivery", { orderId, delivered: false });
-    reply = await outcomeOf(answer, orderId, call);
+    reply = await outcomeOf(answer, orderId, call, ask);
   }
   const seconds = Math.round((Date.now() - startedMs) / 1_000);
   const { one = {}, http } = reply;
@@ -140,13 +142,21 @@ async function paid({ name, amount, how, expected }, orderId, call, ask) {
     return { ...nothing, name, outcome, charged, verdict: LACKS, details };
   }
   print(`The connector answers ${outcome}.`);
-  const asked = "Is the customer's money taken, by the terminal, its receipt or its journal?";
-  const said = await ask(`${asked} y, n, or ? if it cannot be known:`);
-  const person = said.slice(0, 1).toLowerCase();
+  const person = await personSays(ask);
   const isRight = expected.includes(one.status) && (how !== "repeat" || one.replayed === true);
   const usual = lack === 501 ? LACKS : isRight ? "as expected" : "different";
   const verdict = verdictOf(charged, person) ?? usual;
   return { name, outcome, charged, person, verdict, details };
+}
+
+/** Returns "y", "n" or "?", which the end of the answers is too. @param {Ask} ask */
+async function personSays(ask) {
+  print("Is the customer's money taken, by the terminal, its receipt or its journal?");
+  for (;;) {
+    const said = (await ask("y, n, or ? if it cannot be known:")).toLowerCase();
+    if (/^(?:y|yes|n|no|\?)$/.test(said)) return said.slice(0, 1);
+    if (said === "q") return "?";
+  }
 }
 
 /** What a person knows weighs more than the case. @param {string} charged @param {string} person */
@@ -188,20 +198,35 @@ function detailsOf(
 }
 
 /**
- * Reads the order until its outcome is known; the payment itself is never sent again.
- * @param {Reply} reply @param {string} orderId @param {Call} call
+ * Reads the order until its outcome is known; the payment itself is never sent again. An order that
+ * the connector does not ask the terminal about is read when the person says so.
+ * @param {Reply} reply @param {string} orderId @param {Call} call @param {Ask} ask
  */
-async function outcomeOf(reply, orderId, call) {
+async function outcomeOf(reply, orderId, call, ask) {
   const untilMs = Date.now() + OUTCOME_MS;
   let known = reply;
-  let isSaid = false;
-  while ((known.http === 0 || known.http === 504) && Date.now() < untilMs) {
-    if (!isSaid) print("Waiting until the outcome is known, for 10 minutes at most ...");
-    isSaid = true;
-    if (known !== reply) await after(ASKED_AGAIN_MS);
+  let notAsked = 0;
+  while (known.http === 0 || known.http === 504) {
+    if (known === reply) print("Waiting until the outcome is known, for 10 minutes at most ...");
+    else if (notAsked < NOT_ASKED_MIN) await after(ASKED_AGAIN_MS);
+    else if (await isLeft(known, ask)) break;
+    if (notAsked < NOT_ASKED_MIN && Date.now() > untilMs) break;
     known = await call("GET", `/payment/${orderId}`);
+    notAsked = isNotAsked(known) ? notAsked + 1 : 0;
   }
   return known;
+}
+
+/** Whether only the gateway or an operator can say what became of the order. @param {Reply} one */
+function isNotAsked({ one }) {
+  return one?.error?.code === "PAYMENT_UNKNOWN" && one.error.details.asking === undefined;
+}
+
+/** Whether the person goes on without the outcome. @param {Reply} known @param {Ask} ask */
+async function isLeft({ one }, ask) {
+  print(`The connector does not ask the terminal about it any more: ${one.error.details.why}.
+The order ends when the gateway says what became of it, or when an operator settles it.`);
+  return (await ask("Enter: read the order again, s: go on without its outcome.")) !== "";
 }
 
 /** @param {Call} call @param {Ask} ask @returns {Promise<Row>} */
@@ -248,7 +273,7 @@ async function report({ site, call, terminal: [make, software], started, stamp, 
   });
   const settings = settingNames
     .filter((name) => (setting(name) ?? "") !== "")
-    .map((name) => `${name}=${setting(name)}`);
+    .map((name) => `${name}=${name === KEY ? "(a key is set)" : setting(name)}`);
   const address = setting("SERIAL_PORT") ?? "";
   const text = [
     "# Acceptance of a terminal",
@@ -287,12 +312,15 @@ async function report({ site, call, terminal: [make, software], started, stamp, 
   return isWrong ? EXIT.contradiction : EXIT.ok;
 }
 
-/** The settings that say how the terminal is spoken to; none is a secret. */
+const KEY = "NEXO_KEY_IDENTIFIER";
+
+/** The settings that say how the terminal is spoken to; of a key only whether it is set. */
 const settingNames = [
   ["TERMINAL_PROTOCOL", "TERMINAL_SHARED", "SERIAL_BAUD", "SERIAL_STOP_BITS", "CURRENCY"],
   ["PROFILE", "CONFIG_BYTE", "CHARSET", "MESSAGE_IDS", "PRINTS_COUNT"].map((name) => `ZVT_${name}`),
   ["VARIANT", "REPORT", "LINE", "PROFILE"].map((name) => `CONCERT_${name}`),
   ["LINK", "VERSION", "END", "REFERENCE", "RECEIPT"].map((name) => `CAISSE_AP_${name}`),
+  ["NEXO_ENVIRONMENT", KEY, "NEXO_PAYMENT_LIMIT_MS", "NEXO_BUSY_WAIT_MS", "NEXO_NOTIFY_PORT"],
 ].flat();
 
 /** Returns a text without digits that could be a card number. @param {string} text */

@@ -2,9 +2,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../../../src/shared/version-files.ts";
-import { scriptOf } from "../../support/programs/child-program.ts";
 import { TestInstallation } from "../../support/programs/installation.ts";
-import { startProcess } from "../../support/programs/own-processes.ts";
+import { acceptanceOf } from "../fixtures/acceptance-run.ts";
 
 const at = new TestInstallation({
   terminalSwitches: ["--instant", "--vending", "--walk-away-ms", "50"],
@@ -26,18 +25,7 @@ function answersTo(answers: Readonly<Record<string, string>>, endOfDay = "s"): r
   return [...TERMINAL, ...ofCases, endOfDay];
 }
 
-async function accepted(answers: readonly string[]) {
-  const args = [scriptOf("launcher/main.ts"), "doctor", "--acceptance", "--data", at.data];
-  const child = startProcess(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-  let out = "";
-  child.stdout?.on("data", (part) => (out += part));
-  child.stdin?.end(answers.map((line) => `${line}\n`).join(""));
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  const [report = ""] = /^\| Case[\s\S]*?\n\n/m.exec(out) ?? [];
-  const [, file = ""] = /^(\S+\.md) has no card number/m.exec(out) ?? [];
-  const verdictOf = (name: string) => report.match(new RegExp(`^\\| ${name} .*$`, "m"))?.[0];
-  return { code, out, file, verdictOf };
-}
+const accepted = (answers: readonly string[]) => acceptanceOf(at.data, answers);
 
 test("twelve payments, each after a question, and a report without card numbers", async () => {
   expect(cases).toHaveLength(12);
