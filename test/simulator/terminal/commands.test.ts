@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { usage } from "../../../src/launcher/arguments.ts";
+import { protocols } from "../../../src/simulator/terminal/registry.ts";
 import { PATIENCE_MS } from "../../support/clocks/patience.ts";
+import { pageText } from "../../support/files/pages.ts";
 import * as french from "./concert/support/started.ts";
 import { authorisation, bank, REGISTRATION_WITHOUT_PRINT, started } from "./support/started.ts";
 
@@ -223,4 +225,14 @@ test("a fault that the line cannot have is not offered, and is refused", async (
     "400 fault late-ack cannot strike here: this terminal has no sessions",
   );
   expect(await say("fault", { value: "close" })).toBe("fault");
+});
+
+test("docs/simulators.md has the moments of each protocol", () => {
+  const rows = [...pageText("docs/simulators.md").matchAll(/^\| ([^|]+) \| ((?:`\w+` ?)+) \|/gm)];
+  const documented = rows.flatMap(([, titles = "", moments = ""]) =>
+    titles.split(", ").map((title) => [title, moments.match(/\w+/g)]),
+  );
+  expect(documented).toEqual(
+    protocols.map(({ title, faults }) => [title, Object.keys(faults.points)]),
+  );
 });
