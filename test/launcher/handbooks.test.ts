@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createIpcClient } from "../../src/shared/ipc/client.ts";
 import { tpManagerMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
@@ -131,10 +131,7 @@ function writeConfig(values: Readonly<Record<string, string>>): void {
   writeFileSync(file, filled);
 }
 
-test("an installation starts, restarts and stops", async () => {
-  const everyDay = block("./launch.sh   ");
-  await typed(everyDay);
-  await typed("./launch.sh");
+async function connected(): Promise<void> {
   const folder = openRunDirectory(join(checkout.root, "data"));
   const client = createIpcClient(folder, "tp-manager", tpManagerMessages, systemClock);
   await until("the terminal is connected", async () => {
@@ -142,6 +139,13 @@ test("an installation starts, restarts and stops", async () => {
     return status?.terminal.link === "connected" || undefined;
   });
   client.close();
+}
+
+test("an installation starts, restarts and stops", async () => {
+  const everyDay = block("./launch.sh   ");
+  await typed(everyDay);
+  await typed("./launch.sh");
+  await connected();
   expect(await typed("./launch.sh status || test $? = 69")).toMatch(/^terminal +connected/m);
 });
 
@@ -150,6 +154,33 @@ test("the operator's status commands run without a failure", async () => {
   expect(commands).toContain("curl -u operator:secret");
   await typed(commands.replaceAll("operator:secret", "operator:other-secret"));
   expect(await typed(block("./launch.sh kiosk"))).toContain("#ticket=");
+});
+
+test("a simulated nexo terminal runs in the place of hardware", async () => {
+  const nexoPort = String(await freePort());
+  const root = join(temporaryFolder(), "root.pem");
+  const here = (text = ""): string =>
+    text.replaceAll("8443", nexoPort).replaceAll("/tmp/terminal-root.pem", root);
+  const [start] = blocksOf("simulators").filter(({ code }) => code.includes("--protocol nexo"));
+  const terminal = startProcess("sh", ["-ec", `${here(start?.code)}wait`], {
+    cwd: checkout.root,
+    detached: true,
+  });
+  onTestFinished(() => {
+    if (terminal.pid !== undefined) process.kill(-terminal.pid, "SIGKILL");
+  });
+  await expect.poll(() => existsSync(root), { timeout: PATIENCE_MS }).toBe(true);
+  const [settings] = codeBlocks("docs/kiosk-developer.md", "").filter((code) =>
+    code.includes("NEXO_POIID="),
+  );
+  const pairs = here(settings).trim().split("\n");
+  const file = join(checkout.root, "data/config.txt");
+  const before = readFileSync(file, "utf8");
+  writeConfig(Object.fromEntries(pairs.map((line) => line.split("=", 2))));
+  await typed("./launch.sh restart");
+  await connected();
+  writeFileSync(file, before);
+  await typed("./launch.sh restart");
 });
 
 test("databases are restored", async () => {
