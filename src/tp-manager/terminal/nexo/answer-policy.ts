@@ -182,7 +182,7 @@ export function readStatus(body: Body<"DiagnosisResponse">): TerminalStatus {
   if (reading.reading === "not-begun" && reading.isBusy) return statusOf("1", reading.text);
   const state =
     reading.reading === "approved" ? (body.POIStatus?.GlobalStatus ?? "OK") : reading.text;
-  if (state === "OK") return statusOf("0", "the terminal answered");
+  if (state === "OK") return statusOf("0", "ready");
   return statusOf(state === "Busy" ? "1" : "2", `the terminal reports ${safeText(state)}`);
 }
 
