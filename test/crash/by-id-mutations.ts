@@ -80,8 +80,8 @@ export const byIdMutations: readonly Mutation[] = [
     requested,
     [
       "src/tp-manager/matching/fresh-number.ts",
-      "return mayBeReversed(events) ?",
-      "return events.length < 0 ?",
+      "return isSpent ?",
+      "return isSpent && events.length < 0 ?",
     ],
   ),
   oneEdit(
@@ -146,7 +146,7 @@ export const byIdMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the alarm about a command that runs for ever",
-    ["37-by-id", "after the command's time limit the order stays"],
+    ["37-by-id", "after its time limit the order stays"],
     asked,
     [
       table,

@@ -17,8 +17,8 @@ export const inquiryMutations: readonly Mutation[] = [
   ]),
   oneEdit("the assumptions of a row of the table", neverGiven, granted, [
     "src/tp-manager/matching/table.ts",
-    "(each) => !facts.holds.has(each));",
-    "(each) => facts.holds.size === 0 && each);",
+    "(each) => facts.holds.has(each));",
+    "(each) => facts.holds.size > 0 || each === null);",
   ]),
   oneEdit("the assumption of a terminal's own end", neverGiven, granted, [
     "src/tp-manager/arbiter/payment-run.ts",
