@@ -31,7 +31,7 @@ export function actionsOf(
     capture: row.gateway === "begin" && isWhole && gatewayState === "authorized",
     cancel: row.gateway === "begin" && isWhole,
     refund: row.gateway === "begin",
-    settle: row.settle.length > 0 && !refused.settlement,
+    settle: !refused.settlement,
   };
   return orderActions.filter((act) => allowed[act]);
 }

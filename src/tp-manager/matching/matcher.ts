@@ -312,7 +312,7 @@ export const nothingFound = {
 };
 
 /** Returns the probes that events hold, in their order. */
-function probesIn(events: readonly AttemptStep[]): Probe[] {
+export function probesIn(events: readonly AttemptStep[]): Probe[] {
   return events.flatMap(({ detail }) => {
     const { observation } = detail as { readonly observation?: Probe | null };
     return observation ? [observation] : [];

@@ -142,13 +142,14 @@ export class Orders {
    * Returns the attempt that an operator settles: attempt `number`, else an attempt in doubt, else
    * the attempt that decides the order's status. Throws NOTHING_TO_SETTLE for an unknown number.
    */
-  toSettle(orderId: string, number?: number): Attempt {
+  toSettle(orderId: string, number?: number): Attempt & { readonly events: AttemptStep[] } {
     const latest = this.decisive(orderId);
-    const all = reading(() => this.#parts.journal.attempts.ofOrder(orderId));
-    if (number === undefined) return all.findLast(({ state }) => isInDoubt(state)) ?? latest;
-    const named = all.find((attempt) => attempt.number === number);
-    if (!named) throw new AppError("NOTHING_TO_SETTLE", `The order has no attempt ${number}.`);
-    return named;
+    const { attempts } = this.#parts.journal;
+    const all = reading(() => attempts.ofOrder(orderId));
+    const inDoubt = all.findLast(({ state }) => isInDoubt(state)) ?? latest;
+    const chosen = number === undefined ? inDoubt : all.find((one) => one.number === number);
+    if (!chosen) throw new AppError("NOTHING_TO_SETTLE", `The order has no attempt ${number}.`);
+    return { ...chosen, events: reading(() => attempts.events(chosen.transactionId)) };
   }
 
   /**

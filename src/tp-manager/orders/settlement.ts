@@ -4,12 +4,13 @@ import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { invalid } from "../attempts/failures.ts";
 import {
-  type Attempt,
   bareReport,
+  currencyNumericOf,
   type InDoubtState,
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { rowOf, type Settled } from "../attempts/phase-table.ts";
+import { probesIn } from "../matching/matcher.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
@@ -56,6 +57,35 @@ export function settleByOperator(
   return orders.result(orders.decisive(orderId, true), false, 0);
 }
 
+/** What an operator can decide about an order now. */
+interface PossibleSettlement {
+  readonly attempt: number;
+  readonly outcomes: readonly Settlement[];
+  /** What can have been charged, in minor units; empty where no amount is asked for. */
+  readonly amountsMinor: readonly number[];
+  /** For how long (ms) a decision is refused. */
+  readonly refusedMs: number;
+}
+
+/** Returns what an operator can decide about an order; null: nothing. */
+export function possibleSettlement(
+  { orders, arbiter }: { readonly orders: Orders; readonly arbiter: TerminalArbiter },
+  orderId: string,
+): PossibleSettlement | null {
+  const attempt = orders.toSettle(orderId);
+  const { settle } = rowOf(attempt);
+  const outcomes = settlements.filter((one) => settle.includes(findings[one]));
+  if (outcomes.length === 0) return null;
+  const isPayment = outcomes.includes("charged") && !("sale" in attempt.state);
+  const amountsMinor = isPayment ? possibleAmounts(evidenceOf(attempt), attempt.request) : [];
+  return {
+    attempt: attempt.number,
+    outcomes,
+    amountsMinor,
+    refusedMs: arbiter.settledInMs(attempt),
+  };
+}
+
 function possibleText(settle: readonly Settled[]): string | undefined {
   const possible = settlements.filter((one) => settle.includes(findings[one]));
   if (possible.length === 0) return undefined;
@@ -65,10 +95,11 @@ function possibleText(settle: readonly Settled[]): string | undefined {
 
 /** Returns the report that is stored with a settled attempt. Throws for an impossible amount. */
 function reportOf(
-  { state, request }: Attempt,
+  attempt: ReturnType<Orders["toSettle"]>,
   outcome: Settlement,
   amountMinor: number | undefined,
 ): TransactionReport {
+  const { state, request } = attempt;
   if ("sale" in state) {
     const { report } = state.sale;
     if (amountMinor !== undefined && amountMinor !== report.amountMinor) {
@@ -79,25 +110,46 @@ function reportOf(
   }
   // If an operator found that nothing was charged, the terminal's reports do not count.
   if (outcome !== "charged") return bareReport(request.currency, null);
+  return chargedReport(evidenceOf(attempt), request, amountMinor);
+}
+
+interface Evidence extends Pick<InDoubtState, "last" | "goods"> {
+  /** The approvals that the terminal answered when it was asked by id. */
+  readonly recalled: readonly TransactionReport[];
+}
+
+function evidenceOf({ state, request, events }: ReturnType<Orders["toSettle"]>): Evidence {
   const open = "settled" in state ? state.settled?.doubt : state;
-  const evidence = open && "last" in open ? open : { last: null, goods: null };
-  return chargedReport(evidence, request, amountMinor);
+  const last = open && "last" in open ? open.last : null;
+  const goods = open && "goods" in open ? open.goods : null;
+  const recalled = probesIn(events)
+    .flatMap(({ recalled: answer }) => (answer?.kind === "answered" ? answer.report : []))
+    .filter((one) => one.good && currencyNumericOf(one) === request.currency.numeric);
+  return { last, goods: goods ?? null, recalled };
+}
+
+/** Returns the amounts that can have been charged, in minor units. */
+function possibleAmounts({ last, goods, recalled }: Evidence, request: PaymentRequest): number[] {
+  const decision = goods?.decision;
+  const expected = decision?.goods === "partly-issued" ? decision.amountMinor : request.amountMinor;
+  const isSure = last?.judgement === "agrees" && last.report.amountMinor === expected;
+  if (isSure) return [expected];
+  const heard = [goods?.approved, last?.report.good ? last.report : undefined, ...recalled];
+  const amounts = [expected, ...heard.map((one) => one?.amountMinor ?? 0)];
+  return [...new Set(amounts)].filter((amount) => amount > 0).toSorted((a, b) => a - b);
 }
 
 /** Returns the terminal's report with the settled amount, or makes a report with this amount. */
 function chargedReport(
-  { last, goods }: Pick<InDoubtState, "last" | "goods">,
+  evidence: Evidence,
   request: PaymentRequest,
   amountMinor: number | undefined,
 ): TransactionReport {
+  const { last, goods } = evidence;
   // A report that disagreed with the request may be of another sale, so only its amount counts.
   const agreed = last?.judgement === "agrees" ? last.report : undefined;
   const reports = [agreed, goods?.approved].filter((report) => report !== undefined);
-  const decision = goods?.decision;
-  const expected = decision?.goods === "partly-issued" ? decision.amountMinor : request.amountMinor;
-  const isSure = agreed?.amountMinor === expected;
-  const heard = [...reports, ...(last?.report.good ? [last.report] : [])];
-  const amounts = isSure ? [expected] : [expected, ...heard.map((one) => one.amountMinor ?? 0)];
+  const amounts = possibleAmounts(evidence, request);
   const settled = amountMinor ?? onlyOf(amounts, request);
   const most = Math.max(request.amountMinor, ...amounts);
   if (settled < 1 || settled > most) {
@@ -111,10 +163,9 @@ function chargedReport(
 
 /** Returns the amount if only one is possible; throws REQUEST_INVALID if several are. */
 function onlyOf(amounts: readonly number[], request: PaymentRequest): number {
-  const possible = [...new Set(amounts)].filter((amount) => amount > 0).toSorted((a, b) => a - b);
-  const [only, ...others] = possible;
+  const [only, ...others] = amounts;
   if (only !== undefined && others.length === 0) return only;
-  const listed = possible.map((amount) => major(amount, request)).join(" or ");
+  const listed = amounts.map((amount) => major(amount, request)).join(" or ");
   throw wrongAmount(`must say what was charged: ${listed} is possible`);
 }
 

@@ -11,7 +11,7 @@ import {
 } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "../http/rig.ts";
 
-const { against, likely, likelyAmount } = pages;
+const { against, likely } = pages;
 
 /** A payment whose line breaks after what the terminal reported; its storage is `last`. */
 async function inDoubt(script: PayScript, last?: ScriptedTerminal["last"]) {
@@ -91,15 +91,21 @@ test("a reversal in doubt says nothing of the sale's own good report", () => {
   expect(likely(found, [])).toEqual({ verdict: "open", because: "reversal" });
 });
 
-test("a decision begins with the amount that the terminal named", () => {
-  const amountOf = (...events: object[]) =>
-    likelyAmount({ amount: 5, currency: "EUR", attempts: [{ events }] });
-  const good = report({ amountMinor: 501 });
-  const recalled = { observation: { recalled: { kind: "answered", report: good } } };
-  expect(amountOf()).toBe(5);
-  expect(amountOf({ report: declined() }, { report: report({ amountMinor: null }) })).toBe(5);
-  expect(amountOf({ report: good }, recalled)).toBe(5.01);
-  expect(amountOf({ report: report({ amountMinor: 500 }) }, recalled)).toBe(null);
+test("an approval by id speaks against 'not charged', and leaves the outcome open", () => {
+  const recalled = { kind: "answered", report: report({ amountMinor: 1_999 }) };
+  const events = [
+    { kind: "end-lost" },
+    { kind: "recovery-look", observation: { last: { kind: "not-told" }, recalled } },
+  ];
+  const attempts = [
+    { number: 1, baseline: null, events },
+    { number: 2, baseline: null, events: [{ kind: "report", report: declined() }] },
+  ];
+  const found = { attempts, settlement: { attempt: 1 } };
+  const judged = likely(found, []);
+  expect(judged.verdict).toBe("open");
+  expect(against(found, judged, "not_charged")).toEqual({ verdict: "open", because: "goodReport" });
+  expect(against(found, judged, "charged")).toBe(null);
 });
 
 test("a good report speaks against a decision that nothing was charged", async () => {

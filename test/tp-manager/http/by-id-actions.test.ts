@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { houseOf, loses, running, sold } from "../../support/house/by-id-house.ts";
+import { answered, houseOf, loses, running, sold } from "../../support/house/by-id-house.ts";
 import { LIMIT_MS } from "../../support/terminals/asked-by-id.ts";
 import { report } from "../../support/terminals/reports.ts";
 import { lost } from "../../support/terminals/scripted-terminal.ts";
@@ -31,6 +31,31 @@ test("no decision is offered while the terminal can still carry the payment out"
   expect(await may()).toEqual([]);
   await at.clock.advance(LIMIT_MS + 10_000);
   expect(await may()).toEqual(["settle"]);
+});
+
+test("the answer says what can be decided, about which attempt, and from when", async () => {
+  const { at, terminal, call } = await shop();
+  const settlement = async () => (await call("GET", "/story/A-1")).one.settlement;
+  terminal.recollection = running;
+  await loses(at);
+  const decision = { attempt: 1, outcomes: ["charged", "not_charged"], amounts: [9.99] };
+  expect(await settlement()).toEqual({ ...decision, from: expect.stringMatching(/Z$/) });
+  terminal.recollection = answered({ amountMinor: 1_999 });
+  await at.clock.advance(LIMIT_MS + 10_000);
+  expect(await settlement()).toEqual({ ...decision, amounts: [9.99, 19.99], from: null });
+  const said = { outcome: "charged", note: "in the account" };
+  expect((await call("POST", "/payment/A-1/settle", said)).http).toBe(400);
+  const { one } = await call("POST", "/payment/A-1/settle", { ...said, attempt: 1, amount: 19.99 });
+  expect([one.status, one.chargedAmount]).toEqual(["Success", 19.99]);
+  expect(await settlement()).toMatchObject({ outcomes: ["not_charged"], from: null });
+});
+
+test("an approval of another currency says nothing about the amount", async () => {
+  const { at, terminal, call } = await shop();
+  terminal.recollection = answered({ amountMinor: 1_999, currencyNumeric: "840" });
+  await loses(at);
+  await at.clock.advance(LIMIT_MS + 10_000);
+  expect((await call("GET", "/story/A-1")).one.settlement.amounts).toEqual([9.99]);
 });
 
 test("no second reversal is offered, and its refusal says that one was sent", async () => {

@@ -6,6 +6,7 @@ import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { answerOf, type Warning } from "../../orders/answer.ts";
 import { cardOf, searchPayments } from "../../orders/listings.ts";
 import type { FoundOrder } from "../../orders/orders.ts";
+import { possibleSettlement } from "../../orders/settlement.ts";
 import type { TransactionReport } from "../../terminal/terminal.ts";
 import { instant, judged, oneOf, pageLimit } from "../body/input.ts";
 import { type AnyCall, type CallContext, call, mayCall } from "../call.ts";
@@ -78,7 +79,9 @@ export const timelineCalls: readonly AnyCall[] = [
     async handle({ params: { orderId }, request }, at) {
       const { body, found, warnings } = await lookedUp(at, orderId);
       const { attempt } = found;
-      const may = actionsOf(attempt, refusedBy(at, found), body.gateway?.state).filter((act) => {
+      const settlement = settlementNow(at, found);
+      const refused = refusedBy(at, found, settlement);
+      const may = actionsOf(attempt, refused, body.gateway?.state).filter((act) => {
         const record = acting.find(({ path }) => path === pathOfAction[act]);
         return record !== undefined && mayCall(record, request.role, at.hasOperator);
       });
@@ -91,17 +94,34 @@ export const timelineCalls: readonly AnyCall[] = [
           ? majorOf(returnableMinorOf(attempt) - attempt.returnedMinor, attempt.request.currency)
           : null,
         may,
+        settlement,
       };
     },
   }),
 ];
 
+function settlementNow(at: CallContext, { attempt: { request } }: FoundOrder) {
+  const possible = possibleSettlement(at, request.orderId);
+  if (!possible) return null;
+  const { attempt, outcomes, amountsMinor, refusedMs } = possible;
+  return {
+    attempt,
+    outcomes,
+    amounts: amountsMinor.map((amountMinor) => majorOf(amountMinor, request.currency)),
+    from: refusedMs > 0 ? isoTime(at.clock.now() + refusedMs) : null,
+  };
+}
+
 /** Returns which actions would be refused now, whatever the order's phase. */
-function refusedBy({ arbiter, afterSale }: CallContext, { attempt, attempts }: FoundOrder) {
+function refusedBy(
+  { afterSale }: CallContext,
+  { attempt, attempts }: FoundOrder,
+  settlement: ReturnType<typeof settlementNow>,
+) {
   const own = attempts.find(({ transactionId }) => transactionId === attempt.transactionId);
   return {
     reversal: afterSale.lacksReversal(attempt, own?.events ?? []),
-    settlement: arbiter.settledInMs(attempt) > 0,
+    settlement: settlement === null || settlement.from !== null,
   };
 }
 

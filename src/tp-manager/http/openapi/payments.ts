@@ -210,6 +210,15 @@ export const timeline = lookup.extend({
   ),
   refundable: z.number().nullable(),
   may: z.array(z.enum(orderActions)),
+  settlement: z
+    .object({
+      attempt: z.int().min(1),
+      outcomes: z.array(z.enum(settlements)),
+      amounts: z.array(z.number()).describe("What can have been charged."),
+      from: time.nullable().describe("Until then a decision is refused; null: it is not."),
+    })
+    .nullable()
+    .describe("What an operator can decide about the order; null: nothing."),
 });
 
 export const foundPayment = z.object({

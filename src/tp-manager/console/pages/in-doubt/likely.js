@@ -10,7 +10,7 @@ import { majorOf } from "../format.js";
  * @returns {{ verdict: "charged" | "not-charged" | "open" | "asking", because: string }}
  */
 export function likely(found, compared) {
-  const attempt = found.attempts.at(-1);
+  const attempt = attemptOf(found);
   const inTotals = compared.some(
     ({ orders, differenceMinor, sole }) =>
       sole &&
@@ -24,7 +24,7 @@ export function likely(found, compared) {
   );
   if (isReversal) return { verdict: "open", because: "reversal" };
   const reported = attempt.events.filter((/** @type {any} */ { report }) => report);
-  const good = hasGoodReport(found);
+  const good = hasGoodReport(attempt);
   const bad =
     reported.length > 0 &&
     reported.every((/** @type {any} */ { judgement }) => judgement === "not-good");
@@ -44,29 +44,27 @@ export function likely(found, compared) {
 }
 
 /**
- * Returns the amount that a decision "charged" begins with: the one that the terminal named, and
- * without any the one that was asked for. null: it named several.
+ * Returns the attempt that a person settles, which is not always the last one.
  * @param {any} found
- * @returns {number | null}
  */
-export function likelyAmount(found) {
-  const { events } = found.attempts.at(-1);
-  const good = events
-    .flatMap((/** @type {any} */ { report, observation }) => [
-      report,
-      observation?.recalled?.report,
-    ])
-    .filter((/** @type {any} */ report) => report?.good && report.amountMinor !== null);
-  const [first, ...others] = new Set(good.map((/** @type {any} */ one) => one.amountMinor));
-  if (others.length > 0) return null;
-  return first === undefined ? found.amount : majorOf(first, found.currency);
+export function attemptOf({ attempts, settlement }) {
+  const isOurs = (/** @type {any} */ { number }) => number === settlement?.attempt;
+  return attempts.find(isOurs) ?? attempts.at(-1);
 }
 
-/** @param {any} found */
-function hasGoodReport(found) {
-  return found.attempts
-    .at(-1)
-    .events.some((/** @type {any} */ { report }) => report?.good && report.amountMinor !== null);
+/** @param {any} attempt */
+function hasGoodReport({ events }) {
+  return events.some(
+    (/** @type {any} */ { report }) => report?.good && report.amountMinor !== null,
+  );
+}
+
+/**
+ * Whether the terminal has answered by id that it approved, be it something else than was asked.
+ * @param {any} attempt
+ */
+function hasApproval({ events }) {
+  return events.some((/** @type {any} */ { observation }) => observation?.recalled?.report?.good);
 }
 
 /**
@@ -80,7 +78,10 @@ function hasGoodReport(found) {
 export function against(found, judged, outcome) {
   if (!judged || outcome === "") return null;
   if (judged.verdict === (outcome === "charged" ? "not-charged" : "charged")) return judged;
-  if (outcome !== "not_charged" || !hasGoodReport(found)) return null;
+  const attempt = attemptOf(found);
+  if (outcome !== "not_charged") return null;
+  if (hasApproval(attempt)) return { verdict: "open", because: "goodReport" };
+  if (!hasGoodReport(attempt)) return null;
   return judged.verdict === "asking" ? { verdict: "open", because: "goodReport" } : judged;
 }
 

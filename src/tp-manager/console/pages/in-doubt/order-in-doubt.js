@@ -4,7 +4,7 @@ import { Facts } from "../parts.js";
 import { askingText, Detail, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { isReversalInDoubt, recalledKey, sentencesOf } from "../views/step-texts.js";
-import { against, likely, likelyAmount, same } from "./likely.js";
+import { against, attemptOf, likely, same } from "./likely.js";
 import { Difference } from "./others.js";
 
 /**
@@ -51,28 +51,22 @@ export function OrderInDoubt(props) {
       <${Evidence} ...${props} found=${found} />`
     }
     ${
-      asking && found && !found.may.includes("settle")
-        ? html`<p class="note">${waitText(asking, texts)}</p>`
-        : html`<${SettlementForm} ...${props} warning=${warning}
-          likelyAmount=${found ? likelyAmount(found) : listed.amount}
-          evidenceAgainst=${(/** @type {string} */ outcome) => against(found, judged, outcome)} />`
+      found?.settlement?.from &&
+      html`<p class="note">${texts("settle.waitsUntil", {
+        time: timeOf(found.settlement.from, texts),
+      })}</p>`
+    }
+    ${
+      found?.may.includes("settle") &&
+      html`<${SettlementForm} ...${props} warning=${warning} settlement=${found.settlement}
+        evidenceAgainst=${(/** @type {string} */ outcome) => against(found, judged, outcome)} />`
     }
   </section>`;
 }
 
-/**
- * Returns how long no decision is accepted.
- * @param {{ until: string | null }} asking
- * @param {import("../texts.js").Texts} texts
- */
-function waitText({ until }, texts) {
-  if (until === null) return texts("settle.waits");
-  return texts("settle.waitsUntil", { time: timeOf(until, texts) });
-}
-
 /** @param {any} props */
 function Evidence({ texts, found, compared }) {
-  const attempt = found.attempts.at(-1);
+  const attempt = attemptOf(found);
   const { currency } = found;
   const stored = answersOf(attempt, texts);
   const steps = sentencesOf(attempt.events, currency, texts).map(
@@ -239,13 +233,14 @@ function Judgement({ texts, judged: { verdict, because }, warns = false }) {
  * dialogue warn of a decision against the evidence.
  * @param {any} props
  */
-function SettlementForm({ texts, listed, act, warning, evidenceAgainst, likelyAmount }) {
+function SettlementForm({ texts, listed, act, warning, evidenceAgainst, settlement }) {
   const { orderId, currency, transactionId, error } = listed;
   const [outcome, setOutcome] = useState("");
   const [typed, setAmount] = useState(/** @type {string | null} */ (null));
-  const amount = typed ?? (likelyAmount === null ? "" : plainNumber(likelyAmount, texts));
+  const [only, ...others] = settlement.amounts;
+  const isCertain = only !== undefined && others.length === 0;
+  const amount = typed ?? (isCertain ? plainNumber(only, texts) : "");
   const isReversal = isReversalInDoubt(error);
-  const outcomes = isReversal ? ["reversed", "charged"] : ["charged", "not_charged"];
   const isCharged = outcome === "charged" && !isReversal;
   // The sale of a reversal that failed stands, and is not handed off once more.
   const nameOf = (/** @type {string} */ one) =>
@@ -259,6 +254,7 @@ function SettlementForm({ texts, listed, act, warning, evidenceAgainst, likelyAm
     const body = (/** @type {import("../api.js").Person} */ person) => ({
       outcome,
       note: noteOf(person),
+      attempt: settlement.attempt,
       ...(isCharged ? { amount: charged } : {}),
     });
     const title = texts(`${nameOf(outcome)}.title`, { amount: sum });
@@ -276,8 +272,10 @@ function SettlementForm({ texts, listed, act, warning, evidenceAgainst, likelyAm
     ${warning}
     <fieldset>
       <legend>${texts("settle.title")}</legend>
-      ${outcomes.map(
-        (one) => html`<label key=${one}><input type="radio" name=${name} value=${one} required
+      ${settlement.outcomes.map(
+        (
+          /** @type {string} */ one,
+        ) => html`<label key=${one}><input type="radio" name=${name} value=${one} required
           checked=${outcome === one} onchange=${() => setOutcome(one)} /> ${texts(nameOf(one))}
         </label>`,
       )}

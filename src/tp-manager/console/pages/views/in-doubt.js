@@ -1,5 +1,6 @@
 import { acknowledge, outcomeOf } from "../actions.js";
 import { AtGateway } from "../in-doubt/at-gateway.js";
+import { attemptOf } from "../in-doubt/likely.js";
 import { OrderInDoubt } from "../in-doubt/order-in-doubt.js";
 import { Conditions, Differences, NewTerminal, Unmatched, Waiting } from "../in-doubt/others.js";
 import { useLive } from "../live.js";
@@ -134,5 +135,5 @@ async function readAll({ api, texts, rest: wanted }) {
 async function further(api, orderId) {
   const { status, body } = await api.get(`/story/${encodeURIComponent(orderId)}`);
   if (status !== 200 || !body.may.includes("settle")) return [];
-  return [{ ...body, startedAt: body.attempts.at(-1)?.startedAt }];
+  return [{ ...body, startedAt: attemptOf(body)?.startedAt }];
 }
