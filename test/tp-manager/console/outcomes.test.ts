@@ -11,6 +11,7 @@ const pages = "../../../src/tp-manager/console/pages";
 const { outcomeOf } = await import(`${pages}/actions.js`);
 const { refusal } = await import(`${pages}/sentences.js`);
 const orderActions = await import(`${pages}/views/order-actions.js`);
+const { reasonOf } = await import(`${pages}/maintenance/audit-entries.js`);
 
 /** What the console says of an action: never "not done" where the API answered Unknown. */
 
@@ -57,6 +58,17 @@ test.each([
   ]);
   const read = await outcomeOf(texts, call, () => ({ text: "done" }), true);
   expect(read.text).not.toContain("act.unknown");
+});
+
+test("a reversal in doubt is not called a payment that may not have charged", () => {
+  const says = (key: string) => `${key}.`;
+  const error = { code: "PAYMENT_UNKNOWN", details: { inDoubt: "reversal" } };
+  const answer = { status: 504, body: { status: "Unknown", error } };
+  expect(orderActions.outcomeOf(answer, says).text).toMatch(/^act\.unknown\. reversal\.unknown\./);
+  const ofPayment = { ...error, details: { inDoubt: "payment" } };
+  expect(refusal(says, ofPayment).text).toMatch(/^error\.PAYMENT_UNKNOWN\./);
+  expect(reasonOf(error.code, says)).toBe("audit.unknown.");
+  expect(reasonOf("NOT_FOUND", says)).toBe("error.NOT_FOUND.");
 });
 
 test("the connector's message follows the page's sentence, unless both say the same", () => {

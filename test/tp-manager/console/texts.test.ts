@@ -217,6 +217,23 @@ test.each([
   expect(said({ kind: "recovery-unsettled" })).toMatch(new RegExp(`whether ${what}\\.$`));
 });
 
+test.each([
+  ["interrupted", /while the (payment|reversal) was running\.$/],
+  ["end-not-sent", /so (nothing was charged|it gave no money back)\.$/],
+  [
+    "end-withdrawn",
+    /before (the terminal asked for a card|it was sent, so it gave no money back)\.$/,
+  ],
+  ["closed-while-in-doubt", /whether (the order was charged|the money went back)\.$/],
+])("the step %s has a sentence of its own about a reversal", (kind, sentence) => {
+  const textOf = (key: string) => base[key] ?? key;
+  const events = [{ kind }, { kind: "reversal-begins" }, { kind }];
+  const [ofPayment, , ofReversal] = stepTexts.sentencesOf(events, "EUR", textOf);
+  expect(ofPayment.text).toMatch(sentence);
+  expect(ofReversal.text).toMatch(sentence);
+  expect(ofReversal.text).not.toBe(ofPayment.text);
+});
+
 const findings = Object.entries(findingTable);
 
 test("the texts of a finding name each of its values, and no other", () => {

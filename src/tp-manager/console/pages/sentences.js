@@ -1,4 +1,5 @@
 import { timeOf } from "./format.js";
+import { isReversalInDoubt } from "./reversal-in-doubt.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /**
@@ -57,7 +58,8 @@ export function own(texts, key, otherwise = "", values = {}) {
  * @returns {Outcome}
  */
 export function refusal(texts, error) {
-  const text = own(texts, `error.${error?.code}`, texts("error.other"));
+  const key = isReversalInDoubt(error) ? "reversal.unknown" : `error.${error?.code}`;
+  const text = own(texts, key, texts("error.other"));
   const help = own(texts, `todo.${error?.code}`);
   const said = error?.message === text ? "" : error?.message;
   const detail = [said, error?.code && `(${error.code})`].filter(Boolean).join(" ");

@@ -19,8 +19,6 @@ export function AuditEntries({ api, texts }) {
         next,
       }),
     );
-  const reasonOf = (/** @type {string} */ code) =>
-    own(texts, `error.${code}`, texts("error.other"));
   return html`<section aria-labelledby="audit-title">
     <h2 id="audit-title">${texts("audit.title")}</h2>
     <button type="button" onclick=${() => show(null)}>${texts("audit.show")}</button>
@@ -31,7 +29,7 @@ export function AuditEntries({ api, texts }) {
       html`<ul class="plain">${value.entries.map(
         (one) => html`<li key=${one.id}>
       ${timeOf(one.at, texts)} <strong>${one.name}</strong> (${one.login}): ${one.reason}<br />
-      ${actionText(one, texts)} → ${endText(one, texts, reasonOf)}
+      ${actionText(one, texts)} → ${endText(one, texts, (code) => reasonOf(code, texts))}
       <details class="faint"><summary>${texts("audit.raw")}</summary>
         <code>${one.call}</code> ${one.body && html`<code>${one.body}</code>`}</details>
       </li>`,
@@ -42,4 +40,15 @@ export function AuditEntries({ api, texts }) {
       html`<button type="button" onclick=${() => show(value.next)}>${texts("audit.more")}</button>`
     }
   </section>`;
+}
+
+/**
+ * Returns the sentence for an entry's code. An entry does not have whether PAYMENT_UNKNOWN is about
+ * a payment or about its reversal.
+ * @param {string} code
+ * @param {import("../texts.js").Texts} texts
+ */
+export function reasonOf(code, texts) {
+  if (code === "PAYMENT_UNKNOWN") return texts("audit.unknown");
+  return own(texts, `error.${code}`, texts("error.other"));
 }

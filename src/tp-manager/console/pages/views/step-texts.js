@@ -1,5 +1,7 @@
 import { moneyOfMinor, timeOf } from "../format.js";
 
+export { isReversalInDoubt } from "../reversal-in-doubt.js";
+
 /** The kinds of steps whose sentence needs nothing but the kind. */
 const plain = new Set([
   "acknowledged",
@@ -32,13 +34,16 @@ const quoting = new Set([
   "recovery-not-charged",
 ]);
 
-/** @typedef {"payment" | "reversal"} Command */
+/** The kinds of steps of which a reversal has a sentence of its own. */
+const ofReversal = new Set([
+  "interrupted",
+  "end-not-sent",
+  "end-withdrawn",
+  "recovery-unsettled",
+  "closed-while-in-doubt",
+]);
 
-/**
- * Returns whether an order was paid, and only its reversal is in doubt.
- * @param {any} error the member `error` of an answer
- */
-export const isReversalInDoubt = (error) => error?.details?.inDoubt === "reversal";
+/** @typedef {"payment" | "reversal"} Command */
 
 /**
  * Returns the steps of an attempt as sentences.
@@ -74,11 +79,9 @@ export function sentenceOf(event, currency, texts, command = "payment") {
   const quote = String(event.text || event.because || event.why || event.reason || "");
   const asked = askedById(event, command);
   if (asked !== null) return say(asked);
-  if (kind === "recovery-unsettled" && command === "reversal") {
-    return say("recovery-unsettled-reversal", {}, quote);
-  }
-  if (plain.has(kind)) return say(kind);
-  if (quoting.has(kind)) return say(kind, {}, quote);
+  const key = command === "reversal" && ofReversal.has(kind) ? `${kind}-reversal` : kind;
+  if (plain.has(kind)) return say(key);
+  if (quoting.has(kind)) return say(key, {}, quote);
   switch (kind) {
     case "report":
     case "reversal-report":

@@ -1,10 +1,11 @@
 import { money, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
+import { isReversalInDoubt } from "../reversal-in-doubt.js";
 import { askingText, Detail, faultOf, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { Actions, isReversedHereOnly } from "./order-actions.js";
 import { Sending } from "./sending.js";
-import { isReversalInDoubt, sentencesOf } from "./step-texts.js";
+import { sentencesOf } from "./step-texts.js";
 import { Tickets } from "./tickets.js";
 
 /**
