@@ -59,12 +59,14 @@ export class AfterSale {
   }
 
   /**
-   * Whether no reversal of the order can be sent: this terminal has none, the sale's number is not
-   * known, or an earlier reversal may have been carried out. `events`: those of the attempt.
+   * Whether no reversal of the order can be sent: this terminal has none, the sale's terminal or
+   * number is not known, or an earlier reversal may have been carried out. `events`: those of the
+   * attempt.
    */
-  lacksReversal({ state }: Attempt, events: readonly AttemptStep[]): boolean {
+  lacksReversal({ state, baseline }: Attempt, events: readonly AttemptStep[]): boolean {
     if (this.#parts.arbiter.lease.lackOf("reverse")) return true;
     if (!isCharged(state)) return false;
+    if (baseline === null) return true;
     return state.report.receiptNumber === null || isReversalSpent(state.report, events);
   }
 
@@ -158,13 +160,17 @@ export class AfterSale {
     const { journal, matcher, orders } = this.#parts;
     const attempt = orders.decisive(orderId);
     this.#assertReversible(attempt);
-    const { state, startedAtMs, transactionId } = attempt;
+    const { state, startedAtMs, transactionId, baseline } = attempt;
+    // The archive and an import have no baseline.
+    if (baseline === null) {
+      throw new AppError("REVERSAL_REFUSED", "Which terminal made the sale is not known any more.");
+    }
     if (!isCharged(state) || state.report.receiptNumber === null) {
       const isSettled = "settled" in state && state.settled !== undefined;
       const why = isSettled ? "An operator settled this order" : "The terminal gave none";
       throw new AppError("REVERSAL_REFUSED", `${why}: the sale's receipt number is not known.`);
     }
-    if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
+    if (!sameTerminal(baseline.identity, now.identity)) {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
     if (storage(() => journal.terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {

@@ -128,6 +128,8 @@ export const attemptEvent = z.object({
       returnedMinor: z.int(),
       state: z.string(),
       description: z.string(),
+      reversed: z.boolean(),
+      delivery: deliveryStateSchema,
       outcome: z.enum(settlements),
       note: z.string(),
     })
