@@ -10,7 +10,9 @@ const NO_TLS =
 
 /** By the code of Node.js, whose own text names what is no cure here. */
 const ofConnection: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: `the terminal's certificate has expired: ${CLOCK}, then ask its maker`,
+  CERT_HAS_EXPIRED:
+    "the terminal's certificate, or its root in NEXO_CA_FILE, has expired: " +
+    `${CLOCK}, then ask the maker`,
   CERT_NOT_YET_VALID: `the terminal's certificate is not valid yet: ${CLOCK}`,
   DEPTH_ZERO_SELF_SIGNED_CERT: NO_ROOT,
   SELF_SIGNED_CERT_IN_CHAIN: NO_ROOT,
@@ -34,7 +36,10 @@ const ofRefusal: readonly (readonly [RegExp, string])[] = [
   ],
   [/NexoBlob: Missing/, "the terminal has a key, so set NEXO_KEY_IDENTIFIER"],
   [/NexoBlob: Unexpected/, "the terminal has no key, or has not fetched it"],
-  [/MessageHeader/, "compare NEXO_POIID with the terminal's model and serial number"],
+  [
+    /MessageHeader: a wrong or missing id|field POIID/,
+    "compare NEXO_POIID with the terminal's model and serial number",
+  ],
 ];
 
 /** Returns a terminal's text with the settings to compare. */

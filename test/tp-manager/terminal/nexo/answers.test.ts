@@ -8,6 +8,7 @@ import type { Clock } from "../../../../src/shared/time.ts";
 import { nothingKnown } from "../../../../src/tp-manager/attempts/attempt-event.ts";
 import type { AttemptState } from "../../../../src/tp-manager/attempts/payment.ts";
 import { advance } from "../../../../src/tp-manager/attempts/payment-machine.ts";
+import { connectionProblem, withAdvice } from "../../../../src/tp-manager/terminal/nexo/advice.ts";
 import { emptyReport, type ReversalOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { steppedClock } from "../../../support/clocks/stepped-clock.ts";
 import { fakeTerminal } from "./fake.ts";
@@ -406,4 +407,18 @@ test.each([
   expect(report?.namedAt).toBe(TransactionID ? stamp.TimeStamp : undefined);
   const { end } = await driver.reverse({ ...sale, receiptNumber: TransactionID });
   expect(end).toBe(TransactionID ? "lost" : "not-sent");
+});
+
+test.each([
+  ["At SaleToPOIRequest.MessageHeader: a wrong or missing id", true],
+  ["At SaleToPOIRequest.MessageHeader, field POIID: Missing", true],
+  ["At SaleToPOIRequest.MessageHeader, field SaleID: Missing", false],
+  ["At MessageHeader: these ids were used before", false],
+])("%s: NEXO_POIID is to be compared: %s", (said, expected) => {
+  expect(withAdvice(said).includes("compare NEXO_POIID")).toBe(expected);
+});
+
+test("an expired certificate can be that of the root", () => {
+  const error = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
+  expect(connectionProblem(error)).toMatch(/or its root in NEXO_CA_FILE, has expired: check/);
 });
