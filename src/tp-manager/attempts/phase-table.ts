@@ -183,9 +183,12 @@ export function isInDoubt(state: AttemptState): state is InDoubtState | Reversal
   return phaseTable[state.phase].open === "doubt";
 }
 
+/** Returns which command runs or is in doubt. */
+export const inDoubtOf = (state: AttemptState) => ("sale" in state ? "reversal" : "payment");
+
 /** Returns what is not known while a command runs or is in doubt. */
 export const unknownText = (state: AttemptState): string =>
-  "sale" in state ? reversalUnknown : errorTable.PAYMENT_UNKNOWN.meaning;
+  inDoubtOf(state) === "reversal" ? reversalUnknown : errorTable.PAYMENT_UNKNOWN.meaning;
 
 export function phasesWith(has: (row: PhaseRow) => boolean): AttemptPhase[] {
   const phases = Object.keys(phaseTable) as AttemptPhase[];

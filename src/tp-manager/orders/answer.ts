@@ -21,6 +21,7 @@ import {
 } from "../attempts/payment.ts";
 import {
   chargedMinorOf,
+  inDoubtOf,
   isInDoubt,
   isRunning,
   rowOf,
@@ -103,7 +104,7 @@ function outcomeOf(attempt: Attempt, untilMs: Until) {
   const message = why ? meaning.replace(/\.$/, `: ${why}`) : meaning;
   const asked =
     untilMs === undefined ? {} : { asking: { until: isoTime(untilMs), says: askingText(untilMs) } };
-  const details = { inDoubt: "sale" in state ? "reversal" : "payment", why, ...asked };
+  const details = { inDoubt: inDoubtOf(state), why, ...asked };
   return { status, error: errorOf("PAYMENT_UNKNOWN", message, charged, details) };
 }
 

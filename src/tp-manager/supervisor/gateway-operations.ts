@@ -14,6 +14,7 @@ import { afterSent, storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
 import {
   alarmReturnedTwice,
+  inDoubtOf,
   isReturnedTwice,
   rowOf,
   unknownText,
@@ -423,9 +424,12 @@ function assertChargedStill(attempt: Attempt, partMinor: number | undefined): vo
   if (open?.kind === "refund" && open.amountMinor === partMinor) {
     throw repeated({ ...open, state: "unknown", askedAtMs: open.atMs });
   }
+  if (gateway === "PAYMENT_UNKNOWN") {
+    const details = { inDoubt: inDoubtOf(attempt.state) };
+    throw new AppError(gateway, unknownText(attempt.state), { details });
+  }
   const { idempotencyKey: _, ...details } = open ?? {};
-  const message = gateway === "PAYMENT_UNKNOWN" ? unknownText(attempt.state) : undefined;
-  throw new AppError(gateway, message, { details });
+  throw new AppError(gateway, undefined, { details });
 }
 
 function assertDone(operation: GatewayOperation | null): GatewayOperation {

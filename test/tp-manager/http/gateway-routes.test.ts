@@ -169,6 +169,7 @@ describe("a refund", () => {
       const { one } = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
       codes.push(one.error.code);
       expect(one.error.message).toMatch(/^The order was paid\./);
+      expect(one.error.details).toEqual({ inDoubt: "reversal" });
       return await reverses(order, observer);
     };
     await at.call("POST", "/reversal", { orderId: "A-1" });
