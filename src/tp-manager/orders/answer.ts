@@ -95,8 +95,10 @@ function outcomeOf(attempt: Attempt, untilMs: Until) {
   if (status !== "Unknown") return { status, error: null };
   if (isRunning(state)) {
     const { meaning } = errorTable.PAYMENT_RUNNING;
-    const message = isPaying(state) ? meaning : "The sale is being reversed.";
-    return { status, error: errorOf("PAYMENT_RUNNING", message, charged) };
+    const [message, details] = isPaying(state)
+      ? [meaning, {}]
+      : ["The sale is being reversed.", { inDoubt: inDoubtOf(state) }];
+    return { status, error: errorOf("PAYMENT_RUNNING", message, charged, details) };
   }
   invariant(isInDoubt(state), "what is not known is running or in doubt");
   const { why } = state;

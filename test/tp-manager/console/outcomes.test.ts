@@ -67,6 +67,7 @@ test("a reversal in doubt is not called a payment that may not have charged", ()
   expect(orderActions.outcomeOf(answer, says).text).toMatch(/^act\.unknown\. reversal\.unknown\./);
   const ofPayment = { ...error, details: { inDoubt: "payment" } };
   expect(refusal(says, ofPayment).text).toMatch(/^error\.PAYMENT_UNKNOWN\./);
+  expect(refusal(says, { ...error, code: "PAYMENT_RUNNING" }).text).toMatch(/^reversal\.running\./);
   expect(reasonOf(error.code, says)).toBe("audit.unknown.");
   expect(reasonOf("NOT_FOUND", says)).toBe("error.NOT_FOUND.");
 });

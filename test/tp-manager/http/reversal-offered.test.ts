@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { type House, house, pay, request } from "../../support/house/payment-house.ts";
 import { baseline, report } from "../../support/terminals/reports.ts";
+import { reverses } from "../../support/terminals/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
-/** Whether a reversal is offered for an order of which the journal has not all. */
+/** What an order says of its reversal: whether one is offered, and whether one runs. */
 
 const order = { orderId: "A-1" };
 const last = { kind: "transaction", report: report() } as const;
@@ -26,6 +27,21 @@ async function archived(): Promise<House> {
   at.journal.archive.putAway(at.clock.now() + 1, 100);
   return at;
 }
+
+test("a reversal that runs is not called a payment that runs", async () => {
+  const at = house();
+  const { call } = await api({}, at);
+  await pay(at, request("A-1"));
+  Object.assign(at.terminal, { last, baseline: { ...baseline, last } });
+  const errors: unknown[] = [];
+  at.terminal.reversal = async (reversal, observer) => {
+    errors.push((await call("GET", "/payment/A-1")).one.error);
+    return await reverses(reversal, observer);
+  };
+  expect((await call("POST", "/reversal", order)).one.status).toBe("Reversed");
+  const running = { code: "PAYMENT_RUNNING", details: { inDoubt: "reversal" } };
+  expect(errors).toMatchObject([running]);
+});
 
 test.each([
   ["imported", imported],

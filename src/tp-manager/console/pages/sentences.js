@@ -1,5 +1,5 @@
 import { timeOf } from "./format.js";
-import { isReversalInDoubt } from "./reversal-in-doubt.js";
+import { sentenceKey } from "./reversal-in-doubt.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /**
@@ -58,8 +58,7 @@ export function own(texts, key, otherwise = "", values = {}) {
  * @returns {Outcome}
  */
 export function refusal(texts, error) {
-  const key = isReversalInDoubt(error) ? "reversal.unknown" : `error.${error?.code}`;
-  const text = own(texts, key, texts("error.other"));
+  const text = own(texts, sentenceKey(error), texts("error.other"));
   const help = own(texts, `todo.${error?.code}`);
   const said = error?.message === text ? "" : error?.message;
   const detail = [said, error?.code && `(${error.code})`].filter(Boolean).join(" ");

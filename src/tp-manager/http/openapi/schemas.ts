@@ -133,6 +133,9 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
       asking,
     })
     .partial(),
+  PAYMENT_RUNNING: z
+    .object({ inDoubt: z.literal("reversal").describe("The order was paid; its reversal runs.") })
+    .partial(),
   CANCEL_REFUSED: z.object({ terminalCode: z.string(), terminalText: z.string() }).partial(),
   ORDER_MISMATCH: z.object({
     amount: z.number(),

@@ -1,6 +1,6 @@
 import { money, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
-import { isReversalInDoubt } from "../reversal-in-doubt.js";
+import { isReversalInDoubt, sentenceKey } from "../reversal-in-doubt.js";
 import { askingText, Detail, faultOf, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { Actions, isReversedHereOnly } from "./order-actions.js";
@@ -88,7 +88,7 @@ function Summary({ order, texts }) {
     ["payments.gateway", delivered],
   ];
   return html`<div class=${`banner ${kind}`}>
-      <p class="big">${texts(isReversal ? "reversal.unknown" : state_)}</p>
+      <p class="big">${texts(isReversal ? sentenceKey(error) : state_)}</p>
       ${
         back &&
         html`<p>${texts("timeline.gateway")}${texts("colon")}${texts(`gateway.${back}`)}</p>`
