@@ -1,9 +1,10 @@
 import { noteOf, useReading } from "../actions.js";
 import { money, moneyOfMinor, plainNumber, terminalTimeOf, timeOf } from "../format.js";
 import { Facts } from "../parts.js";
+import { isReversalInDoubt } from "../reversal-in-doubt.js";
 import { askingText, Detail, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { isReversalInDoubt, recalledKey, sentencesOf } from "../views/step-texts.js";
+import { recalledKey, sentencesOf } from "../views/step-texts.js";
 import { against, attemptOf, likely, same } from "./likely.js";
 import { Difference } from "./others.js";
 

@@ -1,7 +1,5 @@
 import { moneyOfMinor, timeOf } from "../format.js";
 
-export { isReversalInDoubt } from "../reversal-in-doubt.js";
-
 /** The kinds of steps whose sentence needs nothing but the kind. */
 const plain = new Set([
   "acknowledged",
