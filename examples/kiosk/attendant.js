@@ -104,10 +104,11 @@ function itemOf(order) {
   button.ariaLabel = `${say("done")} ${order.orderId}`;
   button.ariaPressed = String(order.isDone ?? false);
   // Pressed again it is not done: it leaves the list only when the page is opened anew.
-  button.addEventListener("click", () => {
+  button.addEventListener("click", async () => {
     order.isDone = !order.isDone;
+    // A reload must not take back what is shown, so it is on the disk first.
+    await save();
     button.ariaPressed = String(order.isDone);
-    void save();
   });
   item.append(`${lineOf(order)} `, button);
   return item;

@@ -95,8 +95,8 @@ export const inquiryMutations: readonly Mutation[] = [
     twice,
     [
       "src/tp-manager/orders/orders.ts",
-      "if (number === undefined) return all.findLast(({ state }) => isInDoubt(state)) ?? latest;",
-      "if (number === undefined) return latest;",
+      "const inDoubt = all.findLast(({ state }) => isInDoubt(state)) ?? latest;",
+      "const inDoubt = latest;",
     ],
   ),
   oneEdit(
