@@ -312,8 +312,8 @@ export const mutations: readonly Mutation[] = [
       {
         file: `${room}/orders/after-sale.ts`,
         from: `    this.#assertReversible(attempt);
-    const { state, startedAtMs`,
-        to: "    const { state, startedAtMs",
+    const { startedAtMs`,
+        to: "    const { startedAtMs",
       },
       {
         file: attempts,

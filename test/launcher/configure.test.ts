@@ -7,6 +7,7 @@ import { configure } from "../../src/launcher/commands/configure.ts";
 import { checkConfig } from "../../src/launcher/doctor/check-config.ts";
 import { installationAt, settingsIn } from "../../src/shared/program/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
+import { protocols } from "../../src/simulator/terminal/registry.ts";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { recordedOutput } from "../support/programs/recorded-output.ts";
 import { completeConfig } from "./fixtures/temporary-checkout.ts";
@@ -125,6 +126,13 @@ test("a nexo terminal needs its name, its root certificate and its key", async (
   expect(names.map(value)).toEqual([nexo[0], "live", nexo[2], "kiosk-key"]);
   expect(["NEXO_KEY_VERSION", "NEXO_KEY_PASSPHRASE"].map(value)).toEqual(key.slice(1));
   expect(checkConfig(sitting.site).findings.map(({ code }) => code)).toEqual(["setup-right"]);
+});
+
+test("the question about the protocol names every one", async () => {
+  const sitting = new Sitting().end();
+  await expect(sitting.ended).rejects.toThrow(/^Nothing was written/);
+  const [help] = sitting.said.filter((line) => line.includes("Protocol that the terminal speaks"));
+  for (const { name } of protocols) expect(help).toContain(name);
 });
 
 test("a nexo terminal for tests needs no key, and one on a serial port is refused", async () => {

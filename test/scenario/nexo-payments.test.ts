@@ -3,24 +3,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { temporaryFolder } from "../support/files/temporary-folder.ts";
 import { until } from "../support/programs/child-program.ts";
 import { type Answer, TestInstallation } from "../support/programs/installation.ts";
+import { nexoInstallation } from "../support/terminals/nexo-installation.ts";
 
 const root = join(temporaryFolder(afterAll), "root.pem");
 /** One installation whose terminal speaks nexo; each test pays for orders of its own. */
 let at: TestInstallation;
 beforeAll(async () => {
-  at = new TestInstallation({
-    line: "tcp",
-    terminalSwitches: ["--protocol", "nexo", "--instant", "--ca-file", root],
-    config: {
-      TERMINAL_PROTOCOL: "nexo",
-      NEXO_POIID: "P400Plus-275039202",
-      NEXO_ENVIRONMENT: "test",
-      NEXO_CA_FILE: root,
-      NEXO_KEY_IDENTIFIER: "simulator",
-      NEXO_KEY_PASSPHRASE: "simulated terminal",
-      GATEWAY_WAIT: 20_000,
-    },
-  });
+  const { terminalSwitches, config } = nexoInstallation(root);
+  const settings = { ...config, GATEWAY_WAIT: 20_000 };
+  at = new TestInstallation({ line: "tcp", terminalSwitches, config: settings });
   await at.start();
   await at.connected();
 });

@@ -166,7 +166,7 @@ export class TerminalArbiter {
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): void {
     const { inquiries, oneWay, recovery } = this.#tools;
-    const leftMs = this.settledInMs(attempt);
+    const leftMs = this.runsForMs(attempt);
     if (leftMs > 0) {
       const seconds = Math.ceil(leftMs / 1_000);
       const text = `The terminal may still carry this out for ${seconds} s: settle it after that.`;
@@ -183,8 +183,8 @@ export class TerminalArbiter {
     this.#parts.terminal.endWritten?.();
   }
 
-  /** Returns for how long (ms) an operator's finding about the attempt is refused. */
-  settledInMs(attempt: Attempt): number {
+  /** Returns for how long (ms) the command can still run: an operator's finding is refused. */
+  runsForMs(attempt: Attempt): number {
     return storage(() => this.#tools.recovery.runsForMs(attempt), "unknown");
   }
 

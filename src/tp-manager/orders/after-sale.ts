@@ -63,11 +63,10 @@ export class AfterSale {
    * number is not known, or an earlier reversal may have been carried out. `events`: those of the
    * attempt.
    */
-  lacksReversal({ state, baseline }: Attempt, events: readonly AttemptStep[]): boolean {
+  lacksReversal(attempt: Attempt, events: readonly AttemptStep[]): boolean {
     if (this.#parts.arbiter.lease.lackOf("reverse")) return true;
-    if (!isCharged(state)) return false;
-    if (baseline === null) return true;
-    return state.report.receiptNumber === null || isReversalSpent(state.report, events);
+    const sale = namedSale(attempt);
+    return typeof sale === "string" || isReversalSpent(sale.report, events);
   }
 
   /**
@@ -160,23 +159,16 @@ export class AfterSale {
     const { journal, matcher, orders } = this.#parts;
     const attempt = orders.decisive(orderId);
     this.#assertReversible(attempt);
-    const { state, startedAtMs, transactionId, baseline } = attempt;
-    // The archive and an import have no baseline.
-    if (baseline === null) {
-      throw new AppError("REVERSAL_REFUSED", "Which terminal made the sale is not known any more.");
-    }
-    if (!isCharged(state) || state.report.receiptNumber === null) {
-      const isSettled = "settled" in state && state.settled !== undefined;
-      const why = isSettled ? "An operator settled this order" : "The terminal gave none";
-      throw new AppError("REVERSAL_REFUSED", `${why}: the sale's receipt number is not known.`);
-    }
-    if (!sameTerminal(baseline.identity, now.identity)) {
+    const { startedAtMs, transactionId } = attempt;
+    const sale = namedSale(attempt);
+    if (typeof sale === "string") throw new AppError("REVERSAL_REFUSED", sale);
+    if (!sameTerminal(sale.identity, now.identity)) {
       throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
     }
     if (storage(() => journal.terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
       throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
     }
-    const sold = { transactionId, report: state.report };
+    const sold = { transactionId, report: sale.report };
     const verdict = storage(() => freshnessOf(sold, now, journal, matcher.isShared), "yes");
     switch (verdict.freshness) {
       case "fresh":
@@ -208,6 +200,18 @@ export class AfterSale {
     }
     this.#parts.guard.assertNotReturned(attempt, "gateway");
   }
+}
+
+/** Returns the report of a charged sale and its terminal, or why a reversal cannot name them. */
+function namedSale({ state, baseline }: Attempt) {
+  // The archive and an import have no baseline.
+  if (baseline === null) return "Which terminal made the sale is not known any more.";
+  if (isCharged(state) && state.report.receiptNumber !== null) {
+    return { report: state.report, identity: baseline.identity };
+  }
+  const isSettled = "settled" in state && state.settled !== undefined;
+  const why = isSettled ? "An operator settled this order" : "The terminal gave none";
+  return `${why}: the sale's receipt number is not known.`;
 }
 
 function decided(attempt: Attempt): AppError {

@@ -63,8 +63,8 @@ interface PossibleSettlement {
   readonly outcomes: readonly Settlement[];
   /** What can have been charged, in minor units; empty where no amount is asked for. */
   readonly amountsMinor: readonly number[];
-  /** For how long (ms) a decision is refused. */
-  readonly refusedMs: number;
+  /** For how long (ms) the command can still run, so that a decision is refused. */
+  readonly runsForMs: number;
 }
 
 /** Returns what an operator can decide about an order; null: nothing. */
@@ -82,7 +82,7 @@ export function possibleSettlement(
     attempt: attempt.number,
     outcomes,
     amountsMinor,
-    refusedMs: arbiter.settledInMs(attempt),
+    runsForMs: arbiter.runsForMs(attempt),
   };
 }
 

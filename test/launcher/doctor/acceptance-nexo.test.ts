@@ -3,20 +3,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { temporaryFolder } from "../../support/files/temporary-folder.ts";
 import { TestInstallation } from "../../support/programs/installation.ts";
+import { nexoInstallation } from "../../support/terminals/nexo-installation.ts";
 import { acceptanceOf } from "../fixtures/acceptance-run.ts";
 
 const root = join(temporaryFolder(afterAll), "root.pem");
-const at = new TestInstallation({
-  terminalSwitches: ["--protocol", "nexo", "--instant", "--ca-file", root],
-  config: {
-    TERMINAL_PROTOCOL: "nexo",
-    NEXO_POIID: "P400Plus-275039202",
-    NEXO_ENVIRONMENT: "test",
-    NEXO_CA_FILE: root,
-    NEXO_KEY_IDENTIFIER: "simulator",
-    NEXO_KEY_PASSPHRASE: "simulated terminal",
-  },
-});
+const at = new TestInstallation(nexoInstallation(root));
 beforeAll(async () => {
   await at.start();
   await at.connected();

@@ -1,5 +1,5 @@
 import { timeOf } from "./format.js";
-import { sentenceKey } from "./reversal-in-doubt.js";
+import { sentenceKey } from "./open-reversal.js";
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /**

@@ -103,12 +103,12 @@ export const timelineCalls: readonly AnyCall[] = [
 function settlementNow(at: CallContext, { attempt: { request } }: FoundOrder) {
   const possible = possibleSettlement(at, request.orderId);
   if (!possible) return null;
-  const { attempt, outcomes, amountsMinor, refusedMs } = possible;
+  const { attempt, outcomes, amountsMinor, runsForMs } = possible;
   return {
     attempt,
     outcomes,
     amounts: amountsMinor.map((amountMinor) => majorOf(amountMinor, request.currency)),
-    from: refusedMs > 0 ? isoTime(at.clock.now() + refusedMs) : null,
+    from: runsForMs > 0 ? isoTime(at.clock.now() + runsForMs) : null,
   };
 }
 

@@ -82,7 +82,8 @@ export class Exchange {
     const posted = await post(options.address, text, limits);
     const isEarly = clock.monotonicMs() - sentMs <= KEY_REFUSAL_MS;
     const reply = this.#read(posted, ids, category, isEarly);
-    return "problem" in reply ? { ...reply, problem: safeText(reply.problem) } : reply;
+    // The advice comes after the masked text, whose length is limited.
+    return "problem" in reply ? { ...reply, problem: withAdvice(safeText(reply.problem)) } : reply;
   }
 
   #read(posted: Posted, ids: HeaderIds, category: string, isEarly: boolean): Reply {
@@ -91,7 +92,7 @@ export class Exchange {
     const { status, text, isNamed } = posted;
     if (status === BAD_REQUEST) {
       const refusal = readRefusal(text);
-      const problem = refusal ? withAdvice(refusal.text) : "the terminal answered HTTP status 400";
+      const problem = refusal?.text ?? "the terminal answered HTTP status 400";
       const isOfForm = refusal?.about === "form";
       // In clear, only the certificate says who refuses: it must name our terminal.
       const isOfKey = refusal?.about === "key" && isEarly && category !== "Reversal";

@@ -72,6 +72,14 @@ describe("HTTP 400", () => {
     expect(JSON.stringify(end).length).toBeLessThan(300);
   });
 
+  test("with long errors, what to compare is not cut off", async () => {
+    const errors = ["Nexo Service: crypto error (3)", `${card} ${"x".repeat(300)}`];
+    const { driver } = await fakeTerminal(() => writeRefusal(errors));
+    const { end } = await paid(driver);
+    expect(end).toMatchObject({ text: expect.stringMatching(/x \(compare NEXO_KEY_.* key\)$/) });
+    expect(JSON.stringify(end)).not.toContain(card);
+  });
+
   test("about the key that comes late is no proof: it may be about the answer", async () => {
     let lateMs = 0;
     const monotonicMs = () => steppedClock.monotonicMs() + lateMs;

@@ -1,7 +1,7 @@
 import { noteOf, useReading } from "../actions.js";
 import { money, moneyOfMinor, plainNumber, terminalTimeOf, timeOf } from "../format.js";
+import { isReversalOpen } from "../open-reversal.js";
 import { Facts } from "../parts.js";
-import { isReversalInDoubt } from "../reversal-in-doubt.js";
 import { askingText, Detail, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { recalledKey, sentencesOf } from "../views/step-texts.js";
@@ -31,7 +31,7 @@ export function OrderInDoubt(props) {
   const title = texts("timeline.title", { orderId: listed.orderId });
   const asked = money(listed.amount, listed.currency, texts);
   const { error } = listed;
-  const isReversal = isReversalInDoubt(error);
+  const isReversal = isReversalOpen(error);
   const unknown = isReversal ? texts("reversal.unknown") : own(texts, `error.${error?.code}`);
   const asking = (found ?? listed).error?.details?.asking;
   const warning =
@@ -235,13 +235,13 @@ function Judgement({ texts, judged: { verdict, because }, warns = false }) {
  * @param {any} props
  */
 function SettlementForm({ texts, listed, act, warning, evidenceAgainst, settlement }) {
-  const { orderId, currency, transactionId, error } = listed;
+  const { orderId, currency, transactionId } = listed;
   const [outcome, setOutcome] = useState("");
   const [typed, setAmount] = useState(/** @type {string | null} */ (null));
   const [only, ...others] = settlement.amounts;
   const isCertain = only !== undefined && others.length === 0;
   const amount = typed ?? (isCertain ? plainNumber(only, texts) : "");
-  const isReversal = isReversalInDoubt(error);
+  const isReversal = settlement.outcomes.includes("reversed");
   const isCharged = outcome === "charged" && !isReversal;
   // The sale of a reversal that failed stands, and is not handed off once more.
   const nameOf = (/** @type {string} */ one) =>

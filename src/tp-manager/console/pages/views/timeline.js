@@ -1,6 +1,6 @@
 import { money, timeOf } from "../format.js";
+import { isReversalOpen, sentenceKey } from "../open-reversal.js";
 import { Facts } from "../parts.js";
-import { isReversalInDoubt, sentenceKey } from "../reversal-in-doubt.js";
 import { askingText, Detail, faultOf, own } from "../sentences.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { Actions, isReversedHereOnly } from "./order-actions.js";
@@ -68,10 +68,12 @@ function Summary({ order, texts }) {
         : isDoubted
           ? "look"
           : "plain";
-  const isReversal = isReversalInDoubt(error);
+  const isReversal = isReversalOpen(error);
   const unknownCharge = texts(isReversal ? "timeline.chargedKept" : "notKnown");
   const charged = chargedAmount === null ? unknownCharge : money(chargedAmount, currency, texts);
-  const state_ = `timeline.status.${isRunning ? "running" : status}`;
+  const standing = isReversal
+    ? sentenceKey(error)
+    : `timeline.status.${isRunning ? "running" : status}`;
   const undecided = status === "Unknown" || status === "Approved" ? "notYet" : "none";
   const state = texts(`timeline.delivery.${delivery ?? undecided}`);
   const delivered = delivery === "parked" ? html`<a href="#in-doubt">${state}</a>` : state;
@@ -88,7 +90,7 @@ function Summary({ order, texts }) {
     ["payments.gateway", delivered],
   ];
   return html`<div class=${`banner ${kind}`}>
-      <p class="big">${texts(isReversal ? sentenceKey(error) : state_)}</p>
+      <p class="big">${texts(standing)}</p>
       ${
         back &&
         html`<p>${texts("timeline.gateway")}${texts("colon")}${texts(`gateway.${back}`)}</p>`

@@ -2,13 +2,13 @@
  * Returns whether an order was paid, and only its reversal runs or is in doubt.
  * @param {any} error the member `error` of an answer
  */
-export const isReversalInDoubt = (error) => error?.details?.inDoubt === "reversal";
+export const isReversalOpen = (error) => error?.details?.inDoubt === "reversal";
 
 /**
  * Returns the key of an error's sentence.
  * @param {any} error
  */
 export function sentenceKey(error) {
-  if (!isReversalInDoubt(error)) return `error.${error?.code}`;
+  if (!isReversalOpen(error)) return `error.${error?.code}`;
   return error.code === "PAYMENT_RUNNING" ? "reversal.running" : "reversal.unknown";
 }
